@@ -260,7 +260,7 @@ function histogramPoint(bytes: Uint8Array): ReceivedMetric["points"][number] {
   return { ...point, attributes, bucketCounts, bounds };
 }
 
-/** Numbers of eight bytes each, packed. */
+/** Decodes packed numbers of eight bytes each. */
 function packed(bytes: Uint8Array, read: (view: DataView, at: number) => number): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Array.from({ length: bytes.byteLength / 8 }, (_, index) => read(view, 8 * index));
@@ -276,7 +276,7 @@ interface JsonSpan {
   readonly endTimeUnixNano: string;
 }
 
-/** Parses the fields of spans that tests read from the protocol's JSON form. */
+/** Decodes those fields of spans that tests need from the protocol's JSON form. */
 function takeJson({ spans }: Pick<OtlpReceiver, "spans">, text: string): void {
   const { resourceSpans = [] } = JSON.parse(text) as {
     readonly resourceSpans?: readonly {

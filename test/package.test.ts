@@ -1,5 +1,5 @@
-// The package as users have it: packed, installed by npm into an empty folder, and used by its command and from code.
-// npm prefers its cache for dependencies. Without cache and registry the tests are skipped with a notice.
+// Tests the package as users get it: packed, installed by npm into an empty folder, and used by its command and from
+// code. npm prefers its cache for dependencies. Without cache and registry the tests are skipped with a notice.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -8,17 +8,17 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 
-/** Set by the gate, since packing and installing take long and depend only on packed files. */
+/** Off unless requested, since packing and installing take long and depend only on the packed files. */
 const isAsked = process.env["TEST_PACKAGE"] === "on";
 
-/** A user's folder, which is made for this test and removed behind it. */
+/** The user's folder; created for this test and deleted afterwards. */
 let folder = "";
-/** Why npm could not install there; null where it did. */
+/** Reason why npm could not install the package there; null if it could. */
 let leftOut: string | null = null;
 const servers: ChildProcess[] = [];
 const deadlineMs = 180_000;
 
-/** npm's error if it reaches no registry and lacks a package in its cache. */
+/** Matches npm's error if it cannot reach a registry and a package is not in its cache. */
 const unreachable =
   /code (ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|\w*CERT\w*)/;
 
@@ -28,7 +28,7 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a program in the user's folder, or where it is said relative to that, with the environment of a user. */
+/** Runs a program in the user's folder, or in a folder below it, with a user's environment. */
 function run(command: string, parameters: readonly string[], below = "."): Outcome {
   return spawnSync(command, parameters, {
     cwd: resolve(folder, below),
@@ -39,7 +39,7 @@ function run(command: string, parameters: readonly string[], below = "."): Outco
   });
 }
 
-/** The command as npx starts it, without the second that this takes. */
+/** Runs the command as npx does, without npx's start-up time of a second. */
 function hone(...words: readonly string[]): Outcome {
   return run(process.execPath, [join(folder, "node_modules", ".bin", "hone"), ...words]);
 }
@@ -49,7 +49,7 @@ function done({ status, stdout, stderr }: Outcome): string {
   return stdout;
 }
 
-/** Without what npm and this test's own set-up leave there: a setting of this checkout is none of a user's. */
+/** The environment without variables set by npm or by this test's set-up, since a user would not have them. */
 const userEnvironment = Object.fromEntries(
   Object.entries({ ...process.env, NODE_EXTRA_CA_CERTS: process.env["TEST_CERTIFICATES"] }).filter(
     ([name, value]) => value !== undefined && value !== "" && !/^(npm_|NODE_OPTIONS$|TEST_)/.test(name),
@@ -91,7 +91,7 @@ function isInstalled(t: TestContext): boolean {
   return leftOut === null;
 }
 
-/** Returns the files of the installed package, relative to it. */
+/** Returns the paths of the installed package's files, relative to its folder. */
 function installedFiles(): readonly string[] {
   const root = join(folder, "node_modules", "hone-server");
   return readdirSync(root, { recursive: true })
@@ -99,7 +99,7 @@ function installedFiles(): readonly string[] {
     .filter((name) => statSync(join(root, name)).isFile());
 }
 
-test("the package holds what its users need and nothing else", (t) => {
+test("the package contains what its users need and nothing else", (t) => {
   if (!isInstalled(t)) return;
   const places =
     /^(package\.json|README\.md|LICENSE|bin\/hone\.js|dist\/(bundle\/[\w-]+\.js(\.map)?|bundle\/licences\.txt|client\/.+\.(js|d\.ts)|swagger-ui\/.+|dashboard\/.+|guide\/.+|onnxruntime\/(LICENSE|\w+\/\w+\/.+))|models\/hone-tiny\/[\w.]+|examples\/starter\/[\w.-]+)$/;
@@ -117,7 +117,7 @@ test("the package holds what its users need and nothing else", (t) => {
     assert.ok(files.includes(needed), needed);
 });
 
-test("npm pack in the checkout takes no sources, tests or builds along", () => {
+test("npm pack in the checkout includes no sources, tests or builds", () => {
   const said = done(run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], process.cwd()));
   const [{ files }] = JSON.parse(said) as [{ readonly files: readonly { readonly path: string }[] }];
   assert.deepEqual(files.map(({ path }) => path).toSorted(), [
@@ -128,7 +128,7 @@ test("npm pack in the checkout takes no sources, tests or builds along", () => {
   ]);
 });
 
-test("nothing is run when it is installed, and little comes along", (t) => {
+test("installing runs no scripts and brings few dependencies", (t) => {
   if (!isInstalled(t)) return;
   const lock = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
@@ -146,7 +146,7 @@ test("nothing is run when it is installed, and little comes along", (t) => {
   );
 });
 
-test("the client's types hold for a program that is checked strictly", (t) => {
+test("the client's types pass a strict type check in a user's program", (t) => {
   if (!isInstalled(t)) return;
   mkdirSync(join(folder, "checked"));
   const program = `import { Hone, HoneError } from "hone-server/client";
@@ -174,7 +174,7 @@ void hone.chat.create({ messages: [], temperature: "high" });
   done(run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), "-p", "."], "checked"));
 });
 
-test("it serves, chats, and learns what the starter project teaches", async (t) => {
+test("the installed package serves, chats, and learns the task of the starter project", async (t) => {
   if (!isInstalled(t)) return;
   assert.match(done(run("npx", ["hone", "--version"])), /^\d+\.\d+\.\d+\n$/);
   assert.match(done(hone("init", "my-task")), /takes hone-server from .+: a path on this machine/);
@@ -206,7 +206,7 @@ test("it serves, chats, and learns what the starter project teaches", async (t) 
       payload: { emoji: "👍🏽" },
     }),
   });
-  // The names of emoji are a library's data, which has to come along.
+  // The names of emoji are data of a library, which must be part of the package.
   assert.match(await rated.text(), /"alias":":thumbs_up_medium_skin_tone:"/);
   userEnvironment["HONE_URL"] = url;
   const learned = done(run("npm", ["run", "learn", "--", "--rounds", "1"], "my-task"));
@@ -215,7 +215,7 @@ test("it serves, chats, and learns what the starter project teaches", async (t) 
   assert.ok(models.includes("starter/maybe"), models);
 });
 
-/** The project says of its files that their types hold. */
+/** Checks the types of the starter project's files, which its documentation promises to be correct. */
 function checkStarter(): Outcome {
   const flags = ["--allowJs", "--checkJs", "--strict", "--noEmit", "--module", "NodeNext", "--types", "node"];
   const places = ["--target", "ES2023", "--typeRoots", resolve("node_modules/@types"), "learn.js"];
@@ -223,7 +223,7 @@ function checkStarter(): Outcome {
   return run(process.execPath, [compiler, "--ignoreConfig", ...flags, ...places], "my-task");
 }
 
-/** Starts `hone serve` in the user's folder; returns where it listens. */
+/** Starts `hone serve` in the user's folder; returns its URL. */
 async function serve(): Promise<string> {
   const command = join(folder, "node_modules", ".bin", "hone");
   const server = spawn(process.execPath, [command, "serve", "--port", "0", "--log-level", "warn"], {

@@ -1,5 +1,5 @@
-// Prompts that one server computes and another answers, over HTTP as a proxy before both asks for it: answers are to the last
-// bit the other server's own, and what goes wrong on the way is told.
+// Tests prompts that one server computes and another answers, over HTTP with the requests of a proxy in front of both.
+// Answers must equal the second server's own ones bit for bit, and failures on the way are reported.
 import assert from "node:assert/strict";
 import { cpSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
@@ -20,9 +20,9 @@ import {
 import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
 const secret = "a secret that servers share";
-/** Key of a client of both servers. */
+/** API key of a client that uses both servers. */
 const key = "hone_a_key_that_both_servers_know";
-/** Clean-up of the current test, and of resources that all tests share. */
+/** Clean-up functions of the current test, and of resources that all tests share. */
 const ends: (() => unknown)[] = [];
 const lastEnds: (() => unknown)[] = [];
 const endAll = async (list: (() => unknown)[]): Promise<void> => {
@@ -60,7 +60,10 @@ const chat: Body = {
 };
 const chatPath = "/v1/chat/completions";
 
-/** The prefill request as vLLM's proxies make it of a client's; what its answer says of the prompt. */
+/**
+ * Sends the prefill request that vLLM's proxies derive from a client's request; returns the transfer parameters of its
+ * answer.
+ */
 async function prefill(server: RunningServer, body: Body, path = chatPath) {
   const nothing = { remote_engine_id: null, remote_block_ids: null, remote_host: null, remote_port: null };
   const params = { do_remote_decode: true, do_remote_prefill: false, ...nothing };
@@ -71,7 +74,7 @@ async function prefill(server: RunningServer, body: Body, path = chatPath) {
   return { params: answer.body.kv_transfer_params, notice: answer.headers.get("x-hone-notice") };
 }
 
-/** The decode request. */
+/** Sends the decode request with the transfer parameters. */
 async function decode(server: RunningServer, body: Body, params: unknown, path = chatPath) {
   const headers = { "x-request-id": "proxied" };
   const asked = { ...body, min_completion_tokens: null, kv_transfer_params: params };
@@ -89,10 +92,10 @@ const cachedOf = ({ usage }: any): readonly number[] => [
 ];
 
 let saltCount = 0;
-/** Keeps a request from what others left of its prompt. */
+/** Adds a unique cache salt, so that the request cannot use cached prefixes of other requests. */
 const fresh = (body: Body): Body => ({ ...body, cache_salt: `salt ${++saltCount}` });
 
-/** Checks that a prompt computed by one server and answered by the other gives the same answer as on one server. */
+/** Checks that a prompt computed by one server and answered by the other gives the same answer as a single server. */
 async function checkPassed(
   [prefilling, decoding]: readonly [RunningServer, RunningServer],
   body: Body,
@@ -122,7 +125,7 @@ before(async () => {
   lastEnds.push(...ends.splice(0));
 });
 
-test("with `kv_transfer_params` one server computes a prompt and another answers it, to the last bit as without a transfer", async () => {
+test("with `kv_transfer_params` one server computes a prompt and another answers it, bit for bit as without a transfer", async () => {
   await checkPassed([prefilling, decoding], chat);
   await checkPassed([prefilling, decoding], { ...chat, n: 3, seed: 5 });
   await checkPassed([prefilling, decoding], { ...chat, response_format: { type: "json_object" } });
@@ -145,7 +148,7 @@ for (const bits of searchedOf(["8", "4"], 1)) {
   });
 }
 
-test("a version of a trained model passes where both have the same adapter, and no other does", async () => {
+test("a trained version's prompt can be transferred only between servers with the same adapter", async () => {
   const dataFolder = newDataFolder();
   const trained = await serverWith({}, { dataFolder });
   await finish(trained, await submitJob(trained, await registerModel(trained, "m"), 1));
@@ -160,7 +163,7 @@ test("a version of a trained model passes where both have the same adapter, and 
   assert.match(notice ?? "", /with another adapter/);
 });
 
-test("a stream of a prompt that came from another server is the stream of one that did not", async () => {
+test("a stream with a transferred prompt equals a stream without a transfer", async () => {
   const { params } = await prefill(prefilling, chat);
   const streamed = { ...chat, stream: true, stream_options: { include_usage: true } };
   const textOf = async (body: Body): Promise<string> =>
@@ -177,7 +180,7 @@ test("a stream of a prompt that came from another server is the stream of one th
   assert.deepEqual(joined(deltasOf(passed)), joined(deltasOf(alone)));
 });
 
-test("of another prompt only what begins alike is used, and the answer says so", async () => {
+test("for another prompt only the common prefix is used, and the answer says so", async () => {
   const { params } = await prefill(prefilling, chat);
   const longer = { ...chat, messages: [{ role: "user", content: `${story} Who has a ball?` }] };
   const { answer, notice } = await decode(decoding, fresh(longer), params);
@@ -188,14 +191,14 @@ test("of another prompt only what begins alike is used, and the answer says so",
   assert.deepEqual(answer.choices, alone.body.choices);
 });
 
-test("a request for the prompt's log-probabilities computes them", async () => {
+test("a request for the prompt's log-probabilities computes the prompt again", async () => {
   const { params } = await prefill(prefilling, chat);
   const { answer, notice } = await decode(decoding, { ...chat, prompt_logprobs: 1 }, params);
   assert.match(notice ?? "", /computed here, for its log-probabilities/);
   assert.equal(answer.prompt_logprobs.length, answer.usage.prompt_tokens);
 });
 
-test("a proxy before both servers answers as the second does, whole and as a stream", async () => {
+test("a proxy in front of both servers answers like the second server, with and without streaming", async () => {
   const proxy = createProxy({ prefill: prefilling.url, decode: decoding.url }).listen(0, "127.0.0.1");
   ends.push(() => proxy.close());
   await new Promise((resolve) => proxy.once("listening", resolve));
@@ -211,7 +214,7 @@ test("a proxy before both servers answers as the second does, whole and as a str
   assert.equal(refused.status, 422);
 });
 
-/** Starts a peer at an allowed address that alters the real server's responses. */
+/** Starts a peer at an allowed address that can alter the real server's responses. */
 async function fakePeer(
   answer: (...parts: Parameters<RequestListener>) => unknown,
 ): Promise<{ readonly url: string; readonly params: (real: any) => object }> {
@@ -228,7 +231,7 @@ async function fakePeer(
   };
 }
 
-/** The bytes that the server which holds a prompt answers. */
+/** Returns the response body of the server that holds the prompt. */
 async function realBody(request: Parameters<RequestListener>[0]): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece as Buffer);
@@ -296,7 +299,7 @@ async function gaugeOf(server: RunningServer, name = "hone_engine_transfer_bytes
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1]);
 }
 
-test("a server that was started again holds nothing any more", async () => {
+test("a restarted server no longer holds earlier prompts", async () => {
   const dataFolder = newDataFolder();
   const first = await serverWith({}, { dataFolder });
   const { params } = await prefill(first, chat);
@@ -310,7 +313,7 @@ test("a server that was started again holds nothing any more", async () => {
   assert.match(lost.notice ?? "", /does not hold the prompt/);
 });
 
-test("where the operator wants it so a prompt that cannot be fetched fails its request", async () => {
+test("if the operator configures it, a prompt that cannot be fetched fails its request", async () => {
   const server = await serverWith({ peers: peerOf(prefilling), onFailure: "fail" });
   const { params } = await prefill(prefilling, chat);
   const { status, answer } = await decode(server, chat, { ...params, remote_request_id: "guessed" });
@@ -319,7 +322,7 @@ test("where the operator wants it so a prompt that cannot be fetched fails its r
   assert.match(server.output(), /does not hold the prompt/);
 });
 
-test("asks only addresses that the operator named, regardless of the request", async () => {
+test("contacts only addresses that the operator configured, regardless of the request", async () => {
   let asked = 0;
   const other = await fakePeer((_, response) => {
     asked += 1;
@@ -332,7 +335,7 @@ test("asks only addresses that the operator named, regardless of the request", a
   assert.equal(asked, 0);
 });
 
-test("what is held is given to servers that sign, for the entity that had it computed", async () => {
+test("a held prompt is given only to servers that sign, and only for the entity that had it computed", async () => {
   const { params } = await prefill(prefilling, chat);
   const ask = async (authorization: string): Promise<number> => {
     const headers = { "content-type": "application/json", authorization };
@@ -350,7 +353,7 @@ test("what is held is given to servers that sign, for the entity that had it com
   assert.equal(none, null);
 });
 
-test("a client that leaves while its prompt is fetched leaves nothing behind", async () => {
+test("a client that disconnects while its prompt is fetched leaves nothing behind", async () => {
   let isAsked = false;
   const silent = await fakePeer(() => {
     isAsked = true;
@@ -372,7 +375,7 @@ test("a client that leaves while its prompt is fetched leaves nothing behind", a
     await eventually(`${gauge} is 0`, async () => ((await gaugeOf(server, gauge)) === 0 ? true : null));
 });
 
-test("refuses incomplete and contradictory `kv_transfer_params`, and accepts ones that request nothing", async () => {
+test("refuses incomplete and contradictory `kv_transfer_params`, and accepts those that request nothing", async () => {
   const statusOf = async (body: Body): Promise<number> =>
     (await call(decoding, "POST", body["prompt"] === undefined ? chatPath : "/v1/completions", { body }))
       .status;

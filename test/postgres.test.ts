@@ -1,5 +1,5 @@
-// A server on PostgreSQL, as its users run it: what it serves, trains and keeps, over a restart, and while the database is
-// away for a while.
+// Tests a server on PostgreSQL as users run it: what it serves, trains and stores, across a restart and a temporary
+// loss of the database.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutLineTo } from "../src/store/database/testing/cut-line.ts";
@@ -56,7 +56,7 @@ test(
     );
     line.mend();
     await eventually("it is well again", async () => ((await health()) === "ready" ? true : null));
-    // The request in progress during the cut may be refused; then it is sent again.
+    // The request in progress when the connection broke may be refused; a client then resends it.
     if ((await delayed).status !== 200) assert.equal((await create(second)).status, 200);
 
     assert.equal(await server.terminate(), 0);

@@ -1,5 +1,5 @@
-// The whole way of preference training, as its users go it: of two answers that a small model gives as readily, the one that
-// people preferred comes to be the likelier one, and the one that it gives.
+// Tests preference training from end to end: a small model gives two answers with similar probability. After training,
+// the answer that people preferred is more probable and is given more often.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
@@ -33,14 +33,14 @@ const questions = [
   "Will it rain?",
 ];
 
-/** Not among those that it is taught with. */
+/** Prompts that are not among the training prompts. */
 const asked = ["Is it far?", "May I ask?", "Do you know him?", "Will you come?"];
 
 const [preferred, other] = ["Yes, of course.", "No, never."];
 
 const conversation = (content: string) => [{ role: "user", content }];
 
-/** Each question with one of the two answers: the model learns that both are given. */
+/** Each question with both answers, so that the model learns to give either. */
 const lessons = questions.flatMap((question) =>
   [preferred, other].map((content) => ({
     messages: [...conversation(question), { role: "assistant", content }],
@@ -49,7 +49,7 @@ const lessons = questions.flatMap((question) =>
 
 const pairs = questions.map((prompt) => ({ prompt, chosen: preferred, rejected: other }));
 
-/** Returns the shares of the two answers among samples. */
+/** Returns the share of each of the two answers among samples. */
 async function sharesOf(client: Hone, model: string): Promise<{ preferred: number; other: number }> {
   const answers = await Promise.all(
     asked.map((content, seed) =>
@@ -70,11 +70,15 @@ async function sharesOf(client: Hone, model: string): Promise<{ preferred: numbe
 
 type Steps = readonly Readonly<Record<string, number>>[];
 
-/** Runs a job to its end. @returns its steps' numbers */
+/**
+ * Waits until a job has ended.
+ *
+ * @returns the figures of its steps
+ */
 async function stepsOfJob(client: Hone, { id }: { readonly id: string | null }): Promise<Steps> {
   const taken: Readonly<Record<string, number>>[] = [];
   const onEvent = ({ type, data }: TrainingEvent): void => {
-    // Numbers, of a step.
+    // Safe cast: the data of a gradient step are numbers.
     if (type === "gradient_step") taken.push(data as Readonly<Record<string, number>>);
   };
   assert.ok(id !== null);
@@ -82,7 +86,7 @@ async function stepsOfJob(client: Hone, { id }: { readonly id: string | null }):
   return taken;
 }
 
-/** A model that gives either answer, made once. */
+/** Id of the model that gives either answer; trained once. */
 let taught: Promise<string> | null = null;
 
 async function teach(client: Hone): Promise<string> {
@@ -93,7 +97,7 @@ async function teach(client: Hone): Promise<string> {
   return id;
 }
 
-/** Has a copy of that model trained, and looks whether it gives the preferred answer more often than before. */
+/** Trains a copy of that model, and checks that it gives the preferred answer more often than before. */
 async function check(name: string, train: (client: Hone, modelId: string) => Promise<void>): Promise<void> {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
   taught ??= teach(client);
@@ -107,7 +111,7 @@ async function check(name: string, train: (client: Hone, modelId: string) => Pro
   assert.ok(after.preferred >= before.preferred + 0.15 && after.other < before.other, shown);
 }
 
-/** Sources of preferences, each run as a test. */
+/** Sources of preferences; each is a test. */
 const ways = new Map<string, () => Promise<void>>();
 
 const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
@@ -140,7 +144,7 @@ ways.set("of single thumbs it does so too", () =>
   }),
 );
 
-/** The model's own answers are of more than two kinds; strong training would suppress the other kinds too. */
+/** The model also gives answers other than these two; stronger training would suppress those as well. */
 const gentle = { learning_rate: 1e-4, epochs: 4 };
 
 interface Answer {
@@ -148,7 +152,11 @@ interface Answer {
   readonly text: string | null;
 }
 
-/** Has a model answer each question eight times. @returns the answers to each, as they are recorded */
+/**
+ * Requests eight answers to each question.
+ *
+ * @returns the recorded answers to each question
+ */
 async function answersOf(client: Hone, modelId: string): Promise<readonly (readonly Answer[])[]> {
   const { entity, project } = await client.models.get(modelId);
   const asking = questions.map(async (content, seed): Promise<readonly Answer[]> => {
@@ -160,14 +168,14 @@ async function answersOf(client: Hone, modelId: string): Promise<readonly (reado
   return Promise.all(asking);
 }
 
-/** Judges the answers to one question; returns no feedback if all are equal. */
+/** Judges the answers to one question; returns no feedback if all answers are equal. */
 type Say = (
   answers: readonly Answer[],
 ) => readonly Pick<FeedbackCreateReq, "feedback_type" | "payload" | "vendor_ref">[];
 
 /**
- * Trains once on feedback on recorded answers, finds it listed with the version, and checks that it never trains
- * again.
+ * Trains once on feedback about recorded answers, checks that the version lists the feedback, and that it is never
+ * trained on again.
  */
 function checkFeedback(
   name: string,
@@ -271,7 +279,7 @@ ways.set("of answers as people corrected them", () =>
 
 for (const [name, learn] of searchedOf([...ways], 1)) test(name, learn);
 
-test("a job whose server is killed resumes after its last step and makes the same version as undisturbed", async () => {
+test("a job whose server is killed resumes after its last step and makes the same version as an undisturbed job", async () => {
   const dataFolder = newDataFolder();
   let own = await startServer({ dataFolder, flags: tinyModel });
   try {

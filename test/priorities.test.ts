@@ -1,4 +1,5 @@
-// A server that schedules by priority, as its clients see it: who comes first, and what becomes of who makes room.
+// Tests a server with priority scheduling from its clients' point of view: which request comes first, and what happens
+// to a preempted request.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -34,7 +35,7 @@ async function answer(body: object) {
   };
 }
 
-test("a lower `priority` interrupts a higher one, which then gives the answer that it gives undisturbed", async () => {
+test("a request with lower `priority` value preempts one with a higher value, whose answer stays the same as undisturbed", async () => {
   const regex = "([a-z]{3} ){60}";
   const worse = { n: 2, priority: 7, structured_outputs: { regex }, logprobs: true, return_token_ids: true };
   const alone = await answer(worse);
@@ -43,7 +44,7 @@ test("a lower `priority` interrupts a higher one, which then gives the answer th
     ended.push("worse");
     return body;
   });
-  // Answered one after another, each while the two slots are taken.
+  // Sent one after the other, each while both slots are occupied.
   for (let count = 0; count < 3; count++) {
     await answer({ n: 2, priority: count - 4, max_tokens: 2 });
     ended.push("better");
@@ -54,7 +55,7 @@ test("a lower `priority` interrupts a higher one, which then gives the answer th
   assert.ok(choices.every(({ token_ids: ids }) => ids.length > 60));
 });
 
-test("`cache_salt` keeps what was computed of a prompt from requests with another salt, and changes nothing else", async () => {
+test("`cache_salt` keeps cached prefixes from requests with another salt, and has no other effect", async () => {
   const story = "Sam has a red ball and Ann has a blue one. ".repeat(8);
   const ask = (salt: string) =>
     answer({

@@ -1,5 +1,5 @@
-// Log-probabilities of a prompt over HTTP: equal to the reference implementation, in the form that clients read, and
-// independent of other fields of the request.
+// Tests a prompt's log-probabilities over HTTP: they equal those of the reference implementation, have the form that
+// clients read, and are independent of other fields of the request.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -8,14 +8,14 @@ import { goldenModel } from "./served-jobs.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 
-/** A conversation, the ids that the model's template makes of it, and how probable the reference finds each. */
+/** A conversation, the ids that the model's template produces for it, and the reference's log-probability for each. */
 interface Golden {
   readonly messages: readonly object[];
   readonly rendered_ids: readonly number[];
   readonly rendered_prompt_logprobs: readonly (number | null)[];
 }
 
-// The fixture is this project's own.
+// Safe cast: the fixture is part of this project.
 const golden = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as Golden;
 
 interface Entry {
@@ -39,7 +39,7 @@ async function promptLogprobs(body: object): Promise<PromptLogprobs> {
   return answer.body.prompt_logprobs as PromptLogprobs;
 }
 
-/** Each holds its token, and has the reference's log-probability there. */
+/** Checks that each entry contains its own token with the reference's log-probability. */
 function checkGolden(tokens: PromptLogprobs): void {
   assert.equal(tokens.length, golden.rendered_ids.length);
   assert.equal(tokens[0], null);
@@ -52,13 +52,13 @@ function checkGolden(tokens: PromptLogprobs): void {
   }
 }
 
-test("`prompt_logprobs` are those of the reference implementation", async () => {
+test("`prompt_logprobs` equal those of the reference implementation", async () => {
   const tokens = await promptLogprobs({ prompt_logprobs: 0 });
   checkGolden(tokens);
   for (const token of tokens.slice(1)) assert.equal(Object.keys(token ?? {}).length, 1);
 });
 
-test("alternatives are the most probable tokens by rank, and the token itself stands first", async () => {
+test("alternatives are the most probable tokens by rank, and the prompt's own token comes first", async () => {
   const { url, apiKey } = server();
   const answer = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
@@ -81,12 +81,12 @@ test("alternatives are the most probable tokens by rank, and the token itself st
       assert.ok(logprob < 0 && typeof decoded_token === "string");
     }
   }
-  // Read as objects, members named by numbers stand in the order of these; the text keeps the order that counts.
+  // Checks the text, because JSON.parse would sort members whose names are numbers.
   const written = [...text.matchAll(/[[,]\{"(\d+)":\{"logprob"/g)].map(([, id]) => Number(id));
   assert.deepEqual(written, golden.rendered_ids.slice(1));
 });
 
-test("they do not depend on what else is asked for", async () => {
+test("prompt log-probabilities do not depend on the request's other fields", async () => {
   const expected = await promptLogprobs({ prompt_logprobs: 1 });
   for (const more of [
     { n: 3, temperature: 1 },
@@ -98,12 +98,12 @@ test("they do not depend on what else is asked for", async () => {
   }
 });
 
-test("a request that does not ask has none", async () => {
+test("an answer contains prompt log-probabilities only if requested", async () => {
   const answer = await ask({ logprobs: true, top_logprobs: 2 });
   assert.equal(answer.body.prompt_logprobs, null);
 });
 
-test("refuses what is out of range, and streams", async () => {
+test("refuses values out of range, and streams", async () => {
   const table: readonly (readonly [object, string, RegExp])[] = [
     [{ prompt_logprobs: 21 }, "prompt_logprobs", /less than or equal to 20/],
     [{ prompt_logprobs: -1 }, "prompt_logprobs", /every token of the vocabulary.* send 0 to 20/],
@@ -119,7 +119,7 @@ test("refuses what is out of range, and streams", async () => {
   }
 });
 
-test("what `echo` puts before an answer is judged as the answer is, but not in a stream", async () => {
+test("text that `echo` puts before an answer gets log-probabilities like the answer, but not in a stream", async () => {
   checkGolden(await promptLogprobs({ echo: true }));
   const judged = await promptLogprobs({ echo: true, logprobs: true, top_logprobs: 2 });
   assert.deepEqual(judged, await promptLogprobs({ prompt_logprobs: 2 }));

@@ -1,6 +1,6 @@
-// A pretrained model in four bits (scripts/real-model.js): its tokens, prompts and greedy answers over HTTP, compared
-// with Transformers in float32 on the same file (tools/conformance/smollm2/record.py, with PyTorch 2.15 and
-// Transformers 5.23). tools/conformance/smollm2/run.py compares many more, and needs Python.
+// Tests a pretrained model in four bits (scripts/real-model.js): compares its tokens, prompts and greedy answers over
+// HTTP with those of Transformers in float32 on the same file (tools/conformance/smollm2/record.py, with PyTorch 2.15
+// and Transformers 5.23). tools/conformance/smollm2/run.py makes more comparisons, and needs Python.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -22,12 +22,12 @@ interface Recorded {
 }
 
 test(
-  "a real model out of a GGUF file says what the reference implementation says",
+  "a real model from a GGUF file gives the same results as the reference implementation",
   { skip: leftOut },
   async () => {
     const recorded = JSON.parse(readFileSync("test/fixtures/real-model/smollm2.json", "utf8")) as Recorded;
     const dataFolder = newDataFolder();
-    // In float32, as the reference computes.
+    // Computes in float32, like the reference.
     const flags = ["--built-in-model", "off", "--quantize", "off", "--model", `smollm2=${file}`];
     const server = await startServer({ dataFolder, flags });
     const ask = async (path: string, body: object) =>

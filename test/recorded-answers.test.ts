@@ -1,4 +1,5 @@
-// A request's choice about its own recording, over HTTP: feedback on the answer finds a recording, or does not.
+// Tests over HTTP how a request controls whether its answer is recorded: feedback on the answer finds a recording or
+// does not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
@@ -6,7 +7,10 @@ import { call, serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();
 
-/** A trained model, and which reasons keep feedback on an answer to `extra` from training. */
+/**
+ * Gives feedback on an answer to a request with these extra fields; returns the reasons why the feedback is not
+ * trained on.
+ */
 async function reasonsFor(project: string, extra: object): Promise<readonly string[]> {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
   const model = await client.models.create({ project, name: "m", base_model: "hone-tiny" });
@@ -26,7 +30,7 @@ test("an answer of a trained model is recorded unless `store` is false", async (
   assert.deepEqual(await reasonsFor("unrecorded-answers", { store: false }), ["no_recording"]);
 });
 
-test("`metadata` is up to sixteen texts, which are recorded with the answer", async () => {
+test("`metadata` takes up to sixteen texts, which are recorded with the answer", async () => {
   assert.deepEqual(await reasonsFor("described", { metadata: { topic: "greeting" } }), ["single_answer"]);
   const messages = [{ role: "user", content: "hello" }];
   const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`m${index}`, "x"]));

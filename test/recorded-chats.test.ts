@@ -1,4 +1,5 @@
-// Answers of trained models are recorded with their exact tokens, on every API, before the client has them.
+// Tests that answers of trained models are recorded with their exact tokens on every API, before the client has the
+// answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { NotFoundError } from "openai";
@@ -16,7 +17,7 @@ const server = serverOfFile({
 const model = "recorded/agent";
 const messages = [{ role: "user" as const, content: "tell me a story" }];
 
-/** The model, registered by whichever test comes first. */
+/** Registers the model if it does not exist yet. */
 async function registered(): Promise<RunningServer> {
   const body = { project: "recorded", name: "agent", base_model: "hone-tiny", return_existing: true };
   const answer = await call(server(), "POST", "/v1/preview/models", { body });
@@ -31,7 +32,7 @@ async function recorded(requestId: string): Promise<any> {
   return body;
 }
 
-test("a chat is recorded as it was answered, token for token, and is there at once", async () => {
+test("a chat is recorded exactly as answered, token for token, and the recording is available immediately", async () => {
   await registered();
   const { data: answer, response } = await openai.chat.completions
     .create({
@@ -52,7 +53,7 @@ test("a chat is recorded as it was answered, token for token, and is there at on
   assert.deepEqual([found.model_id, found.step, found.metadata], [modelId, 0, { topic: "stories" }]);
   assert.deepEqual([found.sampling.temperature, found.sampling.seed], [1, 5]);
   for (const [index, choice] of answer.choices.entries()) {
-    // Fields of this server's own.
+    // Fields that only this server returns.
     const { token_ids: ids, prompt_token_ids: promptIds } = choice as unknown as {
       readonly token_ids: readonly number[];
       readonly prompt_token_ids: readonly number[];
@@ -82,7 +83,7 @@ test("a stream is recorded before it ends, and an identical request has the same
   assert.deepEqual(whole.choices[0].logprobs, streamed.choices[0].logprobs);
 });
 
-test("responses, messages and text completions are recorded with tokens and log-probabilities, though they show none", async () => {
+test("responses, messages and text completions are recorded with tokens and log-probabilities that they do not return", async () => {
   await registered();
   const bodies = [
     ["/v1/responses", { input: "tell me a story", max_output_tokens: 6 }],
@@ -109,7 +110,7 @@ test("responses, messages and text completions are recorded with tokens and log-
   }
 });
 
-test("does not record requests that opt out, nor answers of a base model", async () => {
+test("does not record requests that opt out, or answers of a base model", async () => {
   await registered();
   for (const [path, body] of [
     ["/v1/chat/completions", { model, messages, store: false }],
@@ -125,7 +126,7 @@ test("does not record requests that opt out, nor answers of a base model", async
   }
 });
 
-test("lists filter by feedback, and a recording names its feedback", async () => {
+test("recordings can be filtered by feedback, and each lists its feedback", async () => {
   await registered();
   const { id } = await openai.chat.completions.create({ model, messages, max_tokens: 4 });
   const { reference } = await recorded(id);
@@ -159,7 +160,7 @@ test("lists filter by feedback, and a recording names its feedback", async () =>
   assert.deepEqual(await listed("feedback=any&project=local%2Frecorded"), []);
 });
 
-test("OpenAI's client lists, reads and deletes what is stored, with its messages", async () => {
+test("OpenAI's client lists, reads and deletes stored chats with their messages", async () => {
   await registered();
   const body = { project: "recorded", name: "stored", base_model: "hone-tiny", return_existing: true };
   assert.equal((await call(server(), "POST", "/v1/preview/models", { body })).status, 200);
@@ -220,7 +221,7 @@ test("a page continues after the number of its last item, even if that item is d
   assert.notEqual(next.data[0].id, newest.id);
 });
 
-test("a cursor that names answers of several projects is refused until the project is named", async () => {
+test("a cursor that exists in several projects is refused until the request names the project", async () => {
   for (const project of ["one", "other"]) {
     const body = { project, name: "agent", base_model: "hone-tiny", return_existing: true };
     assert.equal((await call(server(), "POST", "/v1/preview/models", { body })).status, 200);
@@ -237,7 +238,7 @@ test("a cursor that names answers of several projects is refused until the proje
   assert.deepEqual([named.status, named.body.data], [200, []]);
 });
 
-test("what cannot be asked for is refused, with the place and the cure", async () => {
+test("invalid requests are refused with the location and the remedy", async () => {
   await registered();
   for (const [query, place, words] of [
     ["project=recorded", "project", /<entity>\/<project>/],

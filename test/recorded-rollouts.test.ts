@@ -1,5 +1,5 @@
-// Rollouts recorded through unmodified clients of other makers, on a real server. The recording equals the server's
-// answer to the same request, token by token; a job trains on exactly these tokens; and callers see no difference.
+// Tests rollouts recorded through unmodified third-party clients on a real server. The recording equals the server's
+// answer to the same request token by token, a job trains on exactly these tokens, and callers see no difference.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HumanMessage } from "@langchain/core/messages";
@@ -34,7 +34,7 @@ const tools = [
     function: { name: "weather", description: "The weather of a city.", parameters: z.toJSONSchema(place) },
   },
 ];
-/** The model's weights are random: a short answer says as much as a long one. */
+/** The model's weights are random, so short answers test as much as long ones. */
 const short = 24;
 const long = 600;
 
@@ -171,7 +171,7 @@ const aiSteps = {
     stepNumber === 0 ? {} : { toolChoice: "none" as const },
 };
 
-/** Parts of a choice that train. */
+/** Parts of a choice that are trained on. */
 interface Tokens {
   readonly prompt: readonly number[];
   readonly ids: readonly number[];
@@ -190,7 +190,7 @@ function tokensOf({ prompt_token_ids: prompt, token_ids: ids, logprobs }: JsonOb
 const isChoice = (item: JsonObject): boolean => "message" in item;
 const kindOf = (item: JsonObject): unknown => (isChoice(item) ? "choice" : item["role"]);
 
-/** Returns the server's answer to a recorded request, sent again without a recorder and without streaming. */
+/** Resends a recorded request without a recorder and without streaming; returns the tokens of the server's answer. */
 async function servedTokens(request: JsonObject): Promise<readonly Tokens[]> {
   const { stream: _stream, stream_options: _options, ...body } = request;
   const answer = await call(server(), "POST", "/v1/chat/completions", { body });
@@ -220,10 +220,10 @@ for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3
         assert.deepEqual(choices.map(tokensOf), await servedTokens(request));
     }
     const bodies = trajectories.map((trajectory, reward) => trajectory.finish({ reward }));
-    // Four steps of the default rate would be warned of.
+    // Four steps at the default rate would cause a warning.
     const jobId = await model.train([{ trajectories: bodies }], { learning_rate: 1e-3 });
     const job = await hone.jobs.wait(jobId);
-    // Hone-tiny writes calls with other blanks than its template renders them with, and may be cut off.
+    // Expected warnings: hone-tiny writes calls with other spaces than its template, and answers may be cut off.
     const expected = /became several sequences|were cut off at their token limit/;
     assert.deepEqual(
       job.warnings.filter((warning) => !expected.test(warning)),
@@ -234,7 +234,7 @@ for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3
     const { metrics } = await hone.checkpoints.get(model.id, 1);
     const difference = metrics["loss/first_max_logprob_difference"] ?? Infinity;
     assert.ok(difference < 1e-4, `training and serving differ by ${difference}`);
-    // Rows hold trajectories as they were sent.
+    // The list returns trajectories as they were sent.
     const stored = (await model.trajectories({ source: "jobs" }).all()) as readonly Trajectory[];
     const storedTokens = stored.map(({ messages_and_choices: items, additional_histories: others }) =>
       [items ?? [], ...(others ?? []).map((history) => history.messages_and_choices)]
@@ -246,7 +246,7 @@ for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3
   });
 }
 
-test("callers see the answers that they would have without a recorder, whole and streamed", async () => {
+test("callers get the same answers as without a recorder, with and without streaming", async () => {
   const model = await hone.model("recorded/undisturbed", { base: "tiny" });
   const trajectory = await startTrajectory(model, { step: 0 });
   const plain = new OpenAI({ baseURL: `${server().url}/v1`, apiKey: server().apiKey });
@@ -280,7 +280,7 @@ test("callers see the answers that they would have without a recorder, whole and
   assert.equal(trajectory.calls.length, 2 * wishes.length);
 });
 
-test("a streamed answer is recorded as the whole one is", async () => {
+test("a streamed answer is recorded the same as one without streaming", async () => {
   const model = await hone.model("recorded/streams", { base: "tiny" });
   const record = await startTrajectory(model, { step: 0 });
   const body = { model: record.model, messages: [question], max_completion_tokens: short, seed: 5, n: 2 };

@@ -1,5 +1,5 @@
-// Every known but unsupported option is refused by its own name, regardless of the layer that lacks it: HTTP, chat, or
-// the engine.
+// Tests that every known but unsupported option is refused by name, no matter which layer lacks it: HTTP, chat or the
+// engine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainReplies } from "../src/inference/chat/testing/plain-replies.ts";
@@ -17,7 +17,7 @@ import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 
-/** Takes nothing: a request that reaches it was not refused. */
+/** Fails if it gets a request, since such a request was not refused. */
 const engine: Engine = {
   capabilities: { features: new Set(), isExact: true },
   start: () => Promise.resolve(),
@@ -114,7 +114,7 @@ for (const [field, value] of Object.entries(notServed)) {
   });
 }
 
-test("refuses options that HTTP, chat and the engine lack in one response, each once", async () => {
+test("refuses options that HTTP, chat and the engine lack in one response, each option once", async () => {
   const { detail, error } = await refusal({
     prompt_logprobs: 1,
     min_p: 0.1,
@@ -131,7 +131,7 @@ test("refuses options that HTTP, chat and the engine lack in one response, each 
     assert.equal(error.message.split(`${name} is not supported`).length, 2, name);
 });
 
-test("media is refused by the place of each part", async () => {
+test("media is refused with the location of each part", async () => {
   const content = [
     { type: "text", text: "see" },
     { type: "image_url", image_url: { url: "x" } },
@@ -146,7 +146,7 @@ test("media is refused by the place of each part", async () => {
   ]);
 });
 
-test("broken arguments of a tool call are refused by their place", async () => {
+test("malformed arguments of a tool call are refused with their location", async () => {
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{x" } };
   const { detail } = await refusal({
     messages: [{ role: "assistant", content: null, tool_calls: [call] }],

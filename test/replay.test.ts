@@ -1,4 +1,4 @@
-// A job is repeated on a server that trained it, as `hone jobs replay` has it done.
+// Tests that a server replays a job that it trained, as started by `hone jobs replay`.
 import assert from "node:assert/strict";
 import { openSync, closeSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { finish, model, registerModel, stepsOf, submitJob } from "./served-jobs.
 const server = serverOfFile({ flags: model });
 const run = commandProcess();
 
-/** Runs `hone jobs replay` to its end. */
+/** Runs `hone jobs replay` until it ends. */
 function replay(jobId: string, ...flags: readonly string[]): Promise<Ended> {
   const { url, apiKey } = server();
   return run(["jobs", "replay", jobId, "--url", url, "--key", apiKey, ...flags]);
 }
 
-/** Turns over one bit of the last number in a version's adapter. */
+/** Flips one bit of the last number in a version's adapter. */
 function damage(modelId: string, step: number): void {
   const file = join(server().dataFolder, "adapters", modelId, `${step}`, "adapter_model.safetensors");
   const last = readFileSync(file)[statSync(file).size - 4];
@@ -25,7 +25,7 @@ function damage(modelId: string, step: number): void {
   closeSync(descriptor);
 }
 
-test("a job replayed gives its version byte for byte, also where the optimizer before it is not kept, and adds none", async () => {
+test("replaying a job reproduces its version byte for byte, even if the earlier optimizer state no longer exists, and adds no version", async () => {
   const modelId = await registerModel(server(), "replayed");
   const jobIds: string[] = [];
   for (const groupCount of [1, 2, 1]) {

@@ -1,4 +1,4 @@
-// Kills processes for real: the engine, the training process, the server itself.
+// Kills real processes: the engine, the training process and the server.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import {
 } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
-/** Small steps, so that even short jobs take several. */
+/** Training batches so small that even short jobs take several steps. */
 const flags = [...model, "--training-batch-tokens", "750"];
 
 /** Shared by tests in which the server itself survives and restarts its children. */
@@ -28,7 +28,10 @@ function childrenThatRun(server: RunningServer, part: string): readonly number[]
     .map((child) => child.id);
 }
 
-/** Long and seeded: it runs until its last token, since the end-of-text token is unlikely and counted against nothing. */
+/**
+ * Long and seeded. It reaches its maximum length, since sampling the end-of-text token is very unlikely and the seed
+ * is fixed.
+ */
 const longChat = {
   model: "tiny",
   messages: [{ role: "user", content: "go on" }],
@@ -37,7 +40,7 @@ const longChat = {
   seed: 1,
 };
 
-test("a killed engine fails its requests with 503 and an error event, turns health red, and comes back", async () => {
+test("a killed engine fails its requests with 503 and an error event, turns health red, and is restarted", async () => {
   const server = serverOfTests();
   const stream = await fetch(`${server.url}/v1/chat/completions`, {
     method: "POST",
@@ -76,7 +79,7 @@ test("a killed engine fails its requests with 503 and an error event, turns heal
   assert.equal(again.status, 200);
 });
 
-test("a client that goes away frees its slots", async () => {
+test("a client that disconnects frees its slots", async () => {
   const server = serverOfTests();
   const controller = new AbortController();
   const gone = fetch(`${server.url}/v1/chat/completions`, {
@@ -130,7 +133,7 @@ for (const how of searchedOf(["killed", "told to stop"] as const, 1)) {
   });
 }
 
-test("a killed training process costs an attempt, not the job", async () => {
+test("a killed training process costs an attempt, but does not fail the job", async () => {
   const server = serverOfTests();
   const modelId = await registerModel(server, "killed");
   const jobId = await submitJob(server, modelId, 8);
@@ -142,7 +145,7 @@ test("a killed training process costs an attempt, not the job", async () => {
   assert.deepEqual(await stepsOf(server, modelId), [0, 1]);
 });
 
-test("a new version is served without dropping a request, and old versions stay", async () => {
+test("a new version is served without dropping requests, and old versions stay available", async () => {
   const server = serverOfTests();
   const modelId = await registerModel(server, "m");
   const chat = (name: string) =>
@@ -170,7 +173,7 @@ test("a new version is served without dropping a request, and old versions stay"
   assert.notEqual(newest.body.system_fingerprint, pinned.body.system_fingerprint);
 });
 
-test("while another process holds the database, health and chats answer, and writes wait", async () => {
+test("while another process locks the database, health and chats answer, and writes wait", async () => {
   const server = serverOfTests();
   const other = new Sqlite(join(server.dataFolder, "hone.db"));
   const note = { project_id: "local/p", weave_ref: "weave:///local/p/call/1", feedback_type: "note" };
@@ -196,7 +199,7 @@ test("while another process holds the database, health and chats answer, and wri
   for (const text of ["two", "three"]) assert.equal((await write(text)).status, 200);
 });
 
-test("SIGTERM ends the server with status 0", async () => {
+test("SIGTERM ends the server with exit status 0", async () => {
   const dataFolder = newDataFolder();
   const server = await startServer({ dataFolder, flags: model });
   assert.equal(await server.terminate(), 0);

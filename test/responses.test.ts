@@ -1,4 +1,5 @@
-// The official OpenAI SDK's Responses API against a running server: the built-in model, and a model whose template has tools.
+// Tests the official OpenAI SDK's Responses API with a running server: the built-in model, and a model whose template
+// supports tools.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError, UnprocessableEntityError } from "openai";
@@ -19,7 +20,7 @@ const model = "hone-tiny";
 /** A model with random weights: its text is meaningless, but constraints on it can be checked. */
 const agent = "tiny";
 
-test("a response says what a chat completion of the same conversation says", async () => {
+test("a response has the same content as a chat completion of the same conversation", async () => {
   const chat = await openai.chat.completions.create({
     model,
     messages: [
@@ -42,7 +43,7 @@ test("a response says what a chat completion of the same conversation says", asy
   assert.equal(asItems.output_text, response.output_text);
 });
 
-test("a stream of the SDK gathers itself into the whole answer", async () => {
+test("the SDK accumulates a stream to the same response as without streaming", async () => {
   const asked = { model, input: "tell me a story", temperature: 0, max_output_tokens: 24 };
   const whole = await openai.responses.create(asked);
   const stream = openai.responses.stream(asked);
@@ -70,10 +71,10 @@ const animal = z.object({
   kind: z.enum(["cat", "dog", "owl"]),
   legs: z.number().int().min(0).max(8),
 });
-/** A small model that begins to write blanks rarely stops. */
+/** Without spaces, because a small model that begins to write spaces rarely stops. */
 const compact = { structured_outputs: { disable_any_whitespace: true } };
 
-test("the SDK parses an answer in the form of a zod schema, whole and streamed", async () => {
+test("the SDK parses an answer that conforms to a zod schema, with and without streaming", async () => {
   const asked = {
     ...compact,
     model,
@@ -93,7 +94,7 @@ test("the SDK parses an answer in the form of a zod schema, whole and streamed",
 const place = z.object({ city: z.enum(["Paris", "Rome"]) });
 const weather = zodResponsesFunction({ name: "weather", parameters: place });
 
-test("a tool call and its result continue in the next request", async () => {
+test("the next request can contain a tool call and its result", async () => {
   const asked = {
     model: agent,
     tools: [weather],
@@ -126,7 +127,7 @@ test("a tool call and its result continue in the next request", async () => {
   assert.ok(second.output.every(({ type }) => type !== "function_call"));
 });
 
-test("calls a custom tool with a text of its grammar, next to ignored tools", async () => {
+test("calls a custom tool with a text that its grammar allows, and ignores other tools", async () => {
   const definition = 'start: "*** Begin\\n" line+ "*** End"\nline: ("+" | "-") /[a-z"]{1,4}/ "\\n"';
   const asked = {
     model: agent,
@@ -175,7 +176,7 @@ test("calls a custom tool with a text of its grammar, next to ignored tools", as
   assert.ok((second.usage?.input_tokens ?? 0) > (data.usage?.input_tokens ?? 0));
 });
 
-test("a chat's custom tool is called alike, and of several tools one that is allowed", async () => {
+test("a custom tool works the same in chats, and with several tools only an allowed one is called", async () => {
   const custom = {
     type: "custom" as const,
     custom: {
@@ -203,12 +204,12 @@ test("a chat's custom tool is called alike, and of several tools one that is all
   let input = "";
   for await (const chunk of await openai.chat.completions.create({ ...asked, stream: true }))
     for (const delta of chunk.choices[0]?.delta.tool_calls ?? [])
-      // The SDK's type of a delta knows no custom tools yet.
+      // The SDK's type of a delta does not declare custom tools yet.
       input += (delta as unknown as { readonly custom: { readonly input: string } }).custom.input;
   assert.equal(input, call.custom.input);
 });
 
-test("errors arrive as the SDK's own classes, naming the field", async () => {
+test("errors become the SDK's own error classes and name the field", async () => {
   await assert.rejects(
     openai.responses.create({ model, input: "x", previous_response_id: "resp_1" }),
     (error) => error instanceof BadRequestError && error.param === "previous_response_id",

@@ -1,5 +1,5 @@
-// Two builds on one PostgreSQL, whose newer build has migrated the database by a version that only adds. Both serve
-// and train, and a deployment moves to the newer build and back, one server at a time.
+// Tests two builds on one PostgreSQL database: the newer build has migrated the database to a version that only adds.
+// Both serve and train, while a deployment upgrades one server at a time to the newer build and back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inProof } from "../src/base/domain/testing/search.ts";
@@ -11,7 +11,7 @@ import { answerOf, ask, shared } from "./several-servers.ts";
 
 const note = /migrated the database to version \d+; .* It continues, because the migration only adds/;
 
-/** Records one of a server's own, and reads all from another. */
+/** Creates a record on one server, and reads all records from another. */
 async function judge(writer: RunningServer, reader: RunningServer, id: string): Promise<readonly string[]> {
   const record = {
     id,

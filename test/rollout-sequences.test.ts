@@ -1,6 +1,6 @@
-// Training sequences of rollouts over templates with different layouts: the trained tokens and their contexts are
-// written out by hand. Each rollout is read twice: as the server answered it, and as a client library keeps it without
-// ids, so that every prompt is rendered again.
+// Tests the training sequences of rollouts with templates of different layouts. The expected trained tokens and their
+// contexts are written by hand. Each rollout is read twice: as the server answered it, and as a client library stores
+// it without ids, so that every prompt is rendered again.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -37,13 +37,13 @@ function conversationOf(name: keyof typeof templates): ConversationTokenizer {
   return createConversationTokenizer(tokenizer, template, 512);
 }
 
-/** One answer of the model: what it sampled, and the message that the server read out of it. */
+/** An answer of the model: the text it sampled, and the message that the server parsed from it. */
 interface Answer {
   readonly sampled: string;
   readonly message: JsonObject;
-  /** Fields of the request that say something of its prompt. */
+  /** Fields of the request that affect its prompt. */
   readonly asked?: JsonObject;
-  /** Other tokens of the same text. */
+  /** Token ids if they differ from the usual tokens of the text. */
   readonly tokenIds?: readonly number[];
 }
 
@@ -51,7 +51,7 @@ type Item = JsonObject | { readonly answer: Answer };
 
 interface Rollout {
   readonly items: readonly Item[];
-  /** Functions that stand by themselves, as some clients record them. */
+  /** Functions listed separately from tools, as some clients record them. */
   readonly functions?: readonly JsonObject[];
 }
 
@@ -61,7 +61,7 @@ const said = (sampled: string, content: string, more: Partial<Answer> = {}): Ite
   answer: { sampled, message: { role: "assistant", content }, ...more },
 });
 
-/** The rollout as a client records it; every prompt is what serving renders for the messages before it. */
+/** Returns the rollout as a client records it. Each prompt is what serving renders for the messages before it. */
 function recorded(
   { items, functions = [] }: Rollout,
   conversation: ConversationTokenizer,
@@ -94,7 +94,7 @@ function trajectoryOf([main, ...additionalHistories]: readonly History[]): Traje
   return { ...emptyTrajectory, ...main, additionalHistories };
 }
 
-/** Returns every sequence as text, with trained parts in ⟦⟧, and the reasons for skipped parts. */
+/** Returns every sequence as text with trained parts in ⟦⟧, and the reasons for skipped parts. */
 function read(
   histories: readonly History[],
   conversation: ConversationTokenizer,
@@ -137,7 +137,7 @@ const callOf = (args: string): JsonObject => ({
 const result: JsonObject = { role: "tool", tool_call_id: "c1", content: "sun" };
 const thinks: JsonObject = { chat_template_kwargs: { enable_thinking: true } };
 
-test("a growing context stays one sequence; the end of a turn trains where it was sampled, and once", () => {
+test("a growing context stays one sequence, and each sampled end of a turn is trained on once", () => {
   check(
     "coder",
     [{ items: [user("a"), said("hi<|im_end|>", "hi"), user("b"), said("ok<|im_end|>", "ok")] }],
@@ -148,7 +148,7 @@ test("a growing context stays one sequence; the end of a turn trains where it wa
   );
 });
 
-test("where an answer was cut the template's end of the turn is context", () => {
+test("after a truncated answer, the end of the turn from the template is context", () => {
   check(
     "coder",
     [{ items: [user("a"), said("hi", "hi"), user("b"), said("ok<|im_end|>", "ok")] }],
@@ -159,7 +159,7 @@ test("where an answer was cut the template's end of the turn is context", () => 
   );
 });
 
-test("calls of earlier turns stay, their arguments as the object that the template walks over", () => {
+test("calls of earlier turns stay in the context, with their arguments as the object that the template iterates over", () => {
   const call =
     "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>";
   const message = { role: "assistant", content: "", tool_calls: [callOf('{"city": "Rome"}')] };
@@ -182,7 +182,7 @@ test("calls of earlier turns stay, their arguments as the object that the templa
   );
 });
 
-test("thoughts that the template keeps, calls and results are one sequence, with tools shown and thinking as asked", () => {
+test("thoughts that the template keeps, calls and results form one sequence, with the requested tools and thinking", () => {
   const call = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>';
   const message = {
     role: "assistant",
@@ -214,7 +214,7 @@ test("thoughts that the template keeps, calls and results are one sequence, with
   );
 });
 
-test("a template that drops earlier thoughts makes a new sequence of every turn behind one", () => {
+test("if a template drops earlier thoughts, every turn after one becomes a new sequence", () => {
   const message = { role: "assistant", content: "Yes", reasoning_content: "hm" };
   check(
     "deepseek",
@@ -236,14 +236,14 @@ test("a template that drops earlier thoughts makes a new sequence of every turn 
   );
 });
 
-test("thinking is opened as the request had it, and as serving has it where it said nothing", () => {
+test("thinking is opened as in the request, or as in serving if the request does not say", () => {
   const items = (asked: JsonObject): readonly Item[] => [user("a"), said("b<|im_end|>", "b", { asked })];
   const prompt = "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n";
   check("thinking", [{ items: items(thinks) }], [`${prompt}⟦b<|im_end|>⟧`]);
   check("thinking", [{ items: items({}) }], [`${prompt}\n</think>\n\n⟦b<|im_end|>⟧`]);
 });
 
-test("an answer whose tokens differ from its text's continues in a new sequence, since later prompts hold the text's", () => {
+test("an answer whose tokens differ from those of its text ends the sequence, since later prompts contain the text's tokens", () => {
   const conversation = conversationOf("coder");
   const letters = "hello".split("").flatMap((letter) => conversation.encode(letter));
   assert.ok(letters.length > conversation.encode("hello").length, "the text has a shorter spelling");
@@ -260,7 +260,7 @@ test("an answer whose tokens differ from its text's continues in a new sequence,
   );
 });
 
-test("content in parts stands in the prompt as its text", () => {
+test("content in parts is rendered as its text", () => {
   const parts = ["a", "b"].map((text) => ({ type: "text", text }));
   check(
     "coder",
@@ -269,7 +269,7 @@ test("content in parts stands in the prompt as its text", () => {
   );
 });
 
-test("each history has its own tools, and only a history that the template refuses is left out", () => {
+test("each history has its own tools, and only a history that the template refuses is skipped", () => {
   const prompt = (question: string): string =>
     `<|start_header_id|>user<|end_header_id|>\n\n${question}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n`;
   const two = { role: "assistant", content: "", tool_calls: [callOf("{}"), callOf("{}")] };
@@ -296,7 +296,7 @@ test("each history has its own tools, and only a history that the template refus
   });
 });
 
-test("texts train behind the prompt that asks for them, each in a sequence of its own where later prompts differ", () => {
+test("assistant texts are trained on after the prompt that asks for them, each in its own sequence if later prompts differ", () => {
   const conversation = conversationOf("thinking");
   const items = [
     user("a"),

@@ -1,5 +1,5 @@
-// A model whose base is served with rounded weights, over HTTP: what it answered is trained on, the next version is served, and
-// the job says how far serving's log-probabilities are from training's.
+// Tests a model whose base is served with quantized weights, over HTTP: its answers are trained on, the next version
+// is served, and the job reports how much the log-probabilities of serving and training differ.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
@@ -12,12 +12,12 @@ interface Answer {
   readonly system_fingerprint: string;
 }
 
-// If 4-bit products depend on their batch, 4-bit weights are computed in 8 bits.
+// If 4-bit products depend on the batch, 4-bit weights are computed in 8 bits.
 const { fourBits } = await integerKernels(null);
 
 const question = { role: "user", content: "hello" };
 
-// The differences are great: nearly all tokens of a small model of random weights are improbable.
+// The differences are large because nearly all tokens are improbable for a small model with random weights.
 const precisions = [
   ["8", 0.2],
   ["4", 1],
@@ -54,7 +54,7 @@ for (const [bits, differenceMax] of searchedOf(precisions, 1)) {
 
       const events = await call(server, "GET", `/v1/preview/training-jobs/${body.id}/events`);
       const steps = events.body.data.filter((event: { type: string }) => event.type === "gradient_step");
-      // Later steps compare with a policy that has moved on.
+      // Only the first step, since later steps compare with a policy that has changed.
       const difference = steps[0].data.mean_logprob_difference;
       assert.ok(difference > 0 && difference < differenceMax, JSON.stringify(steps[0].data));
 

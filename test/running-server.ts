@@ -1,4 +1,5 @@
-// A server as its users run it: a process of its own on a free port of the loopback address, with a data folder of its own.
+// Starts servers as users run them: in a separate process on a free port of the loopback address, with a separate data
+// folder.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -13,33 +14,36 @@ export interface RunningServer {
   readonly apiKey: string;
   readonly dataFolder: string;
   readonly process: ChildProcess;
-  /** Asks it to stop, waits, and returns its exit status. */
+  /** Asks the server to stop, waits, and returns its exit status. */
   terminate(): Promise<number | null>;
-  /** Ends it at once, as a power cut would. */
+  /** Kills the server immediately, like a power failure. */
   kill(): Promise<void>;
-  /** Everything it wrote so far. */
+  /** Returns everything that the server has written so far. */
   output(): string;
 }
 
-/** Options of a test server: an operator's settings, and those that only code can give. */
+/** Options of a test server: an operator's settings, and those that only code can set. */
 export interface ServerOptions {
   readonly flags?: readonly string[];
   readonly limits?: SettingsOverrides;
-  /** Environment variables added to those of this process. */
+  /** Environment variables to add to those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Far beyond what anything here takes: a wait that is over it would never end. */
+/** Much longer than anything here takes; a longer wait would never end. */
 const waitMs = 180_000;
 
 const builtEntry = "dist/src/apps/cli/main.js";
-/** The bundle if scripts run the tests, which have built it; a manual build has no current bundle. */
+/**
+ * The bundle if scripts run the tests, since they have built it. After a build by hand, the bundle may be outdated, so
+ * the build itself is used.
+ */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 
-/** In tests nobody looks how long a first chat takes: nothing is done ahead of it that it may not need. Benchmarks do. */
+/** True to skip optional preparation. No test measures how long a first chat takes, while benchmarks do. */
 const nothingAhead = process.env["TEST_SERVER"] !== undefined;
 
-/** The program of `hone`, whose server is made with these limits. */
+/** Returns a script that runs `hone` with overridden limits. */
 function launch(entry: string, limits: SettingsOverrides): string {
   const given = nothingAhead
     ? { ...limits, server: { firstChats: false }, engine: { preparesAhead: false, ...limits.engine } }
@@ -48,7 +52,7 @@ function launch(entry: string, limits: SettingsOverrides): string {
   return `const { main } = await import(${JSON.stringify(`./${entry}`)}); ${run}`;
 }
 
-/** The clock that is set is the build's, and not the bundle's. */
+/** Uses the build instead of the bundle, because the clock that is stepped belongs to the build's modules. */
 function launchByClock(clockFile: string, limits: SettingsOverrides): string {
   const follow = `followClockFile(${JSON.stringify(clockFile)});`;
   return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} ${launch(builtEntry, limits)}`;
@@ -62,15 +66,15 @@ export function removeDataFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Starts `hone serve` and returns when it says that it is listening. */
+/** Starts `hone serve`, and returns once it reports that it is listening. */
 export async function startServer(
   options: ServerOptions & {
     readonly dataFolder: string;
-    /** The program of another build; see {@link launch}. */
+    /** Entry script of another build; see {@link launch}. */
     readonly entry?: string;
-    /** Says by how many milliseconds its clock is ahead; see stepped-clock.ts. */
+    /** File with the number of milliseconds by which the server's clock is ahead; see stepped-clock.ts. */
     readonly clockFile?: string;
-    /** The limit on its open files, set by a shell. */
+    /** Limit on open files, set by a shell. */
     readonly openFilesMax?: number;
   },
 ): Promise<RunningServer> {
@@ -106,7 +110,7 @@ export async function startServer(
   );
   dieWithTests(child);
   let output = "";
-  // "close" also means that every process that inherited its output has ended.
+  // The event "close" also means that every process that inherited the server's output has ended.
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
     const deadline = setTimeout(
@@ -146,7 +150,7 @@ export async function startServer(
   const keyFile = join(dataFolder, "admin-key");
   return {
     url,
-    // There is none where nobody is asked for one.
+    // The file does not exist if authentication is off.
     apiKey: existsSync(keyFile) ? readFileSync(keyFile, "utf8").trim() : "",
     dataFolder,
     process: child,
@@ -156,7 +160,7 @@ export async function startServer(
   };
 }
 
-/** A server that a failed test has left behind keeps nobody waiting, and does not outlive the tests. */
+/** Lets this process end although the server of a failed test still runs, and kills that server at the end. */
 function dieWithTests(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
@@ -165,7 +169,7 @@ function dieWithTests(child: ChildProcess): void {
   child.once("close", () => process.removeListener("exit", kill));
 }
 
-/** In words, whether the process still runs, and what the processes of servers are that lost theirs. */
+/** Describes whether the process still runs, and the orphaned child processes of other servers. */
 function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
   const orphans = childrenOf(1).filter(({ command }) => /(child|embedded)-main/.test(command));
   const left = orphans.map(({ id, command }) => `${id} ${command}`).join(", ");
@@ -175,16 +179,17 @@ function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
 
 interface FileServer {
   readonly server: () => RunningServer;
-  /** Each is called once it listens. */
+  /** Functions to call once the server listens. */
   readonly onStart: ((server: RunningServer) => void)[];
 }
 
-/** By their options, those that the files of this process share. */
+/** By options: the servers that test files in this process share. */
 const fileServers = new Map<string, FileServer>();
 
 /**
- * A server for all tests of a file: it starts before the first of them, and has ended, with its data, after the last. It is
- * asked nothing before that. Files of one process that want the same options share one, and have models of their own in it.
+ * Returns a function that returns a server for all tests of a file. The server starts before the first test and is
+ * stopped and deleted after the last; the function may not be called earlier. Files in one process with the same
+ * options share a server, and each uses its own models.
  */
 export function serverOfFile({
   flags = [],
@@ -218,7 +223,7 @@ function startedByTests(options: ServerOptions): FileServer {
   return { server: started, onStart };
 }
 
-/** The processes that a process started, by id and command line. */
+/** Returns the child processes of a process, by id and command line. */
 export function childrenOf(processId: number): readonly { readonly id: number; readonly command: string }[] {
   const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).stdout;
   return listed.split("\n").flatMap((line) => {
@@ -229,7 +234,7 @@ export function childrenOf(processId: number): readonly { readonly id: number; r
   });
 }
 
-/** Asks again until the answer is one, or the deadline passes. */
+/** Polls until the answer is not null; throws after the deadline. */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | null>,
@@ -244,7 +249,11 @@ export async function eventually<T>(
   }
 }
 
-/** Calls the API with the server's key. @throws DOMException `TimeoutError` where no answer comes */
+/**
+ * Calls the API with the server's key.
+ *
+ * @throws DOMException `TimeoutError` if no answer arrives
+ */
 export async function call(
   server: Pick<RunningServer, "url" | "apiKey">,
   method: string,

@@ -1,5 +1,5 @@
-// The same requests give the same adapter, byte for byte: on another server with other ids at another time, and after a
-// crash on a server that was started again with other settings.
+// Tests that the same requests give the same adapter, byte for byte: on another server with other ids at another time,
+// and after a crash on a server that is restarted with other settings.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import {
 } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 
-// Two threads, whose parts of a sum could be added in any order; their number is not pinned.
+// Two threads, which could add the parts of a sum in any order. The number of threads is not pinned.
 const twoThreads = [...model, "--engine-threads", "2"];
 const flags = [...twoThreads, "--training-batch-tokens", "40"];
 
@@ -25,7 +25,7 @@ function clientOf(server: RunningServer): Hone {
   return new Hone({ baseUrl: server.url, apiKey: server.apiKey });
 }
 
-/** Rolls out and submits a job; every request depends only on the step. */
+/** Makes rollouts and submits a job; every request depends only on the step. */
 async function submit(server: RunningServer, modelId: string, step: number): Promise<string> {
   const client = clientOf(server);
   const rollOut = async (index: number) => {
@@ -48,7 +48,7 @@ async function submit(server: RunningServer, modelId: string, step: number): Pro
   return id;
 }
 
-/** Submits a supervised job, which shuffles. */
+/** Submits a supervised job, which shuffles its data. */
 async function teach(server: RunningServer, modelId: string): Promise<string> {
   const examples = [0, 1, 2, 3, 4].map((index) => ({
     messages: [
@@ -73,7 +73,7 @@ function hashesOf(server: RunningServer, modelId: string, step: number): readonl
   );
 }
 
-/** The hashes of two versions, the second of a supervised job, that a fresh server makes; in their order. */
+/** Returns the hashes of two versions that a fresh server makes; the second one by a supervised job. */
 async function hashesOfFreshServer(): Promise<readonly string[]> {
   const dataFolder = newDataFolder();
   const server = await startServer({ dataFolder, flags });
@@ -81,7 +81,7 @@ async function hashesOfFreshServer(): Promise<readonly string[]> {
     const modelId = await register(server);
     const hashes: string[] = [];
     await clientOf(server).jobs.wait(await submit(server, modelId, 1));
-    // Only the newest version keeps its optimizer's state.
+    // Read before the next job, because only the newest version keeps its optimizer state.
     hashes.push(...hashesOf(server, modelId, 1));
     const jobId = await teach(server, modelId);
     await clientOf(server).jobs.wait(jobId);
@@ -95,7 +95,7 @@ async function hashesOfFreshServer(): Promise<readonly string[]> {
 }
 
 let undisturbed: Promise<readonly string[]> | undefined;
-/** Result that every test compares with, computed once. */
+/** The result with which every test compares, computed once. */
 const hashesUndisturbed = (): Promise<readonly string[]> => (undisturbed ??= hashesOfFreshServer());
 
 test("the same requests on two fresh servers give the same adapter bytes", inProof, async () => {
@@ -105,7 +105,7 @@ test("the same requests on two fresh servers give the same adapter bytes", inPro
 });
 
 test(
-  "a job interrupted by a crash keeps its steps, for any settings after the restart",
+  "a job interrupted by a crash keeps its steps, with any settings after the restart",
   inProof,
   async (t) => {
     const expected = (await hashesUndisturbed()).slice(0, 2);

@@ -1,4 +1,5 @@
-// Further turns over HTTP that begin with the very tokens of the answer before, however else its text can be tokenized.
+// Tests over HTTP that further turns begin with the exact tokens of the previous answer, even if its text could be
+// tokenized differently.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
@@ -15,10 +16,10 @@ serverOfFile({
 const question = { role: "user", content: "spell cat" };
 const next = { role: "user", content: "spell dog" };
 
-test("a message with token_ids and prompt_token_ids begins the prompt with them, and one with other text does not", async () => {
+test("a message with token_ids and prompt_token_ids makes the prompt begin with these tokens, unless its text was changed", async () => {
   const { tokens: prompt } = await hone.texts.tokenize({ model: "hone-tiny", messages: [question] });
   const text = "hello there";
-  // The answer letter by letter, as a model at a high temperature may say it.
+  // The answer letter by letter, as a model may sample it at a high temperature.
   const letters = await Promise.all(
     Array.from(text, (letter) =>
       hone.texts.tokenize({ model: "hone-tiny", prompt: letter, add_special_tokens: false }),
@@ -48,7 +49,7 @@ test("a message with token_ids and prompt_token_ids begins the prompt with them,
   await assert.rejects(promptOf({ token_ids: [-1], prompt_token_ids: prompt }), { status: 422 });
 });
 
-test("every turn of a recorded trajectory continues the tokens of the turns before, at a high temperature too", async () => {
+test("every turn of a recorded trajectory continues the exact tokens of earlier turns, even at a high temperature", async () => {
   const model = await hone.model("prefix/turns", { base: "hone-tiny" });
   for (let seed = 1; seed <= 8; seed++) {
     const trajectory = await startTrajectory(model, { step: 0, seed, request: { temperature: 1.6 } });
@@ -69,7 +70,7 @@ test("every turn of a recorded trajectory continues the tokens of the turns befo
         `seed ${seed}, turn ${index + 1}`,
       );
     }
-    // The record holds the request as the caller gave it.
+    // The record contains the request as the caller sent it, without token ids.
     assert.ok(history?.items.every((item) => "message" in item || !("token_ids" in item)));
   }
 });

@@ -1,5 +1,5 @@
-// Fields of a chat request that no other test over HTTP is about, on the built-in model: constraints member by member, and
-// what is accepted without use.
+// Tests fields of chat requests over HTTP that no other test covers, with the built-in model: each member of a
+// constraint, and fields that are accepted but have no effect.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";
@@ -21,7 +21,7 @@ async function textOf(body: object): Promise<string> {
   return (await answerTo(body)).choices[0].message.content as string;
 }
 
-/** The field and the place of the refusal of a body, and its status. */
+/** Returns the status of a refused body, and the field and location in its error. */
 async function refusal(body: object): Promise<readonly unknown[]> {
   const { status, body: answer } = await call(server(), "POST", "/v1/chat/completions", {
     body: { ...plain, ...body },
@@ -29,11 +29,11 @@ async function refusal(body: object): Promise<readonly unknown[]> {
   return [status, answer.error?.param];
 }
 
-test("`mm_processor_kwargs` change nothing", async () => {
+test("`mm_processor_kwargs` have no effect", async () => {
   assert.equal(await textOf({ mm_processor_kwargs: { num_crops: 4 } }), await textOf({}));
 });
 
-test("`structured_outputs.regex`, `structured_outputs.choice`, `structured_outputs.grammar` and `structured_outputs.structural_tag` of `structured_outputs` hold the answer to a text", async () => {
+test("`structured_outputs.regex`, `structured_outputs.choice`, `structured_outputs.grammar` and `structured_outputs.structural_tag` of `structured_outputs` restrict the answer's text", async () => {
   const held = (constraint: object) => textOf({ structured_outputs: constraint });
   assert.match(await held({ regex: "[a-f]{4}" }), /^[a-f]{4}$/);
   assert.ok(["maybe", "never"].includes(await held({ choice: ["maybe", "never"] })));
@@ -51,7 +51,7 @@ const schema = {
   required: ["size", "isNew"],
 };
 
-test("`structured_outputs.json` and `structured_outputs.json_object` hold it to JSON, written as `structured_outputs.disable_any_whitespace`, `structured_outputs.whitespace_pattern` and `structured_outputs.disable_additional_properties` say", async () => {
+test("`structured_outputs.json` and `structured_outputs.json_object` restrict the answer to JSON, written as `structured_outputs.disable_any_whitespace`, `structured_outputs.whitespace_pattern` and `structured_outputs.disable_additional_properties` require", async () => {
   const held = (constraint: object) => textOf({ max_tokens: 200, structured_outputs: constraint });
   const tight = { disable_any_whitespace: true, disable_additional_properties: true };
   const written = /^\{"size":[1-9],"isNew":(true|false)\}$/;
@@ -71,7 +71,7 @@ test("`structured_outputs.json` and `structured_outputs.json_object` hold it to 
   if (choices[0].finish_reason === "stop") assert.equal(typeof JSON.parse(text), "object");
 });
 
-test("`structured_outputs._backend` may name the one there is; it, `structured_outputs._backend_was_auto` and `structured_outputs.disable_fallback` change nothing", async () => {
+test("`structured_outputs._backend` may name the only backend; it, `structured_outputs._backend_was_auto` and `structured_outputs.disable_fallback` have no effect", async () => {
   const held = (more: object) => textOf({ structured_outputs: { regex: "[a-f]{4}", ...more } });
   const text = await held({});
   assert.equal(await held({ _backend: "auto", _backend_was_auto: true, disable_fallback: true }), text);

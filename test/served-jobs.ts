@@ -1,31 +1,32 @@
-// Training jobs of a running server, for tests that kill processes meanwhile.
+// Training jobs on a running server, for tests that kill processes meanwhile.
 import assert from "node:assert/strict";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
-/** For models of a few thousand parameters: a second thread takes longer to start than it saves. */
+/** For models with a few thousand parameters: starting a second thread takes longer than it saves. */
 const oneThread = ["--engine-threads", "1"];
 
-/** Flags that serve a model of one layer as `tiny`, next to the built-in one. */
+/** Flags that serve a model with one layer as `tiny`, next to the built-in model. */
 export const tiny = ["--model", "tiny=test/fixtures/small-model"];
 
-/** Flags that serve that model, and no other. */
+/** Flags that serve only that model. */
 export const model = [...tiny, "--built-in-model", "off", ...oneThread];
 
-/** The same, with a page that asks for a key. */
+/** Flags that serve only that model, with authentication on. */
 export const seenModel = [...model, "--auth", "on"];
 
-/** Flags that serve the three-layer model of the reference values as `tiny`, next to the built-in one. */
+/** Flags that serve the three-layer model of the reference values as `tiny`, next to the built-in model. */
 export const goldenTiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
 
-/** Flags that serve that model, and no other. */
+/** Flags that serve only that model. */
 export const goldenModel = [...goldenTiny, "--built-in-model", "off", ...oneThread];
 
 /**
- * Flags that serve a model of random weights as `tiny`, next to the built-in one; its template has tools and thoughts.
+ * Flags that serve a model with random weights as `tiny`, next to the built-in model. Its template supports tools and
+ * thinking.
  */
 export const toolModel = ["--model", "tiny=test/fixtures/tool-model", ...oneThread];
 
-/** Registers a model over `tiny` and returns its id. */
+/** Registers a model based on `tiny`; returns its id. */
 export async function registerModel(server: RunningServer, name: string): Promise<string> {
   const { status, body } = await call(server, "POST", "/v1/preview/models", {
     body: { project: "p", name, base_model: "tiny" },
@@ -34,7 +35,10 @@ export async function registerModel(server: RunningServer, name: string): Promis
   return body.id;
 }
 
-/** Rollouts of the model itself with random rewards: `groupCount` groups of four. Returns the job's id. */
+/**
+ * Makes rollouts of the model with random rewards, in `groupCount` groups of four, and submits a job; returns the
+ * job's id.
+ */
 export async function submitJob(server: RunningServer, modelId: string, groupCount: number): Promise<string> {
   const rollOut = async (group: number): Promise<object> => {
     const question = { role: "user", content: `question ${group}` };
@@ -70,7 +74,7 @@ export async function finish(server: RunningServer, jobId: string): Promise<void
   );
 }
 
-/** Waits until the job has taken a gradient step: from then on there is something to lose. */
+/** Waits until the job has taken a gradient step; after that, a kill can lose progress. */
 export async function firstStep(server: RunningServer, jobId: string): Promise<void> {
   await eventually("a gradient step", async () => {
     const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
@@ -78,7 +82,7 @@ export async function firstStep(server: RunningServer, jobId: string): Promise<v
   });
 }
 
-/** The steps of all versions. */
+/** Returns the step numbers of all versions. */
 export async function stepsOf(server: RunningServer, modelId: string): Promise<readonly number[]> {
   const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
   return body.data.map((item: { step: number }) => item.step);

@@ -1,5 +1,5 @@
-// Serving and training are one definition: the log-probabilities that serving returned are those that training computes
-// again, for the base model and for a trained version.
+// Tests that serving and training use the same definition: training computes the same log-probabilities that serving
+// returned, for the base model and for a trained version.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
@@ -30,7 +30,7 @@ for (const base of searchedOf(["hone-tiny", "tiny"], 1)) {
   });
 }
 
-/** A group of four answers with rewards that differ. */
+/** Returns a group of four answers with different rewards. */
 async function rollOut(client: Hone, model: string, seed: number) {
   const question = {
     role: "user",

@@ -1,4 +1,5 @@
-// Several servers on one PostgreSQL, for tests: each has a data folder of its own, and they share a place for adapters and files.
+// Starts several servers on one PostgreSQL database for tests. Each has its own data folder, and they share a folder
+// or bucket for adapters and files.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { openPostgres } from "../src/store/database/postgres/postgres-dialect.ts";
@@ -10,8 +11,9 @@ import { model } from "./served-jobs.ts";
 export const adminKey = "hone_of_all_servers_0123456789";
 
 /**
- * Creates a database for several servers, and a function that starts one. @param bucketUrl their shared bucket; a
- * folder by default
+ * Creates a database for several servers, and a function that starts one.
+ *
+ * @param bucketUrl bucket that the servers share; they share a folder by default
  */
 export async function shared(
   t: TestContext,
@@ -23,7 +25,7 @@ export async function shared(
   /** Shared folder for adapters and files, if no bucket is given. */
   readonly folder: string;
   readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
-  /** The same of a later build; see newer-build.ts. */
+  /** Starts a server of a later build; see newer-build.ts. */
   readonly startNewer: (...flags: readonly string[]) => Promise<RunningServer>;
 }> {
   const { url, drop } = await createPostgres();
@@ -48,7 +50,7 @@ export async function shared(
       ...build,
       dataFolder,
       flags: [...model, ...shares, ...flags],
-      // A server that dies is noticed soon, and what it left.
+      // Short times, so that a dead server and its leftovers are detected soon.
       limits: { jobs: { leaseMs: 4000 }, retention: { sweepSeconds: 1 } },
     });
     const server = { ...started, apiKey: adminKey };
@@ -72,7 +74,7 @@ export async function ask(server: RunningServer, method: string, path: string, b
 
 export const question = { role: "user", content: "Who are you?" };
 
-/** Returns a server's answer by the model's newest version, and that version. */
+/** Requests an answer of the model's newest version; returns the answer and the version. */
 export async function answerOf(server: RunningServer, modelId: string): Promise<unknown> {
   const chat = { model: modelId, messages: [question], max_tokens: 8, seed: 1, temperature: 0 };
   const { choices, system_fingerprint: fingerprint } = await ask(

@@ -1,4 +1,4 @@
-// A small file system in memory that can be filled and freed, where this machine lets tests mount one.
+// A small file system in memory that can be filled and freed, if this machine lets tests mount one.
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 
 export interface SmallDisk {
   readonly folder: string;
-  /** Leaves no room. */
+  /** Fills the remaining space. */
   fill(): void;
   free(): void;
-  /** Takes it away with everything on it. */
+  /** Unmounts and deletes the file system. */
   remove(): void;
 }
 
-/** Null where nothing may be mounted. */
+/** Returns null if tests may not mount file systems. */
 export function mountSmallDisk(mebibytes: number): SmallDisk | null {
   const folder = mkdtempSync(join(tmpdir(), "hone-disk-"));
   const mount = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", folder]);
@@ -29,7 +29,7 @@ export function mountSmallDisk(mebibytes: number): SmallDisk | null {
   return {
     folder,
     fill: () => {
-      // Large pieces first, which are faster, then what is left in small ones.
+      // Fills with large pieces first, which is faster, then the rest with small ones.
       for (const size of [1 << 20, 4096]) appendUntilFull(filler, size);
     },
     free: () => rmSync(filler, { force: true }),
@@ -43,7 +43,7 @@ function appendUntilFull(file: string, size: number): void {
   try {
     for (;;) writeSync(descriptor, piece);
   } catch {
-    // Full.
+    // The disk is full.
   } finally {
     closeSync(descriptor);
   }

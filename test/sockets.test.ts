@@ -1,4 +1,5 @@
-// Clients without a key that hold connections by sending next to nothing, against a server that may open few files.
+// Tests clients without a key that keep connections open by sending almost nothing, to a server that may open only a
+// few files.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -12,7 +13,10 @@ const dripperCount = 900;
 const requestSeconds = 5;
 const healthQuestion = Buffer.from("GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
 
-/** Half a request, of which one byte comes every second: without its headers' end, or with the wrong key. */
+/**
+ * Opens a connection and sends an incomplete request, one byte per second: either without the end of its headers, or
+ * with a wrong key and an incomplete body.
+ */
 async function drip(port: number, index: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => undefined);
@@ -24,7 +28,7 @@ async function drip(port: number, index: number): Promise<Socket> {
   return socket;
 }
 
-test("900 dripping connections without a key, and 600 open files: health and chats are answered, and all are closed", async (t) => {
+test("with 900 dripping connections without a key and 600 allowed files, health and chats are answered, and all these connections are closed", async (t) => {
   if (process.platform === "win32") return t.skip("there is no shell to set the limit");
   const dataFolder = newDataFolder();
   const limits = { http: { requestSeconds, failedLoginsPerMinute: 1000 } };

@@ -1,4 +1,5 @@
-// Named pipes where commands and servers read files: each is named and never opened, so that nobody waits for a writer.
+// Tests named pipes in place of files that commands and servers read: the error names the pipe, which is never opened,
+// since opening would wait for a writer.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -22,7 +23,7 @@ function pipeAt(path: string): string {
   return path;
 }
 
-/** A copy of a folder with a named pipe in it. */
+/** Returns a copy of the folder with a named pipe in it. */
 function withPipe(folder: string, name: string): string {
   const copy = mkdtempSync(join(scratch, "copy-"));
   cpSync(folder, copy, { recursive: true });
@@ -34,7 +35,7 @@ function newData(): string {
   return mkdtempSync(join(scratch, "data-"));
 }
 
-/** Runs a command, which has to refuse the pipe by itself. */
+/** Runs a command, which must refuse the pipe itself. */
 function check(words: readonly string[], pipe: string, environment: NodeJS.ProcessEnv = {}): void {
   const { status, signal, stdout, stderr } = spawnSync(hone, words, {
     encoding: "utf8",
@@ -48,7 +49,7 @@ function check(words: readonly string[], pipe: string, environment: NodeJS.Proce
   assert.match(said, new RegExp(`${pipe}\\S* is a named pipe, where a plain file should be`));
 }
 
-test("commands that read models and adapters name it", options, () => {
+test("commands that read models and adapters name the pipe", options, () => {
   const gguf = pipeAt(join(scratch, "pipe.gguf"));
   const data = newData();
   for (const name of ["model.safetensors", "config.json", "tokenizer.json", "chat_template.jinja"]) {
@@ -58,7 +59,7 @@ test("commands that read models and adapters name it", options, () => {
   }
   check(["models", "add", gguf, "--data", data], "pipe.gguf");
   check(["models", "check", gguf, "--data", data], "pipe.gguf");
-  // Nothing listens there: the files are looked at before anything is sent.
+  // Nothing listens at this address, because files are checked before anything is sent.
   const nowhere = { HONE_URL: "http://127.0.0.1:1", HONE_API_KEY: "hone-nowhere" };
   for (const name of ["adapter_config.json", "adapter_model.safetensors"])
     check(["models", "import", withPipe(adapter, name), "--name", "p/m"], name, nowhere);
@@ -72,7 +73,7 @@ function dataWithPipe(name: string): string {
 }
 
 interface Server {
-  /** The name of the pipe. */
+  /** Name of the pipe. */
   readonly file: string;
   readonly flags: () => readonly string[];
   /** True if the pipe is in the data folder. */
@@ -80,55 +81,59 @@ interface Server {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-test("a server with one in its settings or its data folder ends with its name", options, () => {
-  const pipe = pipeAt(join(scratch, "secret"));
-  const model = ["--model", `tiny=${base}`];
-  const vllm = "tiny=vllm+http://127.0.0.1:1";
-  const postgres = "postgres://hone@127.0.0.1:1/hone?sslmode=verify-full";
-  const servers: readonly Server[] = [
-    { file: "served.gguf", flags: () => ["--model", `tiny=${pipeAt(join(scratch, "served.gguf"))}`] },
-    { file: "tokenizer.json", flags: () => ["--model", `tiny=${withPipe(base, "tokenizer.json")}`] },
-    { file: "config.json", flags: () => ["--model", `${vllm}?files=${withPipe(base, "config.json")}`] },
-    ...["hone.json", "admin-key", "audit.jsonl", "artifacts-id", "hone.db"].map((file) => ({
-      file,
-      inData: true,
-      flags: () => model,
-    })),
-    {
-      file: "own.db",
-      flags: () => [...model, "--database-url", `file:${pipeAt(join(scratch, "own.db"))}`],
-    },
-    ...["sslrootcert", "sslkey"].map((name) => ({
-      file: "secret",
-      flags: () => model,
-      environment: { HONE_DATABASE_URL: `${postgres}&${name}=${pipe}` },
-    })),
-    { file: "secret", flags: () => [...model, "--engine-logits-processors", `own=${pipe}`] },
-    {
-      file: "secret",
-      flags: () => model,
-      environment: {
-        HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",
-        HONE_TRAINER_KEY: `file:${pipe}`,
+test(
+  "a server with a pipe in its settings or its data folder exits with an error that names the pipe",
+  options,
+  () => {
+    const pipe = pipeAt(join(scratch, "secret"));
+    const model = ["--model", `tiny=${base}`];
+    const vllm = "tiny=vllm+http://127.0.0.1:1";
+    const postgres = "postgres://hone@127.0.0.1:1/hone?sslmode=verify-full";
+    const servers: readonly Server[] = [
+      { file: "served.gguf", flags: () => ["--model", `tiny=${pipeAt(join(scratch, "served.gguf"))}`] },
+      { file: "tokenizer.json", flags: () => ["--model", `tiny=${withPipe(base, "tokenizer.json")}`] },
+      { file: "config.json", flags: () => ["--model", `${vllm}?files=${withPipe(base, "config.json")}`] },
+      ...["hone.json", "admin-key", "audit.jsonl", "artifacts-id", "hone.db"].map((file) => ({
+        file,
+        inData: true,
+        flags: () => model,
+      })),
+      {
+        file: "own.db",
+        flags: () => [...model, "--database-url", `file:${pipeAt(join(scratch, "own.db"))}`],
       },
-    },
-    {
-      file: "secret",
-      flags: () => ["--model", `${vllm}?files=${base}`],
-      environment: { HONE_REMOTE_API_KEY: `file:${pipe}` },
-    },
-    {
-      file: "secret",
-      flags: () => model,
-      environment: {
-        OTEL_EXPORTER_OTLP_ENDPOINT: "https://127.0.0.1:1",
-        OTEL_EXPORTER_OTLP_CERTIFICATE: pipe,
+      ...["sslrootcert", "sslkey"].map((name) => ({
+        file: "secret",
+        flags: () => model,
+        environment: { HONE_DATABASE_URL: `${postgres}&${name}=${pipe}` },
+      })),
+      { file: "secret", flags: () => [...model, "--engine-logits-processors", `own=${pipe}`] },
+      {
+        file: "secret",
+        flags: () => model,
+        environment: {
+          HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",
+          HONE_TRAINER_KEY: `file:${pipe}`,
+        },
       },
-    },
-    { file: "secret", flags: () => [...model, "--chat-tool-formats", pipe] },
-  ];
-  for (const { file, flags, inData = false, environment } of searchedOf(servers, 6, "pipes")) {
-    const data = inData ? dataWithPipe(file) : newData();
-    check(["serve", "--port", "0", "--data", data, ...flags()], file, environment);
-  }
-});
+      {
+        file: "secret",
+        flags: () => ["--model", `${vllm}?files=${base}`],
+        environment: { HONE_REMOTE_API_KEY: `file:${pipe}` },
+      },
+      {
+        file: "secret",
+        flags: () => model,
+        environment: {
+          OTEL_EXPORTER_OTLP_ENDPOINT: "https://127.0.0.1:1",
+          OTEL_EXPORTER_OTLP_CERTIFICATE: pipe,
+        },
+      },
+      { file: "secret", flags: () => [...model, "--chat-tool-formats", pipe] },
+    ];
+    for (const { file, flags, inData = false, environment } of searchedOf(servers, 6, "pipes")) {
+      const data = inData ? dataWithPipe(file) : newData();
+      check(["serve", "--port", "0", "--data", data, ...flags()], file, environment);
+    }
+  },
+);

@@ -1,4 +1,4 @@
-// A server on its way up, and one whose port is taken, as commands and clients see them.
+// Tests a server that is starting, and one whose port is in use, from the point of view of commands and clients.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,16 +13,16 @@ const folder = mkdtempSync(join(tmpdir(), "hone-starting-"));
 after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const hone = join(putHoneInto(join(folder, "bin")), "hone");
 
-/** A port of the loopback address that a server has. */
+/** Occupies a port of the loopback address. */
 async function taken(): Promise<{ readonly port: number; readonly free: () => Promise<void> }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // A server on a port has an address that is no path.
+  // Safe cast: a server that listens on a port has an address with a port.
   const { port } = server.address() as AddressInfo;
   return { port, free: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
-test("reports a port in use in one line with the cure, at any log level, and loads nothing", async () => {
+test("a port in use is reported in one line with the remedy, at any log level, before anything is loaded", async () => {
   const { port, free } = await taken();
   const words = ["serve", "--port", `${port}`, "--data", join(folder, "taken")];
   const { status, stdout, stderr } = spawnSync(hone, words, { encoding: "utf8" });
@@ -34,7 +34,7 @@ test("reports a port in use in one line with the cure, at any log level, and loa
   );
 });
 
-test("a starting server answers every client with its state, and never hangs up", async () => {
+test("a starting server answers every client with its state and never closes the connection without an answer", async () => {
   const { port, free } = await taken();
   await free();
   const url = `http://127.0.0.1:${port}`;

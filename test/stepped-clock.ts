@@ -1,9 +1,13 @@
-// Lets a test step the wall clock of a server's process: it is ahead of the machine's by as much as a file says.
+// Lets a test step the wall clock of a server's process: a file contains the number of milliseconds by which the clock
+// is ahead.
 import { readFileSync } from "node:fs";
 
 const lookEveryMs = 20;
 
-/** From now on the process's time is ahead by the milliseconds in the file; negative is behind. */
+/**
+ * From now on, the process's time is ahead by the number of milliseconds in the file; a negative number puts it
+ * behind.
+ */
 export function followClockFile(file: string): void {
   const machineDate = Date;
   const read = (): number => Number(readFileSync(file, "utf8"));

@@ -1,5 +1,5 @@
-// A server whose output nobody reads for a while, as behind a paused pager or a log driver that blocks: it answers, chats,
-// trains and ends all the same, and says afterwards how many lines of its log are missing.
+// Tests a server whose output is not read for a while, as with a paused pager or a blocked log driver. It still
+// answers, chats, trains and stops, and afterwards reports the number of lost log lines.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
 const missing = "log lines are missing here";
 
-/** Asks, many times over one connection, until lines of the log are dropped. */
+/** Sends many requests over one connection until log lines are dropped. */
 async function fillLog(server: RunningServer): Promise<void> {
   const before = await droppedCount(server);
   for (let round = 0; (await droppedCount(server)) === before; round++) {
@@ -29,7 +29,7 @@ async function askForHealth(server: RunningServer, count: number): Promise<void>
   const socket = connect(Number(port), hostname);
   const request = `GET /health HTTP/1.1\r\nHost: ${hostname}\r\nX-Request-Id: ${"i".repeat(128)}\r\n`;
   socket.write(`${request}\r\n`.repeat(count - 1));
-  // The server ends the connection behind its last answer.
+  // Makes the server close the connection after its last answer.
   socket.write(`${request}Connection: close\r\n\r\n`);
   let answers = "";
   for await (const part of socket.setEncoding("utf8")) answers += part;
@@ -47,7 +47,7 @@ function setReading(server: RunningServer, isReading: boolean): void {
     else stream?.pause();
 }
 
-test("a server whose log nobody reads answers, chats, trains and ends, and says what is missing", async (t) => {
+test("a server whose log is not read answers, chats, trains and stops, and reports the lost lines", async (t) => {
   const dataFolder = newDataFolder();
   const flags = [...model, "--log-level", "info", "--log-format", "json"];
   const server = await startServer({ dataFolder, flags });

@@ -1,5 +1,6 @@
-// Rollouts that came as streams, of which a client kept what such libraries keep: texts and log-probabilities, no ids of
-// prompts. The model's template reads `enable_thinking`, so that another way to render shows. From chat to job, over HTTP.
+// Tests rollouts over HTTP, from chat to job, that were streamed to a client which stores only texts and
+// log-probabilities, without prompt ids. The model's template reads `enable_thinking`, so that a prompt rendered
+// differently is noticed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
@@ -8,17 +9,17 @@ import { model, registerModel } from "./served-jobs.ts";
 type Body = Readonly<Record<string, unknown>>;
 const server = serverOfFile({ flags: model });
 
-/** How one group of rollouts is made and recorded. */
+/** How a group of rollouts is made and recorded. */
 interface Rollouts {
-  /** The request, apart from the model and a few settings. */
+  /** The request, except for the model and a few settings. */
   readonly request: Body & { readonly messages: readonly Body[] };
-  /** Fields that the client adds to a Choice that it gathered. */
+  /** Fields that the client adds to an accumulated choice. */
   readonly ofChoice?: Body;
-  /** Fields that it adds to a trajectory. */
+  /** Fields that the client adds to a trajectory. */
   readonly ofTrajectory?: Body;
 }
 
-/** Returns the choices of a streamed answer, gathered as a client does that keeps only texts and log-probabilities. */
+/** Returns the choices of a streamed answer, accumulated by a client that keeps only texts and log-probabilities. */
 async function streamedChoices(modelId: string, request: Body): Promise<readonly Body[]> {
   const body = { model: modelId, n: 3, max_tokens: 20, temperature: 1, seed: 5, stream: true, ...request };
   const answer = await call(server(), "POST", "/v1/chat/completions", { body });
@@ -39,7 +40,10 @@ async function streamedChoices(modelId: string, request: Body): Promise<readonly
   }));
 }
 
-/** Trains on one group of rollouts; what the job warns of, and the first step's greatest difference. */
+/**
+ * Trains on one group of rollouts; returns the job's warnings, and the greatest log-probability difference of its
+ * first step.
+ */
 async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts) {
   const modelId = await registerModel(server(), name);
   const choices = await streamedChoices(modelId, request);
@@ -52,7 +56,7 @@ async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts
     body: {
       model_id: modelId,
       trajectory_groups: [{ trajectories }],
-      // Two steps of the default rate would be warned of.
+      // Two steps at the default rate would cause a warning.
       experimental_config: { learning_rate: 1e-3 },
     },
   });
@@ -89,25 +93,25 @@ const question = { role: "user", content: "Say something." };
 const begun = { role: "assistant", content: "Well" };
 const lookUp = { name: "look_up", description: "Looks up.", parameters: { type: "object", properties: {} } };
 
-test("a streamed rollout trains behind the prompt that it was served", () =>
+test("a streamed rollout is trained on after the prompt it was served with", () =>
   trainsAsServed("plain", { request: { messages: [{ role: "system", content: "Be brief." }, question] } }));
 
-test("a streamed rollout with tools trains behind them, also where functions stand by themselves", () =>
+test("a streamed rollout with tools is trained on after a prompt with these tools, even if they are listed as functions", () =>
   trainsAsServed("tools", {
     request: { messages: [question], tools: [{ type: "function", function: lookUp }] },
     ofTrajectory: { tools: [lookUp] },
   }));
 
-test("a streamed rollout that continues a message trains after the continued part, as the record says", () =>
+test("a streamed rollout that continues a message is trained on after the continued part, if the record contains it", () =>
   trainsAsServed("goes-on", {
     request: { messages: [question, begun], continue_final_message: true },
     ofChoice: { continue_final_message: true },
   }));
 
-test("a prompt that the record does not tell is warned of in the job, with its trajectory and the likely cause", () =>
+test("if the record does not determine the prompt, the job warns with the trajectory and the likely cause", () =>
   warnsOfPrompt("untold", { request: { messages: [question, begun], continue_final_message: true } }));
 
-test("template arguments in the record decide how the prompt is rendered", () =>
+test("template arguments in the record determine how the prompt is rendered", () =>
   warnsOfPrompt("told-otherwise", {
     request: { messages: [question] },
     ofTrajectory: { chat_template_kwargs: { enable_thinking: false } },

@@ -1,5 +1,5 @@
-// A model whose chat template takes a system message only at the beginning and raises otherwise, over HTTP on every route
-// that renders messages.
+// Tests a model whose chat template allows a system message only at the beginning and raises an error otherwise, over
+// HTTP on every route that renders messages.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ async function promptTokenCount(text: string): Promise<number> {
   return body.count;
 }
 
-test("later system messages are joined into the first on every route that takes messages", async () => {
+test("later system messages are joined into the first one, on every route that takes messages", async () => {
   const messages = [said("system", "A"), said("user", "Hi"), said("system", "B")];
   const rendered = await ask("/tokenize", { messages });
   const text = await ask("/detokenize", { tokens: rendered.body.tokens });
@@ -58,12 +58,12 @@ test("later system messages are joined into the first on every route that takes 
     system: "A",
     messages: [said("user", "Hi"), said("system", "B")],
   });
-  // A message is told not to think unless it asks for thoughts.
+  // A message's prompt turns thinking off, unless the request asks for thinking.
   const thoughtless = await promptTokenCount(`${opened}\n</think>\n\n`);
   assert.equal(counted.body.input_tokens, thoughtless, JSON.stringify(counted.body));
 });
 
-test("what the template still refuses is its words, and the messages are their place", async () => {
+test("anything else that the template refuses is reported in the template's words, located at the messages", async () => {
   const messages = [said("system", "A"), said("assistant", "Ho")];
   const message = 'The chat template refuses these messages: "No user query found in messages."';
   const asked: readonly (readonly [string, object, readonly string[]])[] = [

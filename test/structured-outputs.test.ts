@@ -23,7 +23,7 @@ const page = readFileSync("docs/guides/structured-outputs.md", "utf8");
 const trie = vocabularyOf([]);
 const server = serverOfFile();
 
-/** Returns the rows of the table with this head, as the cells are written. */
+/** Returns the rows of the table with this head, with cells as written. */
 function tableUnder(head: string): readonly (readonly string[])[] {
   const [, rest] = page.split(`\n| ${head} |\n`);
   assert.ok(rest !== undefined, head);
@@ -55,7 +55,7 @@ function constraintOf(outputs: object): Constraint {
 const refusalOf = (constraint: Constraint): Refusal | null =>
   checkConstraint(constraint, [], { limits, trie, clock: new FakeClock() }).refusal;
 
-test("every member of the table allows its valid example and rejects the other", () => {
+test("every member in the table allows its valid example and rejects the other one", () => {
   const rows = tableUnder("member | for example | valid answer | invalid answer");
   const members = rows.map(([, example, answer, other]) => {
     const [outputs] = codeIn(example).map((text) => JSON.parse(text) as object);
@@ -68,9 +68,9 @@ test("every member of the table allows its valid example and rejects the other",
   assert.deepEqual([...new Set(members)], all);
 });
 
-test("the table of keywords is complete, and that of refusals is right", () => {
+test("the table of keywords is complete, and the table of refusals is right", () => {
   const kept = tableUnder("keyword | enforced").flatMap(([keywords]) => codeIn(keywords));
-  // Read together with `type`.
+  // "nullable" is added because it is parsed together with `type`.
   assert.deepEqual([...kept].sort(), [...knownKeywords, "nullable"].sort());
   for (const [keyword, example] of tableUnder("keyword | for example | why")) {
     const refusal = refusalOf(jsonSchema(JSON.parse(codeIn(example)[0])));
@@ -114,13 +114,13 @@ interface Asked {
   };
 }
 
-/** Returns the requests of a curl block. */
+/** Returns the requests in a curl block. */
 function asked(block: string): readonly Asked[] {
   const match = /^curl http:\/\/127\.0\.0\.1:8000(\S+) [^]* -d '([^]*)'\n$/.exec(block);
   return match === null ? [] : [{ path: match[1], body: JSON.parse(match[2]) as Asked["body"] }];
 }
 
-test("a header of an answer names an unknown format, whole or as a stream", async () => {
+test("a response header names an unknown format, with and without streaming", async () => {
   const ask = (format: string, more: object = {}) => {
     const schema = { type: "string", format, maxLength: 3 };
     const messages = [{ role: "user", content: "Say a word." }];
@@ -136,7 +136,7 @@ test("a header of an answer names an unknown format, whole or as a stream", asyn
   assert.equal((await ask("password")).headers.get("x-hone-notice"), null);
 });
 
-test("the requests of the page get the answers that it describes", async () => {
+test("the requests on the page get the answers that it describes", async () => {
   const requests = blocks("sh").flatMap(asked);
   assert.deepEqual(
     requests.map(({ path }) => path),
@@ -163,7 +163,7 @@ test("the requests of the page get the answers that it describes", async () => {
   }
 });
 
-/** Runs Node and returns its output. The process must succeed. */
+/** Runs Node, which must succeed, and returns its output. */
 async function output(flags: readonly string[], folder: string): Promise<string> {
   const child = spawn(process.execPath, flags, {
     cwd: folder,
@@ -177,7 +177,7 @@ async function output(flags: readonly string[], folder: string): Promise<string>
   return text;
 }
 
-/** Runs lines of TypeScript that are also JavaScript, and returns their output. */
+/** Runs TypeScript code that is also valid JavaScript; returns its output. */
 function written(lines: string): Promise<string> {
   const script = lines.replace("http://127.0.0.1:8000", server().url);
   return output(["--input-type=module", "-e", script], process.cwd());

@@ -1,5 +1,5 @@
-// The whole way of supervised fine-tuning, as its users go it: a small model is taught facts and a form of answer by
-// conversations, and then gives them when asked in other words than any it was taught with.
+// Tests supervised fine-tuning from end to end: conversations teach a small model facts and a form of answer.
+// Afterwards it answers correctly when asked in words that did not occur in training.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
@@ -9,7 +9,7 @@ import { inProof } from "../src/base/domain/testing/search.ts";
 
 const server = serverOfFile();
 
-/** Made up, so that no model has learned them elsewhere. */
+/** Made up, so that no model can have learned them elsewhere. */
 const sounds: Readonly<Record<string, string>> = {
   cat: "buzz",
   dog: "moo",
@@ -33,7 +33,7 @@ const questions = [
   "What noise does the A make?",
 ];
 
-/** Not among those that it is taught with. */
+/** A wording that does not occur in training. */
 const asked = "What does the A say?";
 
 const answerTo = (animal: string): string => `The ${animal} says ${sounds[animal]}.`;
@@ -47,7 +47,7 @@ const examples: readonly ExampleConversation[] = Object.keys(sounds).flatMap((an
   })),
 );
 
-/** How many animals the model gives the taught answer for. */
+/** Returns the number of animals for which the model gives the taught answer. */
 async function rightCount(client: Hone, model: string): Promise<number> {
   const answers = Object.keys(sounds).map(async (animal) => {
     const messages = [{ role: "user", content: asked.replace("A", animal) }];
@@ -57,7 +57,7 @@ async function rightCount(client: Hone, model: string): Promise<number> {
   return (await Promise.all(answers)).filter(Boolean).length;
 }
 
-test("a model that is shown conversations learns their answers", inProof, async () => {
+test("a model trained on conversations learns their answers", inProof, async () => {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
   const { id } = await client.models.create({ project: "p", name: "sounds", base_model: "hone-tiny" });
   assert.equal(await rightCount(client, id), 0);
@@ -72,7 +72,7 @@ test("a model that is shown conversations learns their answers", inProof, async 
     values.reduce((sum, value) => sum + value, 0) / values.length;
   const [first, last] = [mean(losses.slice(0, 5)), mean(losses.slice(-5))];
   assert.ok(last < first / 10, `the loss went from ${first} to ${last}`);
-  // Guessing among four sounds would be right for two of the eight animals, if the form were right at all.
+  // Even with the right form, guessing among four sounds would be right for only two of the eight animals.
   const count = await rightCount(client, id);
   assert.ok(count >= 4, `${count} of 8`);
   assert.equal(await rightCount(client, `${id}:step0`), 0);

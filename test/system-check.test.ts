@@ -1,5 +1,5 @@
-// The system check of a running server with broken or missing parts, and the effects on dependent features.
-// full-disk.test.ts covers full disks.
+// Tests the system check of a running server with broken or missing parts, and the effects on features that depend on
+// them. full-disk.test.ts covers full disks.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const chat = (server: RunningServer, name: string) =>
     body: { model: name, messages: [{ role: "user", content: "hi" }], max_tokens: 2 },
   });
 
-/** Step and whether there is an optimizer's state, of every version. */
+/** Returns for each version its step and whether it has an optimizer state. */
 async function checkpointsOf(server: RunningServer, modelId: string): Promise<unknown> {
   const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
   return body.data.map((item: { step: number; has_optimizer_state: boolean }) => [
@@ -32,7 +32,7 @@ async function checkpointsOf(server: RunningServer, modelId: string): Promise<un
   ]);
 }
 
-test("only the newest version keeps its optimizer's state, and a job without one says so", async () => {
+test("only the newest version keeps its optimizer state, and a job that starts without one says so", async () => {
   const server = serverOfTests();
   const modelId = await registerModel(server, "kept");
   const fileOf = (step: number, name: string): string =>
@@ -61,12 +61,12 @@ test("only the newest version keeps its optimizer's state, and a job without one
   ]);
 });
 
-test("an adapter that cannot be read is named by the system check, and a chat on it says which, without internals", async () => {
+test("an unreadable adapter is named by the system check and by chats that need it, without internals", async () => {
   const server = serverOfTests();
   const { dataFolder } = server;
   const trained = await registerModel(server, "whole");
   await finish(server, await submitJob(server, trained, 1));
-  // The version just trained is still in the engine's memory; a copy is not.
+  // A copy is needed, because the engine still holds the version just trained in memory.
   const copy = { project: "p", name: "cut", base_model: "tiny", from: { model: "p/whole" } };
   const { id: modelId } = (await call(server, "POST", "/v1/preview/models", { body: copy })).body;
   for (const id of [trained, modelId])
@@ -85,7 +85,7 @@ test("an adapter that cannot be read is named by the system check, and a chat on
   assert.equal((await chat(server, "p/cut:step0")).status, 200);
 });
 
-test("the system check names adapters that the database does not know, as after losing its end, and leaves them in place", async () => {
+test("the system check names adapters that are missing in the database, as after a loss of recent data, and leaves them in place", async () => {
   const dataFolder = newDataFolder();
   const adapter = join(dataFolder, "adapters", "lost", "1");
   const job = join(dataFolder, "jobs", "lost");
@@ -104,7 +104,7 @@ test("the system check names adapters that the database does not know, as after 
   }
 });
 
-test("a job whose base model is missing is named by the system check, waits, and is finished when it is back", async () => {
+test("a job whose base model is missing is named by the system check, waits, and is finished once the model is back", async () => {
   const dataFolder = newDataFolder();
   let server = await startServer({ dataFolder, flags: model });
   try {

@@ -1,4 +1,4 @@
-// Processes that may do something one at a time, which is what set-ups of one checkout are.
+// Tests that processes do something one at a time, as set-ups of the same checkout must.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** A process that takes its turn, and runs `work` in it. */
+/** A process that waits for its turn and then runs `work`. */
 class Turn {
   readonly process: ChildProcess;
   readonly ended: Promise<Ended>;
@@ -32,7 +32,7 @@ class Turn {
       stream?.on("data", (data: Buffer) => (this.#said += data.toString()));
   }
 
-  /** Resolves when it has said so. */
+  /** Resolves once the process has printed these words. */
   async says(words: string): Promise<void> {
     const ended = this.ended.then(() => assert.ok(this.#said.includes(words), this.#said));
     while (!this.#said.includes(words))
@@ -46,7 +46,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-test("of processes that begin at once one works at a time, and nothing is left", async (t) => {
+test("processes that begin at the same time work one at a time, and leave nothing behind", async (t) => {
   const folder = newFolder(t);
   const turns = Array.from({ length: 4 }, () => new Turn(folder, `log("begins"); pause(50); log("ends");`));
   for (const { ended } of turns) assert.equal((await ended).status, 0);
@@ -59,7 +59,7 @@ test("of processes that begin at once one works at a time, and nothing is left",
   assert.deepEqual(readdirSync(join(folder, "made")), []);
 });
 
-test("a process names the holder that it waits for, and continues when that one is killed", async (t) => {
+test("a waiting process names the holder, and continues when the holder is killed", async (t) => {
   const folder = newFolder(t);
   const holder = new Turn(folder, "pause(60_000);");
   await holder.says("begun");
@@ -70,7 +70,7 @@ test("a process names the holder that it waits for, and continues when that one 
   assert.deepEqual(readdirSync(join(folder, "made")), []);
 });
 
-test("a wait ends at its deadline, and says what can be done; work that throws leaves the lock", async (t) => {
+test("a wait ends at its deadline with a suggestion, and work that throws releases the lock", async (t) => {
   const folder = newFolder(t);
   const holder = new Turn(folder, "pause(60_000);");
   await holder.says("begun");
@@ -87,7 +87,7 @@ test("a wait ends at its deadline, and says what can be done; work that throws l
   assert.deepEqual(readdirSync(join(folder, "made")), []);
 });
 
-test("a holder on another machine is waited for, since nobody here knows whether it lives", async (t) => {
+test("waits for a holder on another machine, since nobody here knows whether it still runs", async (t) => {
   const folder = newFolder(t);
   mkdirSync(join(folder, "made", "lock"), { recursive: true });
   const record = { id: process.pid, host: `not ${hostname()}` };

@@ -1,4 +1,4 @@
-// Traces and metrics of a running server, as a collector receives them: a chat is one tree of spans within its
+// Tests the traces and metrics that a running server sends to a collector: a chat is one tree of spans within its
 // client's trace, and a job is linked to its request. A missing, slow or broken collector delays nothing.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -22,7 +22,7 @@ async function traced(
 ): Promise<{
   readonly server: RunningServer;
   readonly receiver: OtlpReceiver;
-  /** Another server in the place of this one, which has ended. */
+  /** Starts another server on the same data after the first one has ended. */
   readonly startNext: () => Promise<RunningServer>;
 }> {
   const receiver = await startOtlpReceiver();
@@ -60,11 +60,11 @@ const chat = {
   temperature: 0.5,
   n: 2,
 };
-/** The example of the recommendation: https://www.w3.org/TR/trace-context/ */
+/** The example in the recommendation: https://www.w3.org/TR/trace-context/ */
 const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const headers = { traceparent: `00-${remote.traceId}-${remote.spanId}-01` };
 
-/** The spans of a trace once it has one of that name. */
+/** Waits until a trace has a span with this name; returns the trace's spans. */
 function traceWith(
   { spans }: OtlpReceiver,
   name: string,
@@ -86,7 +86,7 @@ function childrenOf(spans: readonly ReceivedSpan[], parent: ReceivedSpan): reado
   return children.toSorted((one, other) => Number(one.startNs - other.startNs));
 }
 
-/** Each begins where the one before ends. */
+/** Checks that each span begins when the previous one ends. */
 function checkFollow(spans: readonly ReceivedSpan[]): void {
   for (const [index, { name, startNs }] of spans.entries())
     if (index > 0) assert.equal(startNs, spans[index - 1]?.endNs, name);
@@ -144,7 +144,7 @@ test("a chat is one trace within its client's, named by the conventions, without
   }
 });
 
-test("a refused request is a trace of its own, with its error; one that its client does not sample is none", async (t) => {
+test("a refused request is a separate trace with its error, and a request that its client does not sample has none", async (t) => {
   const { server, receiver } = await traced(t);
   await call(server, "POST", "/v1/chat/completions", {
     body: chat,
@@ -159,7 +159,7 @@ test("a refused request is a trace of its own, with its error; one that its clie
   assert.ok(receiver.spans.every(({ name }) => !name.includes("/health")));
 });
 
-/** Has the model answer, and makes a job of that, within a trace. Returns the job's id. */
+/** Requests answers and creates a job from them within a trace; returns the job's id. */
 async function makeJob(server: RunningServer): Promise<string> {
   const modelId = await registerModel(server, "traced");
   const question = { role: "user", content: "go on" };
@@ -178,7 +178,7 @@ async function makeJob(server: RunningServer): Promise<string> {
   return made.body.id;
 }
 
-test("a job's trace is linked to the request that made it, and has what it does one after the other", async (t) => {
+test("a job's trace is linked to the request that created it, and contains the job's phases in sequence", async (t) => {
   const { server, receiver } = await traced(t, {}, ["--training-batch-tokens", "750"]);
   const jobId = await makeJob(server);
   await finish(server, jobId);
@@ -210,7 +210,7 @@ test("a job's trace is linked to the request that made it, and has what it does 
   );
 });
 
-test("a job that another server takes up is linked to its request all the same", inProof, async (t) => {
+test("a job that another server resumes is still linked to its request", inProof, async (t) => {
   const { server, receiver, startNext } = await traced(t, {}, ["--log-level", "info"]);
   const jobId = await makeJob(server);
   assert.equal(await server.terminate(), 0);
@@ -234,7 +234,7 @@ test("a job that another server takes up is linked to its request all the same",
   );
 });
 
-test("metrics are those of /metrics, and those of the conventions, as clients count them", async (t) => {
+test("exported metrics are those of /metrics and of the conventions, and agree with the clients' counts", async (t) => {
   const { server, receiver } = await traced(t, { OTEL_EXPORTER_OTLP_COMPRESSION: "gzip" });
   const answered = await call(server, "POST", "/v1/chat/completions", { body: chat });
   const { usage } = answered.body;
@@ -269,7 +269,7 @@ test("metrics are those of /metrics, and those of the conventions, as clients co
   assert.ok(![...receiver.metrics.keys()].some((name) => name.startsWith("vllm:")));
 });
 
-test("what waits is sent when the server stops, also as JSON", async (t) => {
+test("pending telemetry is sent when the server stops, also as JSON", async (t) => {
   const { server, receiver } = await traced(t, {
     OTEL_BSP_SCHEDULE_DELAY: "600000",
     OTEL_METRICS_EXPORTER: "none",
@@ -319,14 +319,14 @@ for (const [name, answer] of searchedOf(collectors, 1))
     assert.equal(server.output().split("telemetry cannot be sent").length, 2, server.output());
   });
 
-test("a stop gives up on a collector that never answers", inProof, async (t) => {
+test("a stopping server gives up on a collector that never answers", inProof, async (t) => {
   const { server, receiver } = await traced(t, { OTEL_EXPORTER_OTLP_TIMEOUT: "600000" });
   receiver.answer = () => undefined;
   await call(server, "POST", "/v1/chat/completions", { body: chat });
   assert.equal(await server.terminate(), 0);
 });
 
-test("without an endpoint loads nothing of OpenTelemetry, except the parts that the metrics library imports", () => {
+test("without an endpoint, loads nothing of OpenTelemetry except the parts that the metrics library imports", () => {
   const script = `
     const { createRequire } = await import("node:module");
     const { cache } = createRequire(process.cwd() + "/");

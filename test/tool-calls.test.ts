@@ -1,5 +1,5 @@
-// Calls of tools and thoughts over HTTP, from a model of random weights whose chat template has both: where an answer
-// matters, a constraint decides it.
+// Tests tool calls and thinking over HTTP with a model with random weights whose chat template supports both.
+// Constraints determine the answers where their content matters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI from "openai";
@@ -60,7 +60,7 @@ async function ask(body: object, model = "tiny") {
   };
 }
 
-test("calls that `tool_choice` requires, of any of the `tools` or of a named one, keep their schema", async () => {
+test("calls required by `tool_choice`, of any of the `tools` or of a named one, conform to their schema", async () => {
   for (const [choice, finish] of [
     ["required", "tool_calls"],
     [named("weather"), "stop"],
@@ -76,7 +76,7 @@ test("calls that `tool_choice` requires, of any of the `tools` or of a named one
   }
 });
 
-test("calls of `tools` are read out of an answer unless `tool_choice` is none", async () => {
+test("calls of `tools` are parsed from an answer unless `tool_choice` is none", async () => {
   const own = { tools, structured_outputs: { choice: [written] } };
   for (const choice of [undefined, null, "auto"]) {
     const { message, finish } = await ask({ ...own, tool_choice: choice });
@@ -94,7 +94,7 @@ test("calls of `tools` are read out of an answer unless `tool_choice` is none", 
   }
 });
 
-test("`parallel_tool_calls` false ends the answer behind the first call", async () => {
+test("`parallel_tool_calls` false ends the answer after the first call", async () => {
   const two = `${written}\n${written.slice(4)}`;
   const body = { tools, structured_outputs: { choice: [two] } };
   const both = await ask(body);
@@ -104,7 +104,7 @@ test("`parallel_tool_calls` false ends the answer behind the first call", async 
   assert.ok(one.tokenCount < both.tokenCount);
 });
 
-test("with `response_format` the answer keeps it or calls tools", async () => {
+test("with `response_format` the answer conforms to it or calls tools", async () => {
   const schema = { ...place, properties: { ...place.properties, city: { const: "Oslo" } } };
   const format = { type: "json_schema", json_schema: { name: "x", schema } };
   for (const seed of [1, 2, 3, 4]) {
@@ -121,20 +121,20 @@ test("with `response_format` the answer keeps it or calls tools", async () => {
   assert.equal(forced.message.tool_calls.length, 1);
 });
 
-test("strict tools may be called or not, and calls keep their schema", async () => {
+test("strict tools may be called or not, and calls conform to their schema", async () => {
   const strict = [tool("weather", place, { strict: true })];
   const free = await ask({ tools: strict, max_tokens: 30 });
   assert.deepEqual(free.message.tool_calls, []);
-  // The id of the mark that begins a call.
+  // Token 5 is the marker that begins a call.
   const called = await ask({ tools: strict, logit_bias: { 5: 100 }, parallel_tool_calls: false });
   assert.equal(called.finish, "tool_calls");
   placeSchema.strict().parse(JSON.parse(called.message.tool_calls[0].function.arguments));
 });
 
-/** Thinks for a few tokens: the bias is on the mark that ends a thought. */
+/** Makes the model think for a few tokens: token 4 is the marker that ends a thought. */
 const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { 4: 6 } };
 
-test("what the model thinks is told apart unless `include_reasoning` is false, and a constraint begins behind it", async () => {
+test("thinking is returned separately unless `include_reasoning` is false, and a constraint begins after it", async () => {
   const body = { ...thinking, structured_outputs: { choice: ["Yes.", "No."] } };
   const { message, finish, tokenCount } = await ask(body);
   assert.equal(finish, "stop");
@@ -150,13 +150,13 @@ test("what the model thinks is told apart unless `include_reasoning` is false, a
   assert.ok(called.message.reasoning !== null);
 });
 
-test("a thought that does not end is all there is", async () => {
+test("an answer whose thought does not end consists only of the thought", async () => {
   const { message, finish } = await ask({ ...thinking, logit_bias: { 4: -100 }, max_tokens: 10 });
   assert.deepEqual([message.content, finish], [null, "length"]);
   assert.ok((message.reasoning ?? "").length > 0);
 });
 
-test("a stream brings the thought first, under both of its names, and then the answer", async () => {
+test("a stream sends the thought first, under both of its names, and then the answer", async () => {
   const body = {
     model: "tiny",
     stream: true,
@@ -173,7 +173,7 @@ test("a stream brings the thought first, under both of its names, and then the a
   const deltas = events.map(
     (line) => JSON.parse(line.slice(6)).choices[0].delta as Record<string, string | null>,
   );
-  // Tokens that waited to be read are one event, which may have both.
+  // Tokens that were waiting to be read arrive as one event, which may contain both.
   const kinds = deltas.slice(1).flatMap(({ content, reasoning = null, reasoning_content: same = null }) => {
     assert.equal(reasoning, same);
     return [(reasoning ?? "") === "" ? [] : "thought", (content ?? "") === "" ? [] : "text"].flat();
@@ -182,7 +182,7 @@ test("a stream brings the thought first, under both of its names, and then the a
   assert.equal(deltas.map(({ content }) => content ?? "").join(""), "Yes.");
 });
 
-test("a schema that is not kept exactly is refused in its place, unless nothing asks for it", async () => {
+test("a schema that cannot be enforced exactly is refused with its location, unless the request does not require enforcement", async () => {
   const odd = { type: "object", properties: { a: { $ref: "#/nowhere" } } };
   for (const body of [
     { tools: [...tools, tool("odd", odd)], tool_choice: "required" },
@@ -203,7 +203,7 @@ test("a schema that is not kept exactly is refused in its place, unless nothing 
   );
 });
 
-test("reads a schema that allows null besides an object as an object's", async () => {
+test("a schema that allows null besides an object is read as the object's schema", async () => {
   const nullable = { ...place, type: ["object", "null"] };
   const { message } = await ask({
     tools: [tool("weather", nullable)],
@@ -213,7 +213,7 @@ test("reads a schema that allows null besides an object as an object's", async (
   placeSchema.strict().parse(JSON.parse(message.tool_calls[0].function.arguments));
 });
 
-test("a model that calls no tools says so", async () => {
+test("a model without tool calls says so", async () => {
   const told = await ask({ tools, max_tokens: 1 }, "hone-tiny");
   assert.equal(told.status, 200);
   assert.match(told.notice ?? "", /chat\.toolCalls is off for hone-tiny/);
@@ -225,7 +225,7 @@ test("a model that calls no tools says so", async () => {
   }
 });
 
-test("the SDK runs tools until none is called", async () => {
+test("the SDK runs tools until the model calls none", async () => {
   const seen: unknown[] = [];
   const runner = openai.chat.completions.runTools({
     model: "tiny",
@@ -246,7 +246,7 @@ test("the SDK runs tools until none is called", async () => {
   placeSchema.parse(seen[0]);
 });
 
-test("the SDK's stream helper gathers a call, and parse reads its arguments", async () => {
+test("the SDK's stream helper accumulates a call, and parse reads its arguments", async () => {
   const body = {
     model: "tiny",
     messages: [{ role: "user" as const, content: "Weather?" }],
@@ -266,7 +266,7 @@ test("the SDK's stream helper gathers a call, and parse reads its arguments", as
     choices[0].message.tool_calls?.[0].function.arguments,
     parsed.choices[0].message.tool_calls?.[0].function.arguments,
   );
-  // How many there are is a matter of how fast they are read.
+  // The number of events depends on how fast they are read.
   const whole = choices[0].message.tool_calls?.[0].function.arguments;
   assert.ok(grown.length > 0 && grown.at(-1) === whole && grown.every((text) => whole?.startsWith(text)));
   assert.equal(choices[0].finish_reason, "tool_calls");

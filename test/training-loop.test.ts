@@ -1,5 +1,5 @@
-// The client's training loop on a real server: rounds make versions, are validated, resume after a stop, and are
-// judged by a model.
+// Tests the client's training loop on a real server: rounds make versions, are validated, resume after a stop, and can
+// be judged by a model.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -43,7 +43,7 @@ const options = {
   config: { learning_rate: 2e-4 },
 } satisfies TrainOptions<string>;
 
-test("rounds make versions, pin the best one, and a later call continues after them", async () => {
+test("rounds make versions and pin the best one, and a later call continues after them", async () => {
   const model = await hone.model("loop/rounds", { base: "hone-tiny" });
   const validation = { tasks: words, request: { temperature: 0 } };
   const first = await train(model, { ...options, rounds: 2, validation });
@@ -87,13 +87,13 @@ test("rounds make versions, pin the best one, and a later call continues after t
   );
 });
 
-test("a run with the same seed samples the same, and resumes after a stop", inProof, async () => {
+test("a run with the same seed samples the same answers, and resumes after a stop", inProof, async () => {
   const reasons = new Error("enough");
   const [one, other] = await Promise.all([
     hone.model("loop/straight", { base: "hone-tiny" }),
     hone.model("loop/stopped", { base: "hone-tiny" }),
   ]);
-  /** Records the answers that a round's rollouts get, by task and seed. */
+  /** Records the answers of a round's rollouts, by task and seed. */
   const noting = (answers: string[]): typeof options => ({
     ...options,
     rollout: async (task, trajectory) => {
@@ -124,7 +124,7 @@ test("a run with the same seed samples the same, and resumes after a stop", inPr
   assert.equal(stopped.length, 32, "no round is sampled twice");
 });
 
-test("a model of the server judges the rollouts of a task together", async () => {
+test("a model on the server judges all rollouts of a task together", async () => {
   const model = await hone.model("loop/judged", { base: "hone-tiny" });
   const { rounds } = await train(model, {
     ...options,
@@ -141,7 +141,7 @@ test("a model of the server judges the rollouts of a task together", async () =>
   assert.equal(round?.metrics["train/asked"], 1);
 });
 
-/** Output of a program that calls `train` without a terminal. */
+/** Returns the output of a program that calls `train` without a terminal. */
 async function written(program: string): Promise<{ readonly code: unknown; readonly text: string }> {
   const client = new URL("../src/apps/client/index.js", import.meta.url);
   const source = `import { Hone, train } from ${JSON.stringify(client.href)};
@@ -157,7 +157,7 @@ async function written(program: string): Promise<{ readonly code: unknown; reado
   return { code, text };
 }
 
-test("without a terminal every round is a line, with warnings and failures, and the run says how it ended", async () => {
+test("without a terminal, each round prints a line with warnings and failures, and the run reports how it ended", async () => {
   const program = `let count = 0;
     await train(model, {
       tasks: ["a", "b"],

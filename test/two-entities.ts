@@ -1,5 +1,5 @@
-// A server with everything of several entities in it, made over its own routes: models, versions, jobs with events,
-// logs, feedback. Its stores and services are the real ones; its engine is the naive one, and nothing trains.
+// A server with all kinds of objects of several entities, created over its own routes: models, versions, jobs with
+// events, logs, feedback. Its stores and services are real, its engine is the naive one, and nothing is trained.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { LightMyRequestResponse } from "fastify";
@@ -26,7 +26,7 @@ import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/base/telemetry/metrics.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 
-/** Everything of one entity that a request could name. */
+/** Names and ids of one entity's things that a request could contain. */
 export interface Things {
   readonly entity: string;
   readonly project: string;
@@ -34,9 +34,9 @@ export interface Things {
   readonly modelId: string;
   readonly versionId: string;
   readonly logId: string;
-  /** Has ended, with events. */
+  /** An ended job with events. */
   readonly endedJobId: string;
-  /** Waits. */
+  /** A queued job. */
   readonly jobId: string;
   readonly eventId: string;
   readonly feedbackId: string;
@@ -56,18 +56,18 @@ export interface Request {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is. */
+  /** Text is sent unchanged. */
   readonly body?: object | string;
 }
 
 export interface World {
   readonly server: Awaited<ReturnType<typeof fakeServer>>;
-  /** Asks as the owner of a key; without one, as nobody. */
+  /** Sends a request as the owner of the key; without a key, anonymously. */
   ask(request: Request, key: string | null): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
 }
 
-/** Those that take the key as feedback does. */
+/** Routes that take the key as Basic credentials, as feedback does. */
 const weaveRoutes =
   /^\/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2)\b|^\/(graphql|server_info)\b/;
 
@@ -75,10 +75,10 @@ const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
 const prompts = await directPrompts(folder);
 
-/** The key of an entity; `admin` is every server's administrator. */
+/** Returns the API key of an entity; `admin` is the administrator of every server. */
 export const keyOf = (entity: string): string => `hone_${entity}`;
 
-/** A server with a key for each entity and nothing else yet. */
+/** Starts a server with a key for each entity and no other content. */
 export async function newWorld(entities: readonly string[]): Promise<World> {
   const engine = new NaiveEngine({ modelFolder: folder, vocabulary: packVocabulary([]), waitingCountMax: 8 });
   await engine.start();
@@ -147,7 +147,7 @@ function chatOver(engine: NaiveEngine, { models: store, completions }: Stores) {
   };
 }
 
-/** Names of an entity's things, and ids that nothing has. */
+/** Returns names for an entity's things, and ids that do not exist. */
 export function namesOf(entity: string): Things {
   const endedJobId = newUuid();
   return {
@@ -172,11 +172,11 @@ export function namesOf(entity: string): Things {
   };
 }
 
-/** Makes everything there is of each entity, with its own key. */
+/** Creates all kinds of things for each entity, with the entity's own key. */
 export async function fill(world: World, entities: readonly string[]): Promise<readonly Things[]> {
   const filled: Things[] = [];
   for (const entity of entities) filled.push(await fillOne(world, namesOf(entity)));
-  // The runner of `fillOne` takes the oldest waiting job, so jobs that stay queued come last.
+  // Queued jobs are created last, because the runner of `fillOne` takes the oldest waiting job.
   return await Promise.all(filled.map((things) => withQueuedJob(world, things)));
 }
 
@@ -257,14 +257,14 @@ export function jobOf({ entity, modelId }: Pick<Things, "entity" | "modelId">): 
   return { model_id: modelId, trajectory_groups: groupsOf({ entity }) };
 }
 
-/** A reward rule in the entity's project that trains its model by itself. */
+/** Returns a reward rule in the entity's project that trains the entity's model automatically. */
 export function ruleOf({ project, name, modelId }: Pick<Things, "project" | "name" | "modelId">): object {
   return { project, name, terms: rewardTerms, standing: { model_id: modelId } };
 }
 
 export const rewardTerms = [{ kind: "reaction", rewards: { "👍": 1 } }] as const;
 
-/** A feedback record in the entity's project. */
+/** Returns a feedback record in the entity's project. */
 export function recordOf({ entity, project, feedbackId }: Things, id = feedbackId): object {
   return {
     project_id: `${entity}/${project}`,

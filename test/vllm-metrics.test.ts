@@ -1,11 +1,11 @@
-// vLLM's metrics of a running server, compared with the clients' answers: counts of tokens and requests agree with
+// Tests vLLM's metrics on a running server against the clients' answers: counts of tokens and requests agree with
 // `usage`. Names and types are those that vLLM documents and gateways read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
 import { goldenModel, registerModel, submitJob, finish } from "./served-jobs.ts";
 
-/** By vLLM's documentation of its `/metrics`. */
+/** Types according to vLLM's documentation of its `/metrics`. */
 const kinds = {
   num_requests_running: "gauge",
   num_requests_waiting: "gauge",
@@ -38,7 +38,7 @@ async function scrape(): Promise<{ readonly text: string; readonly valueOf: (nam
   return { text, valueOf };
 }
 
-test("counts and times what clients were answered", async () => {
+test("counts and durations agree with the clients' answers", async () => {
   const server = serverOfTests();
   const before = await scrape();
   const usages: { readonly prompt_tokens: number; readonly completion_tokens: number }[] = [];
@@ -72,7 +72,7 @@ test("counts and times what clients were answered", async () => {
     assert.match(line, /^vllm:\w+\{(le="[^"]+",)?model_name="tiny",engine="0"/);
 });
 
-test("names the trained models that requests run on while they do", async () => {
+test("names the trained models on which requests are running", async () => {
   const server = serverOfTests();
   const modelId = await registerModel(server, "shown");
   await finish(server, await submitJob(server, modelId, 1));

@@ -1,5 +1,5 @@
-// A model that vLLM computes, over HTTP: the server before it has nothing but the model's small files. vLLM is a stub that
-// answers as it does, and computes with the same weights; tools/conformance/vllm asks vLLM itself.
+// Tests a model computed by vLLM over HTTP; the server in front has only the model's small files. vLLM is replaced by
+// a stub that gives the same answers and computes with the same weights; tools/conformance/vllm tests vLLM itself.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ function computing(): LocalEngine {
   });
 }
 
-/** As vLLM's NIXL connector says where a prompt is held. */
+/** Parameters with which vLLM's NIXL connector says where a prompt is held. */
 const heldAs = {
   do_remote_prefill: true,
   do_remote_decode: false,
@@ -85,7 +85,7 @@ after(async () => {
 const completion = { model: "big", prompt: recorded.prompt, max_tokens: 16, temperature: 0 };
 const messages = [{ role: "user", content: "Say yes or no." }];
 
-test("answers with the tokens that the model gives, and its log-probabilities", async () => {
+test("answers with the model's tokens and log-probabilities", async () => {
   const body = { ...completion, n: 2, logprobs: 2, return_token_ids: true };
   const { status, body: answer } = await call(server, "POST", "/v1/completions", { body });
   assert.equal(status, 200, JSON.stringify(answer));
@@ -102,7 +102,7 @@ test("answers with the tokens that the model gives, and its log-probabilities", 
   });
 });
 
-test("streams what it says as a whole, and ends at vLLM with its client", async () => {
+test("a stream equals the whole answer, and ends at vLLM when the client disconnects", async () => {
   const body = { model: "big", messages, max_tokens: 24, temperature: 0 };
   const whole = await call(server, "POST", "/v1/chat/completions", { body });
   const streamed = await call(server, "POST", "/v1/chat/completions", { body: { ...body, stream: true } });
@@ -123,7 +123,7 @@ test("streams what it says as a whole, and ends at vLLM with its client", async 
   await eventually("nothing runs at vLLM", async () => (stub.runningCount === 0 ? true : null));
 });
 
-test("refuses by name what vLLM ignores or does otherwise", async () => {
+test("refuses by name the fields that vLLM ignores or treats differently", async () => {
   for (const [field, more] of Object.entries({
     use_beam_search: { use_beam_search: true, n: 2 },
     bad_words: { bad_words: ["yes"] },
@@ -138,7 +138,7 @@ test("refuses by name what vLLM ignores or does otherwise", async () => {
   }
 });
 
-test("a prompt passes between vLLM servers by their own parameters", async () => {
+test("a prompt is transferred between vLLM servers with their own parameters", async () => {
   const ask = (more: object) => call(server, "POST", "/v1/completions", { body: { ...completion, ...more } });
   const asked = { do_remote_decode: true, do_remote_prefill: false, remote_host: null };
   const { body: held } = await ask({ max_tokens: 1, kv_transfer_params: asked });
@@ -158,7 +158,7 @@ test("a prompt passes between vLLM servers by their own parameters", async () =>
   assert.equal((await ask({ kv_transfer_params: held.kv_transfer_params })).status, 400, "it is good once");
 });
 
-test("reports its settings without the key", async () => {
+test("reports its settings without the API key", async () => {
   const { body } = await call(server, "GET", "/v1/models");
   const [big] = body.data;
   assert.deepEqual([big.id, big.exact, big.device.value, big.max_model_len], ["big", false, "vllm", 256]);
@@ -170,7 +170,7 @@ test("reports its settings without the key", async () => {
   assert.equal(readFileSync(join(folder, "data", "audit.jsonl"), "utf8").includes(vllmKey), false);
 });
 
-test("refuses jobs over a base whose weights are elsewhere as they come", async () => {
+test("refuses jobs when they are submitted if the base model's weights are not on this server", async () => {
   const model = { project: "p", name: "m", base_model: "big" };
   const { body: registered } = await call(server, "POST", "/v1/preview/models", { body: model });
   const { body: chat } = await call(server, "POST", "/v1/chat/completions", {

@@ -1,5 +1,5 @@
-// Requests of unmodified Weave clients, replayed: every response is as they need it, and published and recorded data
-// is read back. `tools/conformance/weave` runs the clients themselves.
+// Replays requests of unmodified Weave clients: every response must have the form they need, and published and
+// recorded data can be read back. `tools/conformance/weave` runs the clients themselves.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
@@ -22,7 +22,7 @@ interface Recorded {
 
 function recordedIn(name: string): readonly Recorded[] {
   const lines = readFileSync(`${folder}/${name}`, "utf8").trimEnd().split("\n");
-  // The shape of the lines is their maker's.
+  // Safe cast: the recorder wrote lines of this form.
   return lines.map((line) => JSON.parse(line) as Recorded);
 }
 
@@ -63,7 +63,7 @@ async function serverOf(t: TestContext) {
   return { send, post };
 }
 
-/** Members of objects within a value, by name. */
+/** Returns the members with this name in all objects within a value. */
 function membersNamed(name: string, value: unknown): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => [
@@ -72,7 +72,7 @@ function membersNamed(name: string, value: unknown): readonly unknown[] {
   ]);
 }
 
-/** Parts of a response that its client reads, by route. */
+/** For each route, returns the parts of a response that its client reads. */
 const read: Readonly<Record<string, (answer: unknown) => unknown>> = {
   "/graphql": (answer) => [
     ...membersNamed("project", answer),
@@ -107,7 +107,7 @@ function idOf(answer: unknown): string {
   return String(membersNamed("id", answer)[0]);
 }
 
-/** The request with the ids that this server gave in place of those that were recorded. */
+/** Returns the request with this server's ids in place of the recorded ones. */
 function withIds<Sent extends Pick<Recorded, "body">>(request: Sent, ids: ReadonlyMap<string, string>): Sent {
   if (typeof request.body === "string" || request.body === null) return request;
   let text = JSON.stringify(request.body);
@@ -115,12 +115,12 @@ function withIds<Sent extends Pick<Recorded, "body">>(request: Sent, ids: Readon
   return { ...request, body: JSON.parse(text) as unknown };
 }
 
-/** True if a client may send the request twice; single feedback without an id is a new record each time. */
+/** True if a client may send the request twice. Single feedback without an id becomes a new record each time. */
 function isRepeatable({ path }: Recorded): boolean {
   return !path.startsWith("/feedback/") || path === "/feedback/batch/create";
 }
 
-test("files have the digests that objects refer to, and their bytes come back", async (t) => {
+test("files have the digests that objects refer to, and their bytes can be read back", async (t) => {
   const { send, post } = await serverOf(t);
   const digests: string[] = [];
   const referred = new Set<unknown>();
@@ -145,7 +145,7 @@ test("files have the digests that objects refer to, and their bytes come back", 
   );
 });
 
-test("the calls of an evaluation come back whole, with the scores that were given as feedback", async (t) => {
+test("the calls of an evaluation can be read back completely, with the scores that were stored as feedback", async (t) => {
   const { send, post } = await serverOf(t);
   const requests = recordedIn("weave-eval.jsonl");
   for (const request of requests) await send(request);
@@ -177,7 +177,7 @@ test("the calls of an evaluation come back whole, with the scores that were give
   assert.equal(root["display_name"], "eval-2026-11-21-tender-oak");
 });
 
-test("a table's rows are read by the reference of the object that names it", async (t) => {
+test("a table's rows can be read through the reference of the object that contains it", async (t) => {
   const { send, post } = await serverOf(t);
   const [created] = (
     await Promise.all(
@@ -199,7 +199,7 @@ test("a table's rows are read by the reference of the object that names it", asy
   });
 });
 
-test("a large table comes as parts, and then by the digests of its rows", async (t) => {
+test("a large table is sent in parts, and then by the digests of its rows", async (t) => {
   const { send, post } = await serverOf(t);
   const rowDigests: string[] = [];
   for (const rows of [
@@ -233,7 +233,7 @@ test("a large table comes as parts, and then by the digests of its rows", async 
   assert.deepEqual(await refusal({ expected_digest: "a" }), [409, [["body", "expected_digest"]]]);
 });
 
-test("all of a project is deleted at once", async (t) => {
+test("all objects and calls of a project can be deleted with one request", async (t) => {
   const { send, post } = await serverOf(t);
   const digests = { "/table/create": "", "/file/create": "" };
   for (const request of recordedIn("weave-eval.jsonl")) {

@@ -1,4 +1,4 @@
-// Webhooks from a user's side: the receiver of docs/guides/webhooks.md, and a server that dies.
+// Tests webhooks from a user's side: with the receiver of docs/guides/webhooks.md, and with a server that is killed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,9 +12,9 @@ import { inProof } from "../src/base/domain/testing/search.ts";
 
 const flags = ["--webhooks-allowed", "127.0.0.1"];
 
-/** A running program, read by its output lines. */
+/** A running program; its output is read line by line. */
 interface Program {
-  /** Returns the first line that matches, which may have come earlier. */
+  /** Returns the first line that matches; it may already have been printed. */
   line(pattern: RegExp): Promise<string>;
 }
 
@@ -67,7 +67,7 @@ async function hook(server: RunningServer, url: string, more: object = {}): Prom
   return webhook;
 }
 
-test("the receiver of docs/guides/webhooks.md accepts only genuine events", async (t) => {
+test("the receiver of docs/guides/webhooks.md accepts only authentic events", async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const server = await startServer({ dataFolder, flags });
@@ -79,7 +79,7 @@ test("the receiver of docs/guides/webhooks.md accepts only genuine events", asyn
   await hook(server, url, { secret });
   await write(server, "a", "b");
   assert.equal(await program.line(/^feedback\.created/), 'feedback.created ["a","b"]');
-  // The other webhook has another secret than the receiver.
+  // Waits for the delivery of the other webhook, whose secret differs from the receiver's.
   for (;;) {
     const { body } = await call(server, "GET", `/v1/preview/webhooks/${other.id}/deliveries`);
     const [{ attempts, state }] = body.data;
@@ -95,7 +95,7 @@ test("the event of every acknowledged record arrives, even if the server is kill
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const told = new Set<string>();
-  // The receiver accepts every second of the first requests, and half of those get no answer.
+  // The receiver accepts every second of the first requests, and sends no answer to half of those.
   let count = 0;
   const receiver = await receive(t, (response, { body }) => {
     count += 1;

@@ -39,7 +39,7 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly comparedCount: number;
 }
 
-/** What to kill. `stopped` is a server that is told to stop and then parks its jobs. */
+/** The process to kill, or `stopped` for a server that is told to stop and then parks its jobs. */
 type Victim = "server" | "stopped" | "trainer" | "engine" | "all";
 
 const victims: readonly Victim[] = ["server", "stopped", "trainer", "trainer", "engine", "all"];

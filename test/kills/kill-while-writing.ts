@@ -111,7 +111,7 @@ export async function killWhileWriting({
 }
 
 /**
- * Creates a webhook for what the writers write and for jobs.
+ * Creates a webhook for changes of the writers' feedback and for jobs.
  *
  * @returns the webhook's id
  */

@@ -11,7 +11,7 @@ import { mountSmallDisk } from "../small-disk.ts";
 const obstacles = ["full disk", "clock step", "locked database"] as const;
 export type Obstacle = (typeof obstacles)[number];
 
-/** What a training process may be writing. */
+/** Files that a training process may be writing. */
 export type Writing = "snapshot" | "version";
 
 const writingWaitMs = 2000;

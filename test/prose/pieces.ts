@@ -1,4 +1,4 @@
-// Cuts Markdown and comments into pieces of prose: headings, paragraphs, list items, table cells. Code is left out.
+// Splits Markdown and comments into pieces of prose: headings, paragraphs, list items and table cells. Omits code.
 import { commentsOf } from "./comments.ts";
 
 export interface Piece {
@@ -7,7 +7,7 @@ export interface Piece {
   readonly text: string;
 }
 
-/** Replaces code, links and addresses by words, so that only prose remains. */
+/** Replaces code, links and addresses by single words, so that only prose remains. */
 function plain(text: string): string {
   return text
     .replace(/``[^`]+``|`[^`]*`/g, "code")
@@ -72,7 +72,7 @@ function commentPieces(comment: {
       isCode = !isCode;
       continue;
     }
-    // Four spaces or more are a formula, a table or an example.
+    // Skips formulas, tables and examples, which are indented by three spaces or more.
     if (isCode || line.trim() === "" || /^\s{3,}/.test(line) || /^\s*(?:\||@ts-|eslint|oxlint|#!)/.test(line))
       continue;
     if (pieces.length === 0 || /^\s*(?:@\w+|[*-] |\d+\. )/.test(line))

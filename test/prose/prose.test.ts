@@ -1,5 +1,5 @@
-// Holds docs, help texts, comments and names of tests to the rules of our English (`rules.ts`). Help texts, settings and
-// descriptions of API fields are checked in the pages that are generated from them.
+// Checks docs, help texts, comments and test names against the project's rules for English (`rules.ts`). Help texts,
+// settings and descriptions of API fields are checked in the pages generated from them.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const sources = (): readonly string[] =>
       .filter((path) => /\.(?:tsx?|m?js)$/.test(path) && !skipped.test(path)),
   );
 
-/** Returns the faults of the comments and the names of tests in one source. */
+/** Returns the faults in the comments and test names of one source. */
 function sourceFaults(path: string, text: string): readonly string[] {
   return sourceComments(text)
     .flatMap((pieces) => [

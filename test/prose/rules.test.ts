@@ -1,11 +1,11 @@
-// The check itself: it finds comments where they are, and each rule refuses what it is meant to refuse.
+// Tests the prose check itself: it finds all comments, and each rule refuses its example.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commentsOf } from "./comments.ts";
 import { markdownPieces, sourceComments, testNames } from "./pieces.ts";
 import { faultsOf, sentencesOf } from "./rules.ts";
 
-test("finds comments, and none in strings, templates and regular expressions", () => {
+test("finds comments, but none in strings, templates and regular expressions", () => {
   const source = [
     'const a = "// no" + `/* no ${b /* yes 1 */} // no`;',
     "const c = /\\/\\/[/*]/g; // yes 2",
@@ -25,7 +25,7 @@ test("finds comments, and none in strings, templates and regular expressions", (
   );
 });
 
-test("finds comments after text of JSX with an apostrophe and closing tags", () => {
+test("finds comments after JSX text with an apostrophe and closing tags", () => {
   const source = "const a = <p>it's <b>9</b></p>;\n// yes\nconst b = 'c'; // yes 2";
   assert.deepEqual(
     commentsOf(source).map(({ line }) => line),
@@ -33,7 +33,7 @@ test("finds comments after text of JSX with an apostrophe and closing tags", () 
   );
 });
 
-test("cuts Markdown into headings, paragraphs, items and cells, without code", () => {
+test("splits Markdown into headings, paragraphs, items and cells, without code", () => {
   const pieces = markdownPieces(
     "# Title\n\nOne\ntwo `code`.\n\n```sh\nWhat is left out\n```\n* item\n| a | b |\n|---|---|\n| c | d |\n",
   );
@@ -43,7 +43,7 @@ test("cuts Markdown into headings, paragraphs, items and cells, without code", (
   );
 });
 
-test("cuts a comment at its tags and list items, and reads names of tests", () => {
+test("splits a comment at its tags and list items, and extracts test names", () => {
   assert.deepEqual(
     sourceComments("/**\n * Says more\n * here.\n *\n * * one\n * @param name the name\n */").map((pieces) =>
       pieces.map(({ text }) => text),
@@ -96,6 +96,6 @@ test("accepts plain sentences and questions", () => {
     assert.deepEqual(faultsOf(text), [], text);
 });
 
-test("counts sentences, but not abbreviations and decimals", () => {
+test("counts sentences, but does not end one at abbreviations and decimal points", () => {
   assert.equal(sentencesOf("Keeps 1.5 of them, e.g. The first. Then it stops. `code` follows.").length, 3);
 });

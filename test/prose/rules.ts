@@ -1,8 +1,8 @@
-// The rules of our English that a program can check. Each has a name, and a pattern that may not occur or a limit.
+// The project's rules for English that a program can check. Each rule has a name, and a forbidden pattern or a limit.
 
 export interface Fault {
   readonly rule: string;
-  /** The words that break it. */
+  /** The words that break the rule. */
   readonly words: string;
 }
 
@@ -11,7 +11,7 @@ interface Pattern {
   readonly pattern: RegExp;
 }
 
-/** Refused where a comment, a heading, a list item or a help text begins. */
+/** Forbidden at the beginning of a comment, heading, list item or help text. */
 const openings: readonly Pattern[] = [
   {
     rule: "open with a noun or a verb, not with a relative clause",
@@ -21,7 +21,7 @@ const openings: readonly Pattern[] = [
   { rule: 'open with a noun or a verb, not with a bare "Of"', pattern: /^Of\b/ },
 ];
 
-/** Refused where any sentence begins. */
+/** Forbidden at the beginning of any sentence. */
 const sentenceOpenings: readonly Pattern[] = [
   {
     rule: "begin a sentence with its subject, not with a relative clause",
@@ -29,7 +29,7 @@ const sentenceOpenings: readonly Pattern[] = [
   },
 ];
 
-/** Refused anywhere. */
+/** Forbidden everywhere. */
 const words: readonly Pattern[] = [
   { rule: 'write "only"', pattern: /(?<!stand-)\balone\b/i },
   { rule: 'write "next to" or "besides"', pattern: /\bbeside\b/i },
@@ -53,7 +53,7 @@ const words: readonly Pattern[] = [
 export const sentenceWordsMax = 40;
 export const commentSentencesMax = 3;
 
-/** Splits a text at the ends of its sentences. Abbreviations and decimal points end none. */
+/** Splits a text into sentences. Abbreviations and decimal points end none. */
 export function sentencesOf(text: string): readonly string[] {
   return text
     .replace(/\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)\./g, (word) => word.slice(0, -1).replaceAll(".", ""))
@@ -68,7 +68,7 @@ const wordCount = (sentence: string): number =>
 /**
  * Returns the faults of one piece of prose: a paragraph, heading, list item, table cell, comment or help text.
  *
- * @param text without code: inline code is replaced by one word
+ * @param text prose in which each piece of inline code is replaced by one word
  */
 export function faultsOf(text: string): readonly Fault[] {
   const found = (patterns: readonly Pattern[], subject: string): readonly Fault[] =>

@@ -21,7 +21,7 @@ import type { Scheduler } from "./world/scheduler.ts";
 export interface ClientPlace {
   readonly scheduler: Scheduler;
   readonly database: SimulatedDatabase;
-  /** The servers that are up. */
+  /** Returns the running servers. */
   readonly servers: () => readonly SimulatedServer[];
   readonly history: Operation[];
 }
@@ -41,12 +41,12 @@ export const caller: Caller = {
   project: null,
 };
 const project = "games";
-/** How long a client waits for an answer. */
+/** Time that a client waits for an answer, in milliseconds. */
 const patienceMs = 40_000;
 const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** Names that clients share, so that they can ask for each other's things. */
+/** Names that all clients know, so that they can request each other's objects. */
 export interface Known {
   readonly models: string[];
   readonly jobs: string[];
@@ -54,7 +54,7 @@ export interface Known {
   readonly feedback: string[];
 }
 
-/** One client, until it has asked so many things. */
+/** A client that sends a given number of requests. */
 export class Client {
   readonly #place: ClientPlace;
   readonly #known: Known;
@@ -193,7 +193,7 @@ export class Client {
     );
   }
 
-  /** Returns the newest version, as a chat would use it; null for the base model or a missing model. */
+  /** Returns the newest version as a chat would use it; null for the base model or a missing model. */
   async #served(server: SimulatedServer, modelId: string): Promise<ServedVersion | null> {
     const version = await server.stores.models.newestVersion(modelId);
     if (version === null || version.adapterFolder === null) return null;
@@ -204,7 +204,7 @@ export class Client {
       const folder = await server.artifacts.path(adapterFolder, adapterSeal(adapterHash));
       matrices = await readFile(join(folder, adapterFiles.matrices), "utf8");
     } catch (error) {
-      // A disk that fails to read says nothing about its files.
+      // A failed read says nothing about the files, so it is not recorded as an answer.
       if (!(error instanceof ServiceError) && codeOf(error) !== "ENOENT") throw error;
     }
     const live = this.#place.database
@@ -224,7 +224,7 @@ export class Client {
   }
 
   #deleteModel(modelId: string): Promise<void> {
-    // Nobody asks for more of it.
+    // From now on no client requests the model.
     this.#known.models.splice(this.#known.models.indexOf(modelId), 1);
     return this.#again((server) =>
       this.#ask(server, { what: "delete model", modelId }, async () =>
@@ -238,7 +238,7 @@ export class Client {
     return this.#once(async (server) => {
       const outcome = await this.#ask(server, { what: "upload", content }, async () => {
         const received = await server.files.receive(piecesOf(content));
-        // As long as it is looked at.
+        // Simulates the duration of an upload.
         await server.process.clock.sleep(this.#place.scheduler.shortTime(3000));
         const about = { entity: caller.entity, name: "f", purpose: "fine-tune" };
         return (await server.files.keep(received, about)).id;
@@ -332,12 +332,12 @@ export class Client {
     );
   }
 
-  /** Asks once and does not retry. */
+  /** Sends the request once, without retries. */
   async #once(ask: (server: SimulatedServer) => Promise<Outcome<unknown>>): Promise<void> {
     await ask(await this.#server());
   }
 
-  /** Asks again until it is told something, as clients with idempotency keys do; not for ever. */
+  /** Resends the request until it gets an answer, as clients with idempotency keys do, but only a few times. */
   async #again(ask: (server: SimulatedServer) => Promise<Outcome<unknown>>): Promise<void> {
     for (let tried = 0; tried < 6; tried++) {
       if ((await ask(await this.#server())).kind !== "unknown") return;
@@ -402,13 +402,13 @@ async function seenJob(server: SimulatedServer, jobId: string): Promise<SeenJob 
   const job = await jobs.find(jobId);
   if (job === null) return null;
   const events: string[] = [];
-  // Only an ended job has all its events; otherwise the state and the events may be of different moments.
+  // Only an ended job has all its events. For others, the state and the events could be from different moments.
   if (isTerminal(job.state))
     for await (const { type } of allItems((page) => jobs.listEvents(jobId, page))) events.push(type);
   return { state: job.state, resultStep: job.resultStep, events };
 }
 
-/** Those that say that it was not done and will not be. */
+/** Error codes that say that the operation was not done and never will be. */
 const refusals = new Set([
   "invalid",
   "conflict",

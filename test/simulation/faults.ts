@@ -1,6 +1,6 @@
-// Faults of a simulated world and their times: servers die or are stopped, the power fails, the database goes away,
-// the disk is full, slow or broken, clocks are set. The seed draws which faults a world has and how often, because
-// some bugs appear only where other faults are rare.
+// Faults of a simulated world and their times: servers die or are stopped, the power fails, the database goes down,
+// the disk is full, slow or broken, and clocks are stepped. The seed determines which kinds of faults a world has and
+// how often, because some bugs appear only if other faults are rare.
 import type { CallKind, DiskFaults } from "./world/disk-calls.ts";
 import type { DatabaseFaults } from "./world/database.ts";
 import type { Scheduler } from "./world/scheduler.ts";
@@ -21,7 +21,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** State of lasting faults, and of faults that come with each call. */
+/** State of lasting faults, and probabilities of faults of single calls. */
 export class Faults {
   readonly #scheduler: Scheduler;
   readonly kinds: ReadonlySet<FaultKind>;
@@ -29,18 +29,18 @@ export class Faults {
   #isOver = false;
   #isFull = false;
   #isSlow = false;
-  /** Probability for each call. */
+  /** Probability of a fault for each call. */
   readonly #rate: number;
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
-    // Each world has some of them.
+    // Each world has only some kinds of faults.
     const share = 0.2 + 0.7 * scheduler.random.uniform();
     this.kinds = new Set(faultKinds.filter(() => scheduler.chance(share)));
     this.#rate = 0.001 * 20 ** scheduler.random.uniform();
   }
 
-  /** From here on nothing goes wrong any more. */
+  /** Ends all faults; none occurs afterwards. */
   end(): void {
     this.#isOver = true;
     this.#isFull = false;

@@ -1,7 +1,7 @@
-// Plain data about a simulated world: the clients' requests and answers in the order of their ends, and the final
-// state of the world. The checker knows nothing else.
+// Plain data about a simulated world: the clients' requests and answers in the order in which they ended, and the
+// final state of the world. The checker knows nothing else.
 
-/** Answer to a client: done, certainly never done, or unknown. */
+/** Outcome of a request: done, certainly never done, or unknown. */
 export type Outcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "refused"; readonly code: string }
@@ -16,7 +16,7 @@ export interface SeenJob {
 
 export interface ServedVersion {
   readonly step: number;
-  /** Content of the adapter; null if its files were missing or differed from those stored. */
+  /** Content of the adapter; null if its files were missing or differed from the stored ones. */
   readonly matrices: string | null;
   /** True if the version still existed after its files had been read. */
   readonly isLive: boolean;
@@ -61,12 +61,12 @@ type Asked =
   | { readonly what: "list feedback"; readonly outcome: Outcome<readonly string[]> };
 
 export type Operation = Asked & {
-  /** Milliseconds of the world. */
+  /** Times in simulated milliseconds. */
   readonly calledMs: number;
   readonly endedMs: number;
 };
 
-/** Contents of the database and the disk after all faults are over and every server has stopped. */
+/** Contents of the database and the disk after all faults have ended and every server has stopped. */
 export interface Remains {
   readonly models: readonly string[];
   readonly jobs: readonly {
@@ -75,7 +75,7 @@ export interface Remains {
     readonly state: string;
     readonly resultStep: number | null;
     readonly key: string | null;
-    /** The seed of its pins and the version that it started from; null where it never began. */
+    /** Pinned seed and the version that the job started from; null if the job never began. */
     readonly pins: { readonly seed: string; readonly startStep: number; readonly resultStep: number } | null;
     readonly events: readonly string[];
   }[];
@@ -83,15 +83,15 @@ export interface Remains {
     readonly modelId: string;
     readonly step: number;
     readonly jobId: string | null;
-    /** Hash of the adapter's files, as stored. */
+    /** Stored hash of the adapter's files. */
     readonly adapterHash: string | null;
     readonly isDeleted: boolean;
   }[];
   readonly files: readonly string[];
   readonly answers: readonly string[];
   readonly feedback: readonly { readonly id: string; readonly note: string }[];
-  /** True if the disk was full at times: a removal then cannot be announced in advance. */
+  /** True if the disk was full at times, because then a removal could not be recorded in advance. */
   readonly wasFull: boolean;
-  /** Contents by paths, and the paths of empty folders with null. */
+  /** Contents of files by path, and paths of empty folders with null. */
   readonly disk: ReadonlyMap<string, string | null>;
 }

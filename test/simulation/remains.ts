@@ -5,7 +5,7 @@ import { sharedFolder } from "./server.ts";
 import type { SimulatedDatabase } from "./world/database.ts";
 import type { SimulatedDisk } from "./world/disk.ts";
 
-/** All but what the faults say. */
+/** Returns the final state, except what only the faults know. */
 export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Omit<Remains, "wasFull"> {
   const texts = (sql: string): readonly string[] => database.rows(sql).map((row) => String(row["name"]));
   return {
@@ -21,7 +21,7 @@ export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Omi
         state: String(row["state"]),
         resultStep: row["result_step"] === null ? null : Number(row["result_step"]),
         key: row["idempotency_key"] === null ? null : String(row["idempotency_key"]),
-        // As the job store writes them.
+        // Safe cast: the job store writes this form.
         pins: JSON.parse(String(row["pins"])) as Remains["jobs"][number]["pins"],
         events: database
           .rows("select job_id, type from job_events order by sequence")
@@ -61,7 +61,7 @@ function filesOf(disk: SimulatedDisk): ReadonlyMap<string, string | null> {
   return new Map([...found].map(([path, content]) => [pathInRemains(path), content]));
 }
 
-/** Shared files keep their path. */
+/** Returns the path relative to the shared folder if the file is in it; otherwise the whole path. */
 function pathInRemains(path: string): string {
   return path.startsWith(`/${sharedFolder}/`) ? path.slice(sharedFolder.length + 1) : path;
 }

@@ -1,5 +1,6 @@
-// A run of many seeds in this process, one line of JSON for each that does not hold, and one at the end; or one seed with
-// all that happened in it. `npm run simulate` (scripts/simulate.js) starts one for each processor.
+// Runs many seeds in this process, and prints a line of JSON for each with a broken promise and a summary at the end;
+// or runs one seed and prints all its events. `npm run simulate` (scripts/simulate.js) starts one such process per
+// processor.
 import { parseArgs } from "node:util";
 import type { FaultKind } from "./faults.ts";
 import { simulate } from "./simulate.ts";

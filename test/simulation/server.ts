@@ -1,5 +1,5 @@
-// A server of the simulated world: the durable parts of `apps/server/server`, built and started in its order, on a simulated
-// disk, database and clock. Only what trains is not the program's own, and nothing listens.
+// A server of the simulated world: the durable parts of `apps/server/server`, created and started in the same order,
+// on a simulated disk, database and clock. Only the training processes are replaced, and nothing listens on a port.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderArtifacts } from "../../src/store/artifacts/folder-artifacts.ts";
@@ -40,7 +40,7 @@ import { rootOf } from "./world/node-world.ts";
 import type { SimulatedProcess } from "./world/process.ts";
 import type { Scheduler } from "./world/scheduler.ts";
 
-/** The part of one world that its servers share. */
+/** The parts of a world that its servers share. */
 export interface ServerPlace extends Pick<TrainerPlace, "failure"> {
   readonly scheduler: Scheduler;
   readonly database: SimulatedDatabase;
@@ -49,7 +49,7 @@ export interface ServerPlace extends Pick<TrainerPlace, "failure"> {
   readonly checkpointsKept: number;
 }
 
-/** Operations that clients ask of a server. */
+/** Operations that clients can request from a server. */
 export interface SimulatedServer {
   readonly process: SimulatedProcess;
   readonly stores: Stores;
@@ -60,15 +60,18 @@ export interface SimulatedServer {
   readonly files: FileService;
   readonly recorder: Recorder;
   readonly feedback: FeedbackService;
-  /** Imports an adapter of these files, by name, as the model's next version, and returns its step. */
+  /** Imports an adapter with these files (contents by name) as the model's next version; returns its step. */
   importVersion(model: TrainedModel, files: Readonly<Record<string, string>>): Promise<number>;
-  /** Resolves when all of it has stopped in good order. */
+  /** Resolves when the server has stopped cleanly. */
   stop(): Promise<void>;
 }
 
 export const baseModel = "tiny";
 
-/** As in `train/jobs/settings`, but for times: what takes a minute there takes seconds here, so that a run sees much of it. */
+/**
+ * The same as in `train/jobs/settings` except for times: minutes there are seconds here, so that a run covers many of
+ * them.
+ */
 const settings = jobSettings.with({
   concurrency: 2,
   leaseMs: 12_000,
@@ -77,10 +80,10 @@ const settings = jobSettings.with({
   startsMax: 1000,
 });
 
-/** Folder on the disk that all servers share; each server also has a separate folder next to it. */
+/** Folder on the disk that all servers share. Each server also has its own folder next to it. */
 export const sharedFolder = "blobs";
 
-/** Starts a server in a place; rejects as the program would end. */
+/** Starts a server in a place; rejects if the program would end with an error. */
 export async function startServer(
   place: ServerPlace & { readonly number: number },
   process: SimulatedProcess,
@@ -251,7 +254,8 @@ export async function startServer(
           store: stores.models,
           artifacts,
           folder,
-          // Unpacks a stand-in for an archive here; the workers that unpack real ones are not simulated.
+          // Writes the files instead of unpacking an archive, because the workers that unpack archives are not
+          // simulated.
           unpack: async ({ folder: target }: { readonly folder: string }) => {
             for (const [name, text] of Object.entries(files)) await writeFile(join(target, name), text);
             return { taken: Object.keys(files), left: [] };
@@ -274,11 +278,11 @@ export async function startServer(
     await life.stop().catch(() => undefined);
     throw error;
   }
-  // The start has resolved.
+  // Safe cast: the start has resolved.
   return started as unknown as SimulatedServer;
 }
 
-/** A text as it comes over a network. */
+/** Yields a text in pieces, as if received over a network. */
 export async function* piecesOf(text: string): AsyncGenerator<Uint8Array, void> {
   const bytes = new TextEncoder().encode(text);
   yield bytes.subarray(0, 5);

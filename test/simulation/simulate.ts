@@ -1,6 +1,6 @@
-// Runs one simulated world from its seed to the verdict. Servers and clients share a database and a disk, with faults
-// for a while and then without, until all work is done. Then the servers stop, a last server starts and cleans up, and
-// the history is checked.
+// Runs one simulated world from its seed to the verdict. Servers and clients share a database and a disk, first with
+// faults and then without, until all work is done. Then the servers stop, a last server starts and cleans up, and the
+// history is checked.
 import { ServiceError } from "../../src/base/domain/service-error.ts";
 import type { Logger } from "../../src/base/telemetry/logger.ts";
 import { checkHistory } from "./check/check-history.ts";
@@ -16,7 +16,7 @@ import { firstMoment, SimulatedProcess } from "./world/process.ts";
 import { Scheduler, type Watch } from "./world/scheduler.ts";
 
 export interface SimulationOptions {
-  /** Called with everything that happens. */
+  /** Called with every event. */
   readonly watch?: Watch;
   readonly logger?: Logger;
 }
@@ -25,10 +25,10 @@ export interface SimulationResult {
   readonly seed: number;
   /** Descriptions of the broken promises; empty if all held. */
   readonly violations: readonly string[];
-  /** The same where the same happened. */
+  /** Hash of all events: equal if the same events happened at the same times. */
   readonly trace: number;
   readonly eventCount: number;
-  /** Simulated seconds. */
+  /** Duration in simulated seconds. */
   readonly seconds: number;
   readonly operations: readonly Operation[];
   readonly faults: ReadonlyMap<FaultKind, number>;
@@ -36,9 +36,9 @@ export interface SimulationResult {
 
 const clientCount = 3;
 const operationsEach = 20;
-/** Simulated time at which faults end at the latest. */
+/** Latest simulated time at which faults end, in milliseconds. */
 const faultMsMax = 120_000;
-/** Until all that was begun must have ended, when nothing goes wrong any more. */
+/** Simulated time in milliseconds within which all work must end once there are no more faults. */
 const quietMsMax = 900_000;
 
 const silent: Logger = {
@@ -67,7 +67,7 @@ class World {
   readonly #place: ServerPlace;
   readonly #history: Operation[] = [];
   readonly #violations: string[] = [];
-  /** Those that are up, by the place that they run in. */
+  /** Running servers, by the place in which they run. */
   readonly #servers = new Map<number, SimulatedServer>();
   readonly #processes = new Set<SimulatedProcess>();
   readonly #serverCount: number;
@@ -174,7 +174,10 @@ class World {
     }
   }
 
-  /** A start removes leftovers of dead servers once their leases have expired, and files after an hour. */
+  /**
+   * Starts a server later, since a start removes leftovers of dead servers only after their leases have expired, and
+   * files after an hour.
+   */
   async #tidy(): Promise<void> {
     this.#database.setClock(2 * 3_600_000);
     for (let start = 0; start <= this.#serverCount; start++) {
@@ -186,7 +189,7 @@ class World {
     }
   }
 
-  /** Has a server run in a place, and another one when it has ended. */
+  /** Keeps a server running in a place, and starts another one when it has ended. */
   async #supervise(place: number): Promise<void> {
     while (!this.#isEnding) {
       const process = this.#newProcess();
@@ -210,7 +213,7 @@ class World {
     }
   }
 
-  /** Resolves when the server has stopped in good order. */
+  /** Resolves when the server has stopped cleanly. */
   async #untilStopped(place: number): Promise<void> {
     const server = this.#servers.get(place);
     if (server === undefined) return;
@@ -223,7 +226,7 @@ class World {
 
   readonly #stopping = new Set<SimulatedServer>();
 
-  /** Has one thing go wrong after the other. */
+  /** Causes one fault after another. */
   async #goWrong(): Promise<void> {
     const pauseMs = 1000 + 9000 * this.#scheduler.random.uniform();
     const untilMs = this.#scheduler.nowMs + faultMsMax;

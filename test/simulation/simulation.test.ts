@@ -1,4 +1,4 @@
-// The durable core in simulated worlds: promises hold under deaths, failures, torn writes, delays and lost
+// Tests the durable core in simulated worlds: promises hold despite deaths, failures, torn writes, delays and lost
 // connections. A world depends only on its seed, so every finding can be repeated: `npm run simulate -- --seed 7
 // --trace`.
 import assert from "node:assert/strict";
@@ -7,7 +7,7 @@ import { searchSeeds } from "../../src/base/domain/testing/search.ts";
 import { simulate } from "./simulate.ts";
 
 const seeds = searchSeeds(12);
-/** One that is soon over in the sample; what it was the first time. */
+/** A seed whose world is short in the sample, and the result of its first run. */
 const [, , again] = seeds;
 let first: Awaited<ReturnType<typeof simulate>> | null = null;
 

@@ -1,6 +1,6 @@
-// Stand-in for training processes: a runner whose steps only take time, and whose adapter is a function of the job's
-// pins, so the checker can compute it. It publishes as training does, and leaves and removes the files that
-// `train/trainer/child-runner` would.
+// Replaces training processes: a runner whose steps only take time, and whose adapter is a function of the job's pins,
+// so that the checker can compute it. It publishes as training does, and leaves and removes the same files as
+// `train/trainer/child-runner`.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ import type { Scheduler } from "./world/scheduler.ts";
 
 export interface TrainerPlace {
   readonly artifacts: ArtifactStore;
-  /** The same as a training process has them. */
+  /** Opens the artifact store in the same way as a training process. */
   readonly openArtifacts: (mayPut: () => Promise<void>) => ArtifactStore;
   readonly folder: ServerFolder;
   readonly process: SimulatedProcess;
@@ -34,11 +34,11 @@ export interface TrainerPlace {
   readonly failure: () => "unavailable" | "unsupported" | "internal" | null;
 }
 
-/** The hash of the weights that all of them train over. */
+/** Hash of the base weights for all jobs. */
 export const baseWeights = "weights";
 /** Configuration of every adapter. */
 export const adapterConfig = JSON.stringify({ rank: 8 });
-/** Milliseconds of a step. */
+/** Duration of a training step in milliseconds. */
 const stepMs = 700;
 
 const counts: JobCounts = {
@@ -51,14 +51,14 @@ const counts: JobCounts = {
   skippedGroups: {},
 };
 
-/** The matrices that training makes of those it starts from, by the seed of its job; those of the base model are empty. */
+/** Returns the matrices that a job with this seed trains, given those it starts from (empty for the base model). */
 export function trainedMatrices(seed: string, from: string): string {
   return createHash("sha256")
     .update(JSON.stringify([seed, from]))
     .digest("hex");
 }
 
-/** How many steps a job has. */
+/** Returns the number of steps of a job with this seed. */
 export function stepCountOf(seed: string): number {
   return Number.parseInt(seed.slice(0, 2), 16) % 4;
 }

@@ -1,7 +1,7 @@
-// Queries of a history, for the rules.
+// Queries on a history, for the rules.
 import type { Operation } from "../history.ts";
 
-/** The operations of one kind. */
+/** Returns all operations of one kind. */
 export function asked<What extends Operation["what"]>(
   history: readonly Operation[],
   what: What,
@@ -11,7 +11,7 @@ export function asked<What extends Operation["what"]>(
   );
 }
 
-/** The models that somebody may have deleted, with the time from which on. */
+/** Returns the models that may have been deleted, each with the earliest possible time. */
 export function deletedModels(history: readonly Operation[]): ReadonlyMap<string, number> {
   const deleted = new Map<string, number>();
   for (const { modelId, calledMs } of asked(history, "delete model"))

@@ -1,4 +1,4 @@
-// The checker itself: a history in which all holds has no fault, and each thing that may go wrong is found and named.
+// Tests the checker itself: it finds no fault in a correct history, and finds and names each possible fault.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const unknown = { kind: "unknown" } as const;
 const events = ["training_started", "training_ended"];
 const matrices = trainedMatrices("seed", "");
 
-/** Same hash as `hashOfFiles`. */
+/** The same hash as `hashOfFiles` computes. */
 const adapterHash = createHash("sha256")
   .update(
     [
@@ -24,7 +24,7 @@ const adapterHash = createHash("sha256")
   )
   .digest("hex");
 
-/** One model with one job that made its version; a file, an answer and feedback. */
+/** A model with a job that made its version, a file, an answer and feedback. */
 const remains: Remains = {
   models: ["m"],
   jobs: [
@@ -74,7 +74,7 @@ const without = (path: string): Partial<Remains> => ({
   disk: new Map([...remains.disk].filter(([one]) => one !== path)),
 });
 
-/** Broken histories with the checker's messages. */
+/** Broken histories, with the checker's messages. */
 const wrongs: readonly (readonly [
   words: RegExp,
   left: Partial<Remains>,
@@ -169,7 +169,7 @@ const wrongs: readonly (readonly [
   [/\/work\/s\/half is left on the disk/, disk("/work/s/half", "")],
 ];
 
-test("a history in which all holds has no fault", () => {
+test("a correct history has no fault", () => {
   assert.deepEqual(checkHistory(history, remains), []);
 });
 

@@ -6,7 +6,7 @@ import { keptFaults } from "./kept.ts";
 import { leftoverFaults } from "./leftovers.ts";
 import { versionFaults } from "./versions.ts";
 
-/** All that does not hold, for people; empty where everything does. */
+/** Returns descriptions of all broken promises; empty if there are none. */
 export function checkHistory(history: readonly Operation[], remains: Remains): readonly string[] {
   return [jobFaults, versionFaults, keptFaults, leftoverFaults].flatMap((rule) => rule(history, remains));
 }

@@ -1,5 +1,5 @@
-// Promises about jobs: an acknowledged job exists, once for its key, and ends once; a reported end stays true; lists
-// show all jobs that existed before the request.
+// Promises about jobs: an acknowledged job exists once for its idempotency key and ends once; a reported end stays
+// true; lists show all jobs that existed before the request.
 import type { Operation, Remains, SeenJob } from "../history.ts";
 import { asked, deletedModels } from "./asked.ts";
 
@@ -15,7 +15,7 @@ export function jobFaults(history: readonly Operation[], remains: Remains): read
   ];
 }
 
-/** A key has one job, and what was told of it is that job. */
+/** Each key must have one job, and all answers about the key must name that job. */
 function submissionFaults(history: readonly Operation[], { jobs, models }: Remains): readonly string[] {
   const faults: string[] = [];
   const deleted = deletedModels(history);
@@ -38,7 +38,7 @@ function submissionFaults(history: readonly Operation[], { jobs, models }: Remai
   return [...faults, ...stray.map(({ id }) => `job ${id} is there, and nobody sent it`)];
 }
 
-/** One end, and the events that go with it. */
+/** Each job must have one end, with the events that belong to it. */
 function endFaults({ jobs }: Remains): readonly string[] {
   return jobs.flatMap(({ id, state, events, resultStep }) => {
     const faults: string[] = [];
@@ -104,7 +104,7 @@ function seenFaults(history: readonly Operation[], { jobs, models }: Remains): r
   return faults;
 }
 
-/** A reader of pages sees each job once, and all that was acknowledged before and is still there. */
+/** A list read page by page must contain each job once, including all that were acknowledged before and still exist. */
 function listFaults(history: readonly Operation[]): readonly string[] {
   const deleted = deletedModels(history);
   return asked(history, "list jobs").flatMap(({ outcome, calledMs }) => {

@@ -13,7 +13,7 @@ export function keptFaults(history: readonly Operation[], remains: Remains): rea
 
 function fileFaults(history: readonly Operation[], { files, disk }: Remains): readonly string[] {
   const faults: string[] = [];
-  /** From when on somebody may have deleted it. */
+  /** The earliest time at which each file may have been deleted. */
   const deletedMs = new Map<string, number>();
   for (const { fileId, calledMs } of asked(history, "delete file"))
     deletedMs.set(fileId, Math.min(calledMs, deletedMs.get(fileId) ?? Infinity));
@@ -57,7 +57,7 @@ function answerFaults(history: readonly Operation[], { answers, models }: Remain
 function feedbackFaults(history: readonly Operation[], { feedback }: Remains): readonly string[] {
   const faults: string[] = [];
   const sent = new Map(asked(history, "give feedback").map(({ recordId, note }) => [recordId, note]));
-  /** When it was acknowledged first. */
+  /** The time at which each record was first acknowledged. */
   const knownMs = new Map<string, number>();
   for (const { recordId, outcome, endedMs } of asked(history, "give feedback"))
     if (outcome.kind === "done") knownMs.set(recordId, Math.min(endedMs, knownMs.get(recordId) ?? Infinity));

@@ -6,18 +6,18 @@ import { asked } from "./asked.ts";
 export function leftoverFaults(history: readonly Operation[], remains: Remains): readonly string[] {
   const { versions, files, disk } = remains;
   const known = [
-    // Identifies the artifacts folder.
+    // File that identifies the artifacts folder.
     "/artifacts-id",
     ...versions
       .filter(({ step, isDeleted }) => step > 0 && !isDeleted)
       .map(({ modelId, step }) => `/${adapterFolderOf(modelId, step)}/`),
     ...files.map((id) => `/files/${id}`),
   ];
-  // A server that died while deleting a model on a full disk could not record the removal; the log names the
+  // A server that died while deleting a model on a full disk could not record the removal, but the log names the
   // leftovers.
   if (remains.wasFull)
     known.push(...asked(history, "delete model").map(({ modelId }) => `/${adaptersOf(modelId)}/`));
-  // An import whose commit was lost stays until the next version replaces it.
+  // An import whose commit was lost leaves files until the next version replaces them.
   const imported = new Set(asked(history, "import").map(({ modelId }) => modelId));
   for (const modelId of imported) {
     const steps = versions.filter((version) => version.modelId === modelId).map(({ step }) => step);

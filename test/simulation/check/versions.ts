@@ -1,5 +1,5 @@
-// Checks the promises about versions. Versions are consecutive, one per job that succeeded. Each version that is not
-// deleted has its whole adapter, with the bytes that its job makes without faults.
+// Checks the promises about versions. Versions are consecutive, one per successful job. Each version that is not
+// deleted has its complete adapter, with the bytes that its job makes without faults.
 import { createHash } from "node:crypto";
 import { adapterFolderOf } from "../../../src/base/domain/model.ts";
 import { adapterFiles } from "../../../src/inference/architectures/hashes/adapter-hash.ts";
@@ -33,8 +33,8 @@ function stepFaults(modelId: string, { versions, jobs }: Remains): readonly stri
 }
 
 /**
- * Returns an adapter's matrices if every job made what it should. An imported version has the stored ones, identified
- * by the hash of its files; null if nothing identifies them.
+ * Returns the matrices that an adapter has if every job worked correctly. For an imported version these are the stored
+ * ones, identified by the hash of its files; null if nothing identifies them.
  */
 export function matricesOf(modelId: string, step: number, remains: Adapters): string | null {
   if (step === 0) return "";
@@ -48,7 +48,7 @@ export function matricesOf(modelId: string, step: number, remains: Adapters): st
 
 type Adapters = Pick<Remains, "jobs" | "versions" | "disk">;
 
-/** Returns the matrices of a version on disk, if its files are the stored ones. */
+/** Returns the matrices of a version on disk if the hash of its files is the stored one. */
 function storedMatrices(version: Remains["versions"][number], { disk }: Adapters): string | null {
   const folder = `/${adapterFolderOf(version.modelId, version.step)}`;
   const hash = createHash("sha256");
@@ -73,7 +73,7 @@ function adapterFaults(modelId: string, remains: Remains): readonly string[] {
   });
 }
 
-/** Each acknowledged import must be a version. */
+/** Each acknowledged import must have become a version. */
 function importFaults(history: readonly Operation[], { models, versions }: Remains): readonly string[] {
   return asked(history, "import").flatMap(({ modelId, outcome }) => {
     if (outcome.kind !== "done" || !models.includes(modelId)) return [];

@@ -1,11 +1,11 @@
-// Announcements between the servers of a simulated world: each server hears of a change a little later, or never. The
-// reaction is the product's own code.
+// Announcements between the servers of a simulated world: each server receives an announcement slightly later or
+// never. The reaction to it is the product's own code.
 import type { AnnouncedKind } from "../../../src/base/domain/servers/pubsub.ts";
 import { type Announcer, LocalAnnouncer } from "../../../src/store/database/pubsub/announcer.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Milliseconds until one is heard. */
+/** Maximum delay of an announcement in milliseconds. */
 const lateMsMax = 50;
 
 export class Announcers {
@@ -13,13 +13,13 @@ export class Announcers {
   readonly #isLost: () => boolean;
   readonly #ends = new Map<SimulatedProcess, LocalAnnouncer>();
 
-  /** @param isLost asked for each who is to hear */
+  /** @param isLost called for each recipient; true if the announcement is lost */
   constructor(scheduler: Scheduler, isLost: () => boolean) {
     this.#scheduler = scheduler;
     this.#isLost = isLost;
   }
 
-  /** The end of a process. */
+  /** Returns the announcer of a process. */
   join(process: SimulatedProcess): Announcer {
     const here = new LocalAnnouncer();
     this.#ends.set(process, here);

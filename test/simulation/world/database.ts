@@ -1,7 +1,7 @@
-// The database of a simulated world: SQLite in memory, carrying out what the stores' own SQL says, reached by several
-// processes over connections that may be lost at any moment, also where nobody knows then whether a commit came through.
-// Transactions wait for each other; what a process that died had begun is rolled back a while later. The errors, and what
-// becomes of them, are those of the driver for PostgreSQL, which is the very one.
+// The database of a simulated world: SQLite in memory, which runs the stores' own SQL. Several processes use it over
+// connections that may be lost at any moment, so that it may be unknown whether a commit succeeded. Transactions wait
+// for each other, and those of a dead process are rolled back later; errors are handled by the product's own
+// PostgreSQL driver.
 import { Kysely, sql, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Connection } from "../../../src/store/database/dialect.ts";
 import {
@@ -19,21 +19,21 @@ import { Announcers } from "./announcers.ts";
 import { firstMoment, type SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Faults on the connection to the database. */
+/** Faults of the connections to the database. */
 export interface DatabaseFaults {
-  /** On the way there, or back, in milliseconds. */
+  /** Delay of a message in either direction, in milliseconds. */
   delayMs(): number;
-  /** True if the connection is lost on this trip. */
+  /** True if the connection is lost during this message. */
   losesConnection(): boolean;
 }
 
-/** As `store/database/postgres/postgres-pool` has them. */
+/** The same as in `store/database/postgres/postgres-pool`. */
 const patienceMs = 15_000;
 const lockMsMax = 15_000;
-/** Until the database notices that a process has died. */
+/** Maximum time until the database notices that a process has died, in milliseconds. */
 const noticeMsMax = 2000;
 
-/** A statement that only this world has. */
+/** A statement that only this database supports. */
 const askTime = "select the time";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -62,17 +62,17 @@ export class SimulatedDatabase {
     this.#announcers = new Announcers(scheduler, () => this.#isAway || faults.losesConnection());
   }
 
-  /** Time of the database: the world's, unless it was set. */
+  /** Time of the database's clock: the world's time, unless the clock was set. */
   get time(): Date {
     return new Date(firstMoment + Math.floor(this.scheduler.nowMs + this.#aheadMs));
   }
 
-  /** Sets its clock to what is so much ahead of the world. */
+  /** Sets the database's clock to be ahead of the world's by this much. */
   setClock(aheadMs: number): void {
     this.#aheadMs = aheadMs;
   }
 
-  /** Ends all connections and refuses new ones until it is back. Committed data survives. */
+  /** Closes all connections and refuses new ones until the database is back. Committed data survives. */
   goAway(): void {
     this.#isAway = true;
     for (const client of this.#clients) client.lose();
@@ -82,7 +82,7 @@ export class SimulatedDatabase {
     this.#isAway = false;
   }
 
-  /** Has one process reach it no more, until it is given back. */
+  /** Makes the database unreachable for one process until the connection is restored. */
   cutOff(process: SimulatedProcess): void {
     this.#cutOff.add(process);
     for (const client of this.#clients) if (client.process === process) client.lose();
@@ -96,7 +96,7 @@ export class SimulatedDatabase {
     return this.#isAway || this.#cutOff.has(process);
   }
 
-  /** A connection for the stores of a process. */
+  /** Returns a connection for the stores of a process. */
   connect(process: SimulatedProcess): Connection {
     const pool = new SimulatedPool(this, process);
     process.onDeath(() => this.abandon(process));
@@ -126,7 +126,7 @@ export class SimulatedDatabase {
         return new Date(rows[0].time);
       },
       openSnapshot: () => Promise.reject(new Error("Nobody copies a simulated database.")),
-      // A transaction has the whole database from its beginning.
+      // Not needed: a transaction locks the whole database when it begins.
       lockForMigration: async () => undefined,
       writeEarly: null,
     };
@@ -138,7 +138,7 @@ export class SimulatedDatabase {
     return client;
   }
 
-  /** Drops a dead process's waiting statements; its clients are abandoned, and lose what they hold a while later. */
+  /** Drops a dead process's waiting statements. Its clients are abandoned, and lose their locks a while later. */
   abandon(process: SimulatedProcess): void {
     for (const client of this.#clients) {
       if (client.process !== process) continue;
@@ -149,7 +149,7 @@ export class SimulatedDatabase {
 
   /** Returns the rows of a query immediately, for observers outside the world. */
   rows(sql: string): readonly Row[] {
-    // No column that is looked at has bytes.
+    // Safe cast: no queried column contains bytes.
     return this.session.answer({ kind: "statement", sql, parameters: [] }).rows as Row[];
   }
 
@@ -157,7 +157,7 @@ export class SimulatedDatabase {
     this.session.answer({ kind: "close" });
   }
 
-  /** Resolves when nobody else's transaction runs; rejects where that takes too long. */
+  /** Resolves when no other transaction runs; rejects if that takes too long. */
   lock(client: Client): Promise<void> {
     if (this.#holder === null) {
       this.#holder = client;
@@ -174,7 +174,7 @@ export class SimulatedDatabase {
     });
   }
 
-  /** Chance decides who is next. */
+  /** Releases the lock; the next client is chosen at random. */
   unlock(client: Client): void {
     if (this.#holder !== client) return;
     this.#holder = null;
@@ -184,7 +184,7 @@ export class SimulatedDatabase {
     next.begin();
   }
 
-  /** Ends what a connection had begun, and forgets it. */
+  /** Rolls back a connection's transaction and removes the connection. */
   forget(client: Client): void {
     this.#clients.delete(client);
     this.#waiting = this.#waiting.filter((waiter) => waiter.client !== client);
@@ -194,13 +194,13 @@ export class SimulatedDatabase {
   }
 }
 
-/** A connection, as `pg` has it. */
+/** A connection with the interface of `pg`. */
 class Client implements PooledClient {
   readonly #database: SimulatedDatabase;
   readonly process: SimulatedProcess;
   #isInTransaction = false;
   #isLost = false;
-  /** Ends what is under way when the connection is lost. */
+  /** Rejects the current operation when the connection is lost. */
   #breakOff: ((error: Error) => void) | null = null;
 
   constructor(database: SimulatedDatabase, process: SimulatedProcess) {
@@ -225,12 +225,12 @@ class Client implements PooledClient {
     }
   }
 
-  /** Pools are of this file: a connection that nobody uses any more is closed. */
+  /** Closes the connection, since this file's pools keep no idle connections. */
   release(): void {
     this.#database.forget(this);
   }
 
-  /** The network drops it. */
+  /** Simulates that the network drops the connection. */
   lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;
@@ -239,7 +239,7 @@ class Client implements PooledClient {
     this.#breakOff?.(lostConnection());
   }
 
-  /** Its process has died. */
+  /** Called when the client's process has died. */
   abandon(): void {
     if (this.#isLost) return;
     this.#isLost = true;
@@ -276,7 +276,7 @@ class Client implements PooledClient {
     const { rows, numAffectedRows } = session.answer({ kind: "statement", sql, parameters });
     const isRead = /^\s*select\b/i.test(sql);
     const rowCount = numAffectedRows === undefined ? rows.length : Number(numAffectedRows);
-    // The session's rows are objects.
+    // Safe cast: the session's rows are objects.
     return { rows: rows as readonly object[], rowCount, command: isRead ? "SELECT" : "OTHER" };
   }
 }

@@ -1,19 +1,19 @@
-// Disk calls of one simulated process, with the interface of `node:fs`. Each call takes time, may fail, and may have
-// had its effect before it ends. A call that takes several steps in reality takes them here too, so a death may come
+// Disk calls of one simulated process, with the interface of `node:fs`. Each call takes time, may fail, and may take
+// effect before it ends. A call that consists of several steps in reality does so here too, so that a death may happen
 // in between.
 import type { SimulatedDisk, SimulatedFile, SimulatedFolder, SimulatedNode } from "./disk.ts";
 import { diskError } from "./disk.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Removing needs no room. */
+/** Kind of a call. Removing is separate, because it needs no disk space. */
 export type CallKind = "read" | "write" | "remove" | "sync";
 
 /** Faults of a disk. */
 export interface DiskFaults {
-  /** How long a call takes until it has its effect, or until it is over, in milliseconds. */
+  /** Delay in milliseconds until a call takes effect, or until it ends. */
   delayMs(): number;
-  /** The code that a call fails with; null where it does not. */
+  /** Error code with which a call fails; null if it succeeds. */
   failure(kind: CallKind): string | null;
 }
 
@@ -48,7 +48,7 @@ export class DiskCalls {
       const folder = `/${names.slice(0, count).join("/")}`;
       if (disk.find(folder)?.kind === "folder") continue;
       await this.#call("write", `mkdir ${folder}`, folder, () => {
-        // Another may have made it meanwhile.
+        // Another call may have created the folder meanwhile.
         const found = disk.find(folder);
         if (found?.kind === "folder") return;
         if (found !== null && count < names.length) throw diskError("ENOTDIR", path);
@@ -127,7 +127,7 @@ export class DiskCalls {
     return new FileCalls(this, path, node);
   }
 
-  /** Bytes at the end of a file, in two pieces. */
+  /** Appends bytes to a file in two pieces. */
   async append(path: string, file: SimulatedFile, content: Content): Promise<void> {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     const half = bytes.length >> 1;
@@ -163,7 +163,7 @@ export class DiskCalls {
   }
 }
 
-/** An open file or folder; it stays the one that was opened, even if its path changes. */
+/** An open file or folder. It stays the same one even if its path changes. */
 class FileCalls {
   readonly #calls: DiskCalls;
   readonly #path: string;

@@ -1,5 +1,5 @@
-// The simulated disk compared with the real one: the same calls have the same results and error codes. Also its
-// behaviour at a loss of power, which the real disk cannot show.
+// Compares the simulated disk with the real one: the same calls must have the same results and error codes. Also tests
+// its behaviour in a power failure, which the real disk cannot show.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ import { Scheduler } from "./scheduler.ts";
 
 const names = ["a", "b", "c"];
 
-/** A call by chance, told as text: what it gave, or the code that it failed with. */
+/** Returns a random call; its result is a description of what it returned, or the code of its error. */
 function drawCall(random: Random): (root: string) => Promise<string> {
   const path = (): string => {
     const depth = 1 + random.index(3);
@@ -59,7 +59,7 @@ function drawCall(random: Random): (root: string) => Promise<string> {
     );
 }
 
-/** Has one process work on a disk that never fails. */
+/** Runs a process on a disk that never fails. */
 async function onDisk<Result>(seed: number, work: (root: string, disk: SimulatedDisk) => Promise<Result>) {
   const scheduler = new Scheduler(seed);
   const disk = new SimulatedDisk(() => scheduler.nowMs);
@@ -79,7 +79,7 @@ async function onDisk<Result>(seed: number, work: (root: string, disk: Simulated
   }
 }
 
-test("calls come to the same as on a real disk, and fail with its codes", async (t) => {
+test("calls have the same results and error codes as on a real disk", async (t) => {
   if (process.platform === "win32") return t.skip("its codes are others");
   const told = new Set<string>();
   for (const seed of searchSeeds(40)) {
@@ -102,7 +102,7 @@ test("calls come to the same as on a real disk, and fail with its codes", async 
   for (const code of ["EEXIST", "EISDIR", "ENOENT", "ENOTDIR", "ENOTEMPTY"]) assert.ok(told.has(code), code);
 });
 
-/** Every way in which chance leaves what was written, as `path: content`. */
+/** Returns all possible contents after writes and a power failure, each as `path: content`. */
 async function leftOf(write: (root: string) => Promise<void>): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (let draw = 0; draw < 60; draw++) {
@@ -123,7 +123,7 @@ async function sync(path: string): Promise<void> {
   await handle.close();
 }
 
-test("at a loss of power unsynced content may be lost or torn, and synced content survives", async () => {
+test("in a power failure unsynced content may be lost or torn, and synced content survives", async () => {
   const folder = (root: string): string => join(root, "folder");
   const file = (root: string): string => join(root, "folder/file");
   const write = async (root: string): Promise<void> => {
@@ -179,7 +179,7 @@ test("at a loss of power unsynced content may be lost or torn, and synced conten
   );
 });
 
-test("what a server that died had removed stays so once the next has swept, where the power fails right after", async () => {
+test("files that a dead server removed stay removed after the next server's sweep, even if the power fails right after it", async () => {
   for (let draw = 0; draw < 20; draw++) {
     const isLeft = await onDisk(draw, async (world, disk) => {
       const root = join(world, "blobs");

@@ -1,13 +1,14 @@
-// A simulated disk with the promises of POSIX and no more: what was not synced may be lost when the power fails, each name
-// of a folder and each file by itself, and a file may be torn. Knows no time: every call happens at once.
+// A simulated disk that guarantees only what POSIX guarantees: in a power failure, unsynced changes may be lost,
+// independently for each folder entry and each file, and a file may be torn. It has no notion of time; every call
+// takes effect immediately.
 import type { Random } from "../../../src/base/domain/random.ts";
 
 export interface SimulatedFile {
   readonly kind: "file";
   content: Uint8Array;
-  /** Content that survives a power failure; null if nothing does. */
+  /** Content that survives a power failure; null if none does. */
   durable: Uint8Array | null;
-  /** True if the disk failed to keep a part of it, which a later sync does not repair. */
+  /** True if the disk failed to store a part of the content, which a later sync does not repair. */
   isPoisoned: boolean;
   modifiedMs: number;
 }
@@ -21,7 +22,7 @@ export interface SimulatedFolder {
 
 export type SimulatedNode = SimulatedFile | SimulatedFolder;
 
-/** An error as `node:fs` has it. */
+/** Returns an error with the same form as one of `node:fs`. */
 export function diskError(code: string, path: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, path });
 }
@@ -32,7 +33,7 @@ export class SimulatedDisk {
   readonly #nowMs: () => number;
   #root: SimulatedFolder;
 
-  /** @param nowMs the time that files are said to be from */
+  /** @param nowMs returns the time for the modification times of files */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#root = this.#newFolder();
@@ -73,7 +74,7 @@ export class SimulatedDisk {
     this.#put(parent, lastOf(path), this.#newFolder());
   }
 
-  /** Makes the file where there is none, and empties it where that is asked for. */
+  /** Opens a file. Creates it if missing, and empties it if requested. */
   openFile(path: string, how: { readonly isEmptied: boolean; readonly isNew?: boolean }): SimulatedFile {
     const parent = this.#parentOf(path);
     const found = parent.entries.get(lastOf(path));
@@ -108,7 +109,7 @@ export class SimulatedDisk {
   }
 
   rename(from: string, to: string): void {
-    // In the order in which a kernel looks, which decides what it finds wrong first.
+    // Checked in the order in which a kernel checks, because the first error is the one that counts.
     const [source, target] = [this.#parentOf(from), this.#parentOf(to)];
     const node = this.get(from);
     const replaced = target.entries.get(lastOf(to));
@@ -138,7 +139,7 @@ export class SimulatedDisk {
     else if (!node.isPoisoned) node.durable = node.content;
   }
 
-  /** A sync that failed: what was to be kept may be lost, and a later one says nothing of it. */
+  /** Simulates a failed sync: content may be lost, and a later sync does not report it. */
   failSync(node: SimulatedNode): void {
     if (node.kind === "file") node.isPoisoned = true;
   }
@@ -154,7 +155,7 @@ export class SimulatedDisk {
         const [then, now] = [folder.durable.get(name), folder.entries.get(name)];
         const kept = then === now || random.uniform() < 0.5 ? now : then;
         if (kept === undefined) continue;
-        // A folder has one place, wherever else it was, and where that was synced it is that.
+        // A folder exists in only one place. If its place was synced, that is the one.
         if (kept.kind === "folder" && (seen.has(kept) || (then !== now && settled.has(kept)))) continue;
         entries.set(name, kept);
         const isNew = !seen.has(kept);
@@ -195,11 +196,11 @@ export class SimulatedDisk {
   }
 }
 
-/** Those that are where they are for good. */
+/** Returns the nodes whose place is the same in the current and the durable state. */
 function settledFolders(root: SimulatedFolder): ReadonlySet<SimulatedNode> {
   const settled = new Set<SimulatedNode>();
   const seen = new Set<SimulatedFolder>([root]);
-  // Grows while it is walked.
+  // The set grows while it is iterated.
   for (const { entries, durable } of seen) {
     for (const [name, node] of [...entries, ...durable]) {
       if (node.kind !== "folder") continue;
@@ -228,7 +229,7 @@ function tornContent(durable: Uint8Array, content: Uint8Array, random: Random): 
     case 2:
       return content.slice(0, at);
     default:
-      // Its length was kept, and not all of its blocks.
+      // The new length was stored, but not all blocks.
       return content.map((byte, index) => (index < at ? byte : 0));
   }
 }

@@ -1,6 +1,6 @@
-// Puts the world beneath this process: `node:fs` and `node:crypto` go to the simulation for paths below `/simulated/` and
-// for random bytes, while one is under way. So the program that runs in it is the very one that is released; what it asks of
-// a simulated disk and nobody simulates is an error, never a call of the real one.
+// Redirects `node:fs` for paths below `/simulated/`, and the random bytes of `node:crypto`, to the simulation while
+// one is running. The simulated program is thus exactly the released one. A call on a simulated path that the
+// simulation does not support is an error, and never reaches the real disk.
 import crypto from "node:crypto";
 import fs from "node:fs";
 import promises from "node:fs/promises";
@@ -10,7 +10,7 @@ import { type SimulatedDisk, diskError } from "./disk.ts";
 import { DiskCalls, type DiskOfProcess, statOf } from "./disk-calls.ts";
 
 type Call = (...given: unknown[]) => unknown;
-/** A module, as far as its functions are replaced. */
+/** The functions of a module that are replaced. */
 type Calls = Record<string, Call>;
 
 interface Place {
@@ -18,22 +18,22 @@ interface Place {
   readonly disk: SimulatedDisk;
 }
 
-/** Places of the running simulation, by process number. */
+/** Disks of the running simulation, by process number. */
 const places = new Map<string, Place>();
 let bytesOfWorld: Random | null = null;
 let isInstalled = false;
 
-/** The path at which a simulated process has its disk. */
+/** Returns the path at which a simulated process sees its disk. */
 export function rootOf(processNumber: number): string {
   return `/simulated/${processNumber}`;
 }
 
-/** Gives a process its disk, at {@link rootOf} its number. */
+/** Mounts the disk of a process at {@link rootOf} its number. */
 export function mountDisk(place: DiskOfProcess): void {
   places.set(String(place.process.number), { calls: new DiskCalls(place), disk: place.disk });
 }
 
-/** Has random bytes come from the world. */
+/** Starts a world: random bytes come from it. */
 export function beginWorld(random: Random): void {
   install();
   places.clear();
@@ -48,7 +48,7 @@ export function endWorld(): void {
 function install(): void {
   if (isInstalled) return;
   isInstalled = true;
-  // Their functions are looked up only by name.
+  // Safe casts: the functions are looked up only by name.
   replaceAll(promises as unknown as Calls, asyncCalls);
   replaceAll(fs as unknown as Calls, syncCalls);
   replaceDescriptorCalls(fs as unknown as Calls);
@@ -61,7 +61,7 @@ function install(): void {
   syncBuiltinESMExports();
 }
 
-/** @param root what stands before the path */
+/** @param root part of the original path before `path` */
 type Simulated = (place: Place, path: string, rest: readonly unknown[], root: string) => unknown;
 
 /** Redirects calls whose first argument is a path of the simulation. */
@@ -89,7 +89,7 @@ function placeOf(given: string) {
   return { place, root, path: rest.replaceAll("\\", "/") };
 }
 
-/** A path that is the second argument; both are of one disk. */
+/** Returns the second path of a call; both paths are on the same disk. */
 function otherPath(value: unknown): string {
   return placeOf(String(value))?.path ?? String(value);
 }
@@ -139,7 +139,7 @@ function replaceDescriptorCalls(module: Calls): void {
   module["readSync"] = (descriptor, target, ...rest) => {
     const file = opened.get(descriptor);
     if (file === undefined) return readSync(descriptor, target, ...rest);
-    // Only this form is asked for: as much as there is room for, from where it is.
+    // Supports only the form that is used: reads as many bytes as the buffer holds, from the current position.
     const buffer = target as Uint8Array;
     const piece = file.bytes.subarray(file.position, file.position + buffer.length);
     buffer.set(piece);
@@ -151,7 +151,7 @@ function replaceDescriptorCalls(module: Calls): void {
   };
 }
 
-/** A UUID of version 4. */
+/** Returns a random UUID of version 4. */
 function uuidOf(random: Random): string {
   const bytes = randomOf(random, 16);
   bytes[6] = 0x40 | (bytes[6] & 0x0f);

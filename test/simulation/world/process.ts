@@ -1,9 +1,9 @@
-// A simulated process: a life that may end at any moment, and a clock that may be set. When it dies, nothing that it waits
-// for comes any more; what it had of others is theirs to take back.
+// A simulated process: it may die at any moment, and its clock may be stepped. When it dies, nothing that it waits for
+// ever arrives. Resources that it holds must be released by their owners.
 import type { Clock } from "../../../src/base/domain/clock.ts";
 import type { Mortal, Scheduler } from "./scheduler.ts";
 
-/** The world's time at its beginning; clocks that were never set show it. */
+/** Initial time of the world, which clocks show unless they are stepped. */
 export const firstMoment = Date.UTC(2026, 10, 21, 12);
 
 export class SimulatedProcess implements Mortal {
@@ -28,12 +28,12 @@ export class SimulatedProcess implements Mortal {
     return this.#stalledUntilMs;
   }
 
-  /** Has it stand still for so long. */
+  /** Makes the process stand still for this time. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = this.#scheduler.nowMs + durationMs;
   }
 
-  /** Calls back when it dies, at once where it has. */
+  /** Calls back when the process dies; immediately if it is already dead. */
   onDeath(callback: () => void): void {
     if (this.#isAlive) this.#onDeath.add(callback);
     else callback();
@@ -64,12 +64,12 @@ export class SimulatedClock implements Clock {
     return this.#scheduler.nowMs;
   }
 
-  /** Sets it to what is so much ahead of the world. */
+  /** Sets the wall clock to be ahead of the world by this much. */
   set(aheadMs: number): void {
     this.#aheadMs = aheadMs;
   }
 
-  /** Sets the wall clock forward or back; nobody's sleep changes. */
+  /** Steps the wall clock forward or back; running sleeps are not affected. */
   step(durationMs: number): void {
     this.#aheadMs += durationMs;
   }

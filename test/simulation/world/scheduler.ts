@@ -1,31 +1,34 @@
-// Time and chance of a simulated world. Awaited things happen at times of the world, and things at the same time
-// happen in random order. All draws from a seed are made here, so a seed always gives the same run; the trace is a
-// hash of all events that verifies this.
+// Time and chance of a simulated world. Every awaited event happens at a simulated time, and events at the same time
+// happen in random order. All random numbers are drawn here from the seed, so a seed always gives the same run; the
+// trace, a hash of all events, verifies this.
 import { type Random, seededRandom } from "../../../src/base/domain/random.ts";
 
 /** A process that may die; its pending waits then never end. */
 export interface Mortal {
   readonly isAlive: boolean;
-  /** It stands still until then, as a machine does that swaps or is moved: what it waits for comes that late. */
+  /**
+   * Time until which the process stands still, like a machine that swaps or migrates. Events that it waits for arrive
+   * only then.
+   */
   readonly stalledUntilMs: number;
 }
 
 interface Event {
   readonly atMs: number;
-  /** Decides among events of one time. */
+  /** Random number that determines the order of events at the same time. */
   readonly draw: number;
   readonly what: string;
   readonly owner: Mortal | null;
   readonly happen: () => void;
 }
 
-/** Called with each event as it happens, for people who look into a run. */
+/** Called with each event as it happens, for people who inspect a run. */
 export type Watch = (atMs: number, what: string) => void;
 
 export class Scheduler {
   readonly random: Random;
   readonly #watch: Watch | null;
-  /** A heap, the next event first. */
+  /** Pending events as a heap, the next one first. */
   readonly #events: Event[] = [];
   #nowMs = 0;
   #eventCount = 0;
@@ -36,7 +39,7 @@ export class Scheduler {
     this.#watch = watch;
   }
 
-  /** Milliseconds since the world began. */
+  /** Simulated milliseconds since the world began. */
   get nowMs(): number {
     return this.#nowMs;
   }
@@ -45,33 +48,33 @@ export class Scheduler {
     return this.#eventCount;
   }
 
-  /** Equal only for two runs in which the same things happened at the same times. */
+  /** Hash of all events so far. Equal only for two runs with the same events at the same times. */
   get trace(): number {
     return this.#trace >>> 0;
   }
 
-  /** True with this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean {
     return probability > 0 && this.random.uniform() < probability;
   }
 
-  /** A time in [0, maxMs), short ones more often than long ones. */
+  /** Returns a random time in [0, maxMs); short ones are more likely. */
   shortTime(maxMs: number): number {
     return maxMs * this.random.uniform() ** 3;
   }
 
-  /** Has something happen later on, unless its owner has died by then. */
+  /** Schedules a callback, which is dropped if its owner has died by then. */
   after(durationMs: number, what: string, owner: Mortal | null, happen: () => void): void {
     const atMs = this.#nowMs + Math.max(0, durationMs);
     this.#push({ atMs, draw: this.random.uniform(), what, owner, happen });
   }
 
-  /** Resolves later on, and never where the owner has died by then. */
+  /** Resolves after this time; never if the owner has died by then. */
   pass(durationMs: number, what: string, owner: Mortal | null): Promise<void> {
     return new Promise((resolve) => this.after(durationMs, what, owner, resolve));
   }
 
-  /** Writes into the trace what was decided at this moment. */
+  /** Adds a decision made at this moment to the trace. */
   note(what: string): void {
     this.#watch?.(this.#nowMs, what);
     let trace = this.#trace ^ Math.round(this.#nowMs * 1000);
@@ -80,7 +83,7 @@ export class Scheduler {
     this.#trace = trace;
   }
 
-  /** Has events happen until it is over, or none is left before `untilMs`; returns whether it is over. */
+  /** Runs events until `isOver` returns true, or until no event is left before `untilMs`. Returns true if it is over. */
   async run(isOver: () => boolean, untilMs: number): Promise<boolean> {
     await settled();
     while (!isOver()) {
@@ -135,7 +138,7 @@ function isBefore(one: Event, other: Event): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.draw < other.draw);
 }
 
-/** Waits until all code that needs no event has run: promises, and the next turn of the event loop. */
+/** Waits until all code that needs no event has run: promises, and one turn of the event loop. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
