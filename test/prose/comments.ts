@@ -32,7 +32,7 @@ function marksIn(text: string): readonly Mark[] {
   return marks;
 }
 
-/** True if the second line comment continues the first: both are alone on their lines, with only whitespace between. */
+/** True if the second line comment continues the first: each is on a line without code, with only whitespace between. */
 function continues(text: string, first: Mark, second: Mark): boolean {
   const startsLine = ({ start }: Mark): boolean =>
     /^[ \t]*$/.test(text.slice(text.lastIndexOf("\n", start - 1) + 1, start));

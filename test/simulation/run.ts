@@ -1,5 +1,5 @@
-// Runs many seeds in this process, and prints a line of JSON for each with a broken promise and a summary at the end;
-// or runs one seed and prints all its events. `npm run simulate` (scripts/simulate.js) starts one such process per
+// Runs many seeds in this process, and prints a line of JSON for each seed with a broken promise and one at the end.
+// With a single seed, prints all its events. `npm run simulate` (scripts/simulate.js) starts one such process per
 // processor.
 import { parseArgs } from "node:util";
 import type { FaultKind } from "./faults.ts";

@@ -16,7 +16,7 @@ import { Scheduler } from "./scheduler.ts";
 
 const names = ["a", "b", "c"];
 
-/** Returns a random call; its result is a description of what it returned, or the code of its error. */
+/** Returns a random call, which describes its return value or the code of its error. */
 function drawCall(random: Random): (root: string) => Promise<string> {
   const path = (): string => {
     const depth = 1 + random.index(3);
