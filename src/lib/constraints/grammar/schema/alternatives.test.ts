@@ -10,12 +10,14 @@ import { jsonSchema } from "../testing/make-constraints.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { searching } from "../../../../base/domain/testing/search.ts";
 
-/** Compiles the schema within the default limits, and compares with another validator for each value. */
+/**
+ * Compiles a schema within the default limits, and checks for each value that another validator gives the same result.
+ */
 function check(schema: object, values: fc.Arbitrary<Json>): void {
   const samples = fc.sample(values, searching(40));
   const options = { limits: defaultGrammarLimits, trie: vocabularyOf([]), clock: systemClock };
   const { refusal, instances } = checkConstraint(
-    // Each schema here is JSON.
+    // Safe cast: each schema here is JSON.
     jsonSchema(schema as Json),
     samples.map((sample) => JSON.stringify(sample)),
     options,
@@ -31,7 +33,7 @@ function check(schema: object, values: fc.Arbitrary<Json>): void {
 
 const pattern = (text: string) => ({ pattern: text });
 
-test("serves combinations of patterns whose alternatives multiply", () => {
+test("compiles combinations of patterns whose alternatives multiply", () => {
   const neither = (...texts: readonly string[]) => ({ allOf: texts.map((text) => ({ not: pattern(text) })) });
   check(
     {
@@ -57,7 +59,7 @@ test("serves combinations of patterns whose alternatives multiply", () => {
   );
 });
 
-test("serves nested exclusive branches of objects", () => {
+test("compiles nested exclusive branches of objects", () => {
   const kind = (...kinds: readonly string[]) => ({ kind: { enum: kinds } });
   const counts = (...names: readonly string[]) => ({
     required: names,
@@ -109,7 +111,7 @@ test("serves nested exclusive branches of objects", () => {
   );
 });
 
-test("serves bounded combinations of multiples whose alternatives multiply", () => {
+test("compiles bounded combinations of multiples whose alternatives multiply", () => {
   const multiples = (...divisors: readonly number[]) =>
     divisors.map((divisor): object => ({ multipleOf: divisor }));
   const neither = (...divisors: readonly number[]) => ({
@@ -133,7 +135,7 @@ test("serves bounded combinations of multiples whose alternatives multiply", () 
   );
 });
 
-test("serves one of many texts combined with a fixed length", () => {
+test("compiles many required patterns combined with a fixed length", () => {
   const wanted = ["ab1", "b12", "bc1", "c12", "ca1", "a12", "[\\d]{2}", "1.*2", "ac", "[aA][12].*[zZ]"];
   const length = { minLength: 40, maxLength: 40 };
   check(

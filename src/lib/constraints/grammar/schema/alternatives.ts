@@ -1,5 +1,5 @@
-// Simplifies the shapes of a union: merges strings described by patterns, removes equal shapes, and removes objects
-// that another shape visibly includes. The result allows exactly the same values.
+// Simplifies the shapes of a union: merges strings described by patterns, removes duplicates, and removes objects that
+// are known to be included in another shape. The result allows exactly the same values.
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";
@@ -7,7 +7,7 @@ import { clauseImplies, presenceOf, mergeByPresence } from "./presence.ts";
 import type { Clause, Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
-/** Context for computing with shapes. */
+/** Context for computations with shapes. */
 export interface Algebra {
   readonly goals: Goals;
   readonly texts: Texts;
@@ -15,16 +15,16 @@ export interface Algebra {
   shapes(goal: Goal): readonly Shape[];
 }
 
-/** Up to this number, shapes are not compared. */
+/** Maximum number of shapes that are not compared at all. */
 const fewShapes = 6;
-/** Up to this number, shapes are not compared pairwise. */
+/** Maximum number of shapes that are not compared pairwise; only duplicates are removed. */
 const manyShapes = 64;
-/** Steps for serializing a shape and looking it up. */
+/** Cost in steps of serializing a shape and looking it up. */
 const stepsPerName = 4;
-/** Comparisons per step; most end at the first difference. */
+/** Number of comparisons per step. Most comparisons end at the first difference. */
 const comparisonsPerStepLog2 = 4;
 
-/** Returns fewer shapes with the same values, as far as this is visible. */
+/** Returns shapes for the same values, without the shapes that are known to be redundant. */
 export function simplifyUnion(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const united = mergeByPresence(algebra.texts, withOneString(algebra, shapes));
   if (united.length <= fewShapes) return united;
@@ -35,7 +35,10 @@ export function simplifyUnion(algebra: Algebra, shapes: readonly Shape[]): reado
 
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
 
-/** Merges strings described by expressions, rather than by lists of values, into one shape in place of the first. */
+/**
+ * Merges strings described by expressions, rather than by lists of values, into one shape at the position of the
+ * first.
+ */
 function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const strings = shapes.filter(isOpenString);
   if (strings.length < 2) return shapes;
@@ -47,7 +50,7 @@ function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly S
   });
 }
 
-/** Removes objects that are visibly included in another shape; of equal ones, keeps the first. */
+/** Removes objects that are known to be included in another shape. Of equal shapes, keeps the first. */
 function withoutSubsumed(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const { budget } = algebra.texts.compilation;
   const objects = shapes.filter((shape) => shape.type === "object");
@@ -80,8 +83,8 @@ export function groupBy<K, T>(members: readonly T[], keyOf: (member: T) => K): R
 }
 
 /**
- * Returns a key for each requirement of the shape's required properties. A shape that includes it has one of these
- * requirements, or none.
+ * Returns keys for the requirements of the shape's required properties. Any shape that includes this one has one of
+ * these keys, or requires no property.
  */
 function requiredNames({ goals }: Algebra, { declared }: ObjectShape): readonly string[] {
   return declared
@@ -96,7 +99,7 @@ function isOpen({ texts }: Algebra, { rules: [rule, ...more] }: ObjectShape): bo
   return more.length === 0 && rule?.names === texts.anyBody && rule.goal === anyValue;
 }
 
-/** True if `shape` visibly includes each object of `other`. */
+/** True if `shape` is known to include each object of `other`. */
 function subsumes(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolean {
   if (
     !isOpen(algebra, shape) ||
@@ -110,7 +113,7 @@ function subsumes(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boo
   return shape.declared.every((declared) => isAsked(algebra, declared, other));
 }
 
-/** True if the clause visibly holds for each object of the shape. */
+/** True if the clause is known to hold for each object of the shape. */
 function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolean {
   if (clauses.some((known) => clauseImplies(known, clause))) return true;
   return clause.some(({ name, isThere }) =>
@@ -118,7 +121,7 @@ function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolea
   );
 }
 
-/** True if each object of the shape visibly satisfies the declaration. */
+/** True if each object of the shape is known to satisfy the declaration. */
 function isAsked({ goals }: Algebra, { name, goal, isRequired }: Declared, shape: ObjectShape): boolean {
   const declared = shape.declared.find((candidate) => candidate.name === name);
   if (declared === undefined) return !isRequired && (goal === anyValue || shape.rules.length === 0);

@@ -1,5 +1,5 @@
-// Finds the branches of a union that may share values. Most unions have a tag, a property with different constants in
-// each branch, so only branches with a common tag value are compared. A branch without the tag is compared with all
+// Finds the branches of a union that may share values. Most unions have a tag: a property with different constants in
+// each branch. Only branches with a common tag value are compared; a branch without the tag is compared with all
 // branches of its type.
 import type { KeywordContext } from "./keywords/keyword.ts";
 import { readableShapes, valueNames } from "./few-values.ts";
@@ -8,7 +8,7 @@ import { type ObjectShape, type Shape, itemGoal } from "./shapes.ts";
 import type { Goal } from "./goals.ts";
 import type { Texts } from "./texts.ts";
 
-/** Returns, for each branch, the others in order that may share values with it. */
+/** Returns, for each branch, the indexes of the branches that may share values with it, in ascending order. */
 export function overlappingBranches(
   context: KeywordContext,
   forms: readonly (readonly Shape[])[],
@@ -41,7 +41,7 @@ export function overlappingBranches(
   return rivals.map((found) => found.sort((one, other) => one - other));
 }
 
-/** Returns the listed values of a shape, or of its tag; null if there are none. */
+/** Returns the values listed by a shape, or by the tag of an object; null if no values are listed. */
 function namesOf(context: KeywordContext, shape: Shape, tag: string | null): readonly string[] | null {
   return shape.type === "object" && tag !== null ? tagNames(context, shape, tag) : valueNames(shape);
 }
@@ -56,7 +56,10 @@ function tagNames(
   return shapes?.flatMap((shape) => valueNames(shape)?.map((name) => `${shape.type} ${name}`) ?? []) ?? null;
 }
 
-/** Returns the property that has few values in most objects; null if there is none. */
+/**
+ * Returns the name of the tag: the required property with few values that the most objects have. Returns null if no
+ * object has such a property.
+ */
 function commonTag({ fewValues }: KeywordContext, shapes: readonly Shape[]): string | null {
   const counts = new Map<string, number>();
   let best: string | null = null;
@@ -80,8 +83,8 @@ interface Look {
 const depthMax = 5;
 
 /**
- * True if a shape surely has no values, searched as deep as realistic branches need. The exact answer is in
- * writing/plans.ts.
+ * True if the shape certainly has no values. The search is only as deep as realistic branches need; writing/plans.ts
+ * computes the exact answer.
  */
 function isClearlyEmpty(look: Look, shape: Shape, depth = 0): boolean {
   const { automaton } = look.texts.compilation;

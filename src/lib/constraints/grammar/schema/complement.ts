@@ -1,5 +1,5 @@
-// Computes the complement of a list of shapes as shapes: for each type, the values that violate each shape of that
-// type. Refuses complements that shapes cannot express, naming the keyword that requires them.
+// Computes the complement of a list of shapes, again as shapes: for each type, the values that violate every shape of
+// that type. Refuses complements that shapes cannot express, naming the keyword that would have to be negated.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRefusal } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";
@@ -11,7 +11,11 @@ import type { Algebra } from "./alternatives.ts";
 import { allShapes, anyArray, anyNumber, anyObject } from "./shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "./shapes.ts";
 
-/** @param place of the keyword that excludes the shapes */
+/**
+ * Returns the complement of the shapes.
+ *
+ * @param place pointer of the keyword that excludes the shapes
+ */
 export function complementShapes(
   algebra: Algebra,
   shapes: readonly Shape[],
@@ -67,7 +71,7 @@ function arrayViolations({ goals }: Algebra, shape: ArrayShape, place: string): 
       shapes.push({ ...anyArray, prefix: [...before, missed], min: index + 1 });
   }
   for (const missed of goals.not(shape.rest)) {
-    // No item may follow the first ones, so one more is a violation.
+    // No item may follow the prefix, so an array with one more item is a violation.
     if (missed === anyValue) shapes.push({ ...anyArray, min: shape.prefix.length + 1 });
     else if (shape.prefix.length > 0) throw notExpressible("items after prefixItems", place);
     else shapes.push({ ...anyArray, contains: [containing(missed, 1, place)] });
@@ -112,7 +116,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
   }
   for (const { names, goal } of shape.needs) {
     const [missed, ...more] = goals.not(goal);
-    // Each name could violate a different part.
+    // Different properties could violate different parts of the goal, which rules cannot express.
     if (more.length > 0) throw notExpressible("not", place);
     const others = { names: texts.others(names), goal: anyValue, isPattern: false };
     const rules = missed === noValue ? [others] : [{ names, goal: missed, isPattern: true }, others];
@@ -124,7 +128,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
     ...shape.rules.flatMap(({ names, goal }) =>
       goals.not(goal).map((missed) => ({ names: texts.both(names, open), goal: missed, pointer: place })),
     ),
-    // If a rule covers all names, finding that none is left would be expensive.
+    // If one rule covers all names, no name is left, but the emptiness check that shows this would be expensive.
     ...(described.includes(texts.anyBody)
       ? []
       : [

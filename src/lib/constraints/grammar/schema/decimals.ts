@@ -1,5 +1,5 @@
-// Decimal numbers as texts: bounds, equality and multiples are expressions over digits, so that intersection and
-// complement of numbers are those of texts. Exponents are written only for unconstrained numbers.
+// Decimal numbers as texts. Bounds, equality and multiples are expressions over digits, so the intersection or
+// complement of numbers is that of their texts. Only unconstrained numbers may be written with an exponent.
 import { present } from "../../../../base/domain/assert.ts";
 import { ExactNumber, isExactList, isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
@@ -8,7 +8,7 @@ import { divisorMax, multipleDigitsMax, multipleOf } from "../../regex/multiple.
 
 /** A lower or upper bound of numbers. */
 export interface Bound {
-  /** A finite number as formatted by `plainDecimal`. */
+  /** A finite number in the format of `plainDecimal`. */
   readonly decimal: string;
   readonly isExclusive: boolean;
 }
@@ -23,14 +23,14 @@ export interface NumberTexts {
   /** The shortest form of each number without an exponent, and of each integer: one text per number. */
   readonly shortest: Expression;
   readonly shortestInteger: Expression;
-  /** Numbers with as many digits as a double holds exactly. */
+  /** Numbers with at most as many digits as a double holds exactly. */
   readonly short: Expression;
-  /** Integers, with or without a fraction of zeros. */
+  /** Integers, optionally followed by a fraction of zeros. */
   readonly whole: Expression;
   atLeast(bound: Bound): Expression;
   atMost(bound: Bound): Expression;
   equal(decimal: string): Expression;
-  /** Null if the divisor has too many digits. */
+  /** Returns the multiples of a divisor; null if the divisor has too many digits. */
   multipleOf(decimal: string): Expression | null;
 }
 
@@ -106,15 +106,15 @@ interface Sizes {
   readonly expressions: Expressions;
   readonly natural: Expression;
   readonly fraction: Expression;
-  /** A number without its sign. */
+  /** Numbers without their sign. */
   readonly size: Expression;
-  /** A decimal point and zeros. */
+  /** A decimal point followed by zeros. */
   readonly zeros: Expression;
 }
 
 interface Digits {
   readonly whole: string;
-  /** Without trailing zeros. */
+  /** Digits after the decimal point, without trailing zeros. */
   readonly behind: string;
 }
 
@@ -135,8 +135,8 @@ function equalSize({ expressions, zeros }: Sizes, { whole, behind }: Digits): Ex
 }
 
 /**
- * Returns the numbers at or above the digits: with more integer digits, greater at the first differing digit, or
- * equal.
+ * Returns the numbers above the given digits (unless exclusive, including the equal ones): those with more integer
+ * digits, or with a greater first differing digit.
  */
 function sizeAtLeast(sizes: Sizes, digits: Digits, isExclusive: boolean): Expression {
   const { expressions, fraction } = sizes;
@@ -171,25 +171,29 @@ function sizeAtMost(sizes: Sizes, digits: Digits, isExclusive: boolean): Express
 
 const anyDigit = (expressions: Expressions): Expression => expressions.range(0x30, 0x39);
 
-/** Returns an expression of exactly these ASCII characters. */
+/** Returns an expression that matches exactly these ASCII characters. */
 function byteText(expressions: Expressions, text: string): Expression {
   return expressions.literal(new TextEncoder().encode(text));
 }
 
-/** Numbers with more digits, including zeros, are not written in full. */
+/** Maximum number of digits, including zeros, of a number written without an exponent. */
 const digitsMax = 400;
 
-/** Formats a number without exponent in its shortest form; null if that takes too many digits. */
+/** Formats a number without an exponent in its shortest form; null if that form has too many digits. */
 export function plainDecimal(value: number | ExactNumber): string | null {
   return plainText(typeof value === "number" ? String(value) : value.text);
 }
 
-/** Like {@link plainDecimal}, for doubles, which never have too many digits. */
+/** Like {@link plainDecimal} for doubles, which never have too many digits. */
 export function doubleDecimal(value: number): string {
   return present(plainText(String(value)), "the digits of a double");
 }
 
-/** @param text of a number in JSON */
+/**
+ * Formats a JSON number like {@link plainDecimal}.
+ *
+ * @param text text of the number
+ */
 function plainText(text: string): string | null {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (match === null || text.length > 2 * digitsMax) return null;
@@ -205,7 +209,7 @@ function plainText(text: string): string | null {
   return `${sign}${significant.slice(0, point)}.${significant.slice(point)}`;
 }
 
-/** Replaces numbers by doubles of the same value: 2.0 by 2, and 1e3 by 1000. */
+/** Replaces each number by a double if the double has exactly the same value: 2.0 by 2, and 1e3 by 1000. */
 export function withDoubles(value: ExactJson): ExactJson {
   if (value instanceof ExactNumber) {
     const double = Number(value.text);
@@ -217,7 +221,7 @@ export function withDoubles(value: ExactJson): ExactJson {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withDoubles(inner)]));
 }
 
-/** True if 1, and so each integer, is a multiple of a positive number formatted by `plainDecimal`. */
+/** True if 1, and therefore each integer, is a multiple of a positive number in the format of `plainDecimal`. */
 export function dividesOne(decimal: string): boolean {
   const [whole, behind = ""] = decimal.split(".");
   return 10n ** BigInt(behind.length) % BigInt(whole + behind) === 0n;

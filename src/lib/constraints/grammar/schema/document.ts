@@ -1,20 +1,23 @@
-// A JSON Schema document as named places: each subschema by its pointer, and the targets of references. Fetches
-// nothing; refuses references to other documents.
+// A JSON Schema document. Finds each subschema by its JSON pointer, and the targets of references. Fetches nothing,
+// and refuses references to other documents.
 import { isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../base/domain/text/exact-json.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 
-/** A schema within the document. */
+/** A subschema of the document, with its location. */
 export interface SchemaPlace {
-  /** 0-based, in order of first use. */
+  /** 0-based index in the order of first use. */
   readonly index: number;
   readonly schema: ExactJson;
-  /** For example `#/properties/name`. */
+  /** JSON pointer, for example `#/properties/name`. */
   readonly pointer: string;
 }
 
-/** Keywords that contain a schema, a list of schemas or schemas by name; identifiers are looked up there. */
+/**
+ * Keywords whose value is a schema or a list of schemas; `mapKeywords` are those with schemas by name. Identifiers are
+ * looked up in the values of both.
+ */
 const schemaKeywords =
   "items additionalItems unevaluatedItems additionalProperties unevaluatedProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(
     " ",
@@ -24,7 +27,10 @@ const mapKeywords = "properties patternProperties dependentSchemas dependencies 
 const unnamedDocument = "schema:///document";
 
 export class SchemaDocument {
-  /** True if keywords' evaluated properties and items matter. */
+  /**
+   * True if the document uses `unevaluatedProperties` or `unevaluatedItems`, so evaluated properties and items are
+   * tracked.
+   */
   readonly tracksEvaluation: boolean;
   readonly root: SchemaPlace;
   readonly #source: ExactJson;
@@ -32,10 +38,10 @@ export class SchemaDocument {
   readonly #refersAlone: boolean;
   readonly #places: SchemaPlace[] = [];
   readonly #byPointer = new Map<string, SchemaPlace>();
-  /** Pointers of schemas with an identifier, by that identifier. */
+  /** Pointers of the schemas with an identifier, by that identifier. */
   readonly #resources = new Map<string, string>();
   readonly #anchors = new Map<string, string>();
-  /** Pointers of the schemas with a `$dynamicAnchor`, by its name. */
+  /** Pointers of the schemas with a `$dynamicAnchor`, by the anchor's name. */
   readonly #dynamicAnchors = new Map<string, readonly string[]>();
   readonly #besideReferences: { readonly keyword: string; readonly pointer: string }[] = [];
 
@@ -43,7 +49,7 @@ export class SchemaDocument {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
     this.#source = schema;
     this.#usesPlainId = /draft-0[34]/.test(dialect);
-    // Draft 7, section 8.3, and earlier drafts: keywords next to a reference are ignored.
+    // Draft 7 (section 8.3) and earlier drafts ignore keywords next to a reference.
     this.#refersAlone = /draft-0[3-7]/.test(dialect);
     this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
     this.#resources.set(unnamedDocument, "#");
@@ -51,7 +57,7 @@ export class SchemaDocument {
     this.root = this.place(schema, "#");
   }
 
-  /** Ignored keywords next to references, in drafts that ignore them, of the places so far. */
+  /** Keywords ignored because the schema's draft ignores them next to a reference, in the subschemas read so far. */
   get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
     return this.#besideReferences;
   }
@@ -60,7 +66,7 @@ export class SchemaDocument {
     return this.#places[index];
   }
 
-  /** Returns the place of a schema; the same for the same pointer. */
+  /** Returns the subschema at a pointer; always the same object for the same pointer. */
   place(schema: ExactJson, pointer: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
@@ -70,7 +76,7 @@ export class SchemaDocument {
     return place;
   }
 
-  /** Returns a schema that allows only one value, for an entry of `enum` or `const`. */
+  /** Returns a schema that allows only one value: `const`, or an entry of `enum`. */
   literal(value: ExactJson, pointer: string): SchemaPlace {
     return this.place({ const: value }, `value ${pointer}`);
   }
@@ -78,7 +84,7 @@ export class SchemaDocument {
   /**
    * Returns the target of a reference.
    *
-   * @throws ConstraintRefusal for another document or a missing target
+   * @throws ConstraintRefusal if the target is in another document or does not exist
    */
   resolve(from: SchemaPlace, reference: string, keyword = "$ref"): SchemaPlace {
     const at = `${from.pointer}/${keyword}`;
@@ -101,7 +107,7 @@ export class SchemaDocument {
     return this.#find(`${target}${name}`, at, reference);
   }
 
-  /** Returns the target of a `$dynamicRef`; null if it depends on the path to the reference. */
+  /** Returns the target of a `$dynamicRef`; null if the target depends on the path that leads to the reference. */
   resolveDynamic(from: SchemaPlace, reference: string): SchemaPlace | null {
     const target = this.resolve(from, reference, "$dynamicRef");
     const [, fragment = ""] = reference.split("#", 2);
@@ -109,7 +115,7 @@ export class SchemaDocument {
     return rivals.length > 1 && rivals.includes(target.pointer) ? null : target;
   }
 
-  /** Returns the schema without ignored keywords. */
+  /** Returns the schema without the keywords that its draft ignores. */
   #counting(schema: ExactJson, pointer: string): ExactJson {
     if (!this.#isReferenceAlone(schema)) return schema;
     const { $ref, ...beside } = schema;
@@ -144,7 +150,7 @@ export class SchemaDocument {
     return this.place(value, pointer);
   }
 
-  /** Indexes the identifiers and anchors at and below a schema. */
+  /** Indexes the identifiers and anchors of a schema and its subschemas. */
   #index(schema: ExactJson, pointer: string, base: string): void {
     if (!isObject(schema)) return;
     let url = base;
@@ -178,7 +184,7 @@ export function isObject(value: ExactJson | undefined): value is ExactJsonObject
   return value !== undefined && isExactObject(value);
 }
 
-/** Escapes a key for use in a pointer (RFC 6901). */
+/** Escapes a key for use in a JSON pointer (RFC 6901). */
 export function escaped(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,5 +1,5 @@
-// Goals with only a few scalar values, like tags described by `const` or `enum`. Their intersections are computed
-// value by value, so that objects with different tags are known to be disjoint when they are combined.
+// Goals that allow only a few scalar values, such as tags described by `const` or `enum`. Their intersections are
+// computed value by value, so objects with different tags are known to be disjoint.
 import { isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -24,7 +24,10 @@ export class FewValues {
     this.#look = look;
   }
 
-  /** Returns the shapes of a goal that visibly has few scalars; null for all others, and while it is being read. */
+  /**
+   * Returns the shapes of a goal that is known to allow only a few scalars; null for all other goals, and while the
+   * goal is being read.
+   */
   of(goal: Goal): readonly Shape[] | null {
     const known = this.#known.get(goal);
     if (known !== undefined) return known;
@@ -33,7 +36,7 @@ export class FewValues {
       .some(({ place, isNegated }) => !isNegated && this.#isListed(place));
     const shapes = isListed ? readableShapes(this.#look, goal) : null;
     const few = shapes?.every((shape) => valueNames(shape) !== null) === true ? shapes : null;
-    // A goal being read may be known later.
+    // The result for a goal that is still being read is not cached, because it may be known later.
     if (!isListed || shapes !== null) this.#known.set(goal, few);
     return few;
   }
@@ -51,7 +54,7 @@ export class FewValues {
   }
 }
 
-/** Returns unique names of a shape's values; null if it lists none. */
+/** Returns a unique name for each value that a shape lists; null if the shape lists none. */
 export function valueNames(shape: Shape): readonly string[] | null {
   switch (shape.type) {
     case "null":
@@ -67,7 +70,7 @@ export function valueNames(shape: Shape): readonly string[] | null {
   }
 }
 
-/** Returns the shapes of a goal; null if it is refused or being read. */
+/** Returns the shapes of a goal; null if the goal is refused or still being read. */
 export function readableShapes(
   look: { shapes(goal: Goal): readonly Shape[] },
   goal: Goal,
@@ -79,7 +82,7 @@ function unlessRefused<T>(read: () => T): T | null {
   try {
     return read();
   } catch (error) {
-    // A refused schema is reported when its turn comes.
+    // A refused schema is reported when its own compilation reaches it.
     if (error instanceof ConstraintRefusal && error.kind !== "limit") return null;
     throw error;
   }

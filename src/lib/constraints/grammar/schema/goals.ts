@@ -1,13 +1,14 @@
-// Goals, the requirements on values, as small integers: each is a conjunction of schemas, required or excluded. Equal
-// conjunctions have the same number and there are finitely many, so recursive schemas terminate.
+// Goals: requirements on a value, as small integers. Each goal is a conjunction of schemas, some of them negated.
+// Equal conjunctions have the same number and there are finitely many, so the compilation of recursive schemas
+// terminates.
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { isObject } from "./document.ts";
 
 export type Goal = number;
 
-/** Any value satisfies it. */
+/** Goal that any value satisfies. */
 export const anyValue: Goal = 0;
-/** No value satisfies it. */
+/** Goal that no value satisfies. */
 export const noValue: Goal = 1;
 
 /** A schema that a value must, or must not, satisfy. */
@@ -18,7 +19,7 @@ export interface Literal {
 
 export class Goals {
   readonly #document: SchemaDocument;
-  /** Literals as numbers: twice the place's index, plus one if negated. */
+  /** Conjunctions by goal, as numbers of literals: twice the index of the schema, plus one if negated. */
   readonly #conjunctions: (readonly number[])[] = [[], []];
   readonly #known = new Map<string, Goal>([["", anyValue]]);
 
@@ -50,7 +51,7 @@ export class Goals {
     return this.#intern([...numbers].sort((first, second) => first - second));
   }
 
-  /** True if each value of `one` visibly satisfies `other`. */
+  /** True if each value of `one` is known to satisfy `other`. */
   implies(one: Goal, other: Goal): boolean {
     if (one === other || one === noValue || other === anyValue) return true;
     return (
@@ -59,7 +60,7 @@ export class Goals {
     );
   }
 
-  /** Returns goals whose union is the complement of this one. */
+  /** Returns goals whose union is the complement of the given goal. */
   not(goal: Goal): readonly Goal[] {
     if (goal === noValue) return [anyValue];
     return this.#conjunctions[goal].map((number) => this.#intern([number ^ 1]));

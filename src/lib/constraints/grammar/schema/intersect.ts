@@ -1,4 +1,4 @@
-// Computes exactly the values common to two lists of shapes.
+// Computes the intersection of two lists of shapes: exactly the values that both allow.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import { limitExceeded } from "../../regex/limits.ts";
 import { simplifyUnion, groupBy } from "./alternatives.ts";
@@ -20,9 +20,9 @@ import { anyArray, anyNumber, isAnyObject, itemGoal } from "./shapes.ts";
 import { commonSpan, listSpanValues } from "./spans.ts";
 
 /**
- * Computes the intersection, without visibly empty shapes.
+ * Returns the intersection, without shapes that are known to be empty.
  *
- * @throws ConstraintRefusal if there are too many
+ * @throws ConstraintRefusal if the intersection has too many shapes
  */
 export function intersectShapes(
   algebra: Algebra,
@@ -45,7 +45,7 @@ export function intersectShapes(
   return different;
 }
 
-/** Returns the conjunction of both goals. If one has few values, filters them by the other. */
+/** Returns the conjunction of two goals. If one of them has few values, filters these values by the other goal. */
 function commonGoal(algebra: Algebra, one: Goal, other: Goal): Goal {
   const { goals, fewValues } = algebra;
   const goal = goals.and(one, other);
@@ -176,7 +176,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
   return min > max || requiredCount > max ? null : shape;
 }
 
-/** Returns a shape's requirements on a name, declared or not. */
+/** Returns a shape's requirements on the property with a name, whether declared or not. */
 function declaration({ texts }: Algebra, shape: ObjectShape, name: string): Declared {
   const declared = shape.declared.find((candidate) => candidate.name === name);
   if (declared !== undefined) return declared;

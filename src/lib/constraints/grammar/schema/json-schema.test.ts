@@ -38,7 +38,7 @@ const vocabulary = vocabularyOf([
 const read = (schema: Json, options: Partial<ConstraintOptions> = {}): Language =>
   readLanguage(jsonSchema(schema, options), defaultGrammarLimits);
 
-/** Null if the schema is refused; a schema without values is the empty language. */
+/** Compiles a schema. Returns null if it is refused, or "no values" if no value satisfies it. */
 function readOrRefuse(schema: Json): Language | "no values" | null {
   try {
     return read(schema);
@@ -72,7 +72,7 @@ test("accepts exactly the values that satisfy the schema", () => {
   );
 });
 
-/** Schemas as texts, each with texts that it allows and texts that it does not. */
+/** Schemas as JSON text, each with texts that it accepts and texts that it rejects. */
 const digits: readonly (readonly [schema: string, allowed: readonly string[], others: readonly string[]])[] =
   [
     ['{"const":1234567890123456789}', ["1234567890123456789"], ["1234567890123456800"]],
@@ -90,7 +90,7 @@ const digits: readonly (readonly [schema: string, allowed: readonly string[], ot
     ['{"type":"array","minItems":2.0,"maxItems":2e0}', ["[0,0]"], ["[0]", "[0,0,0]"]],
   ];
 
-test("numbers of a schema keep their digits", () => {
+test("keeps the digits of a schema's numbers", () => {
   for (const [schema, allowed, others] of digits) {
     const language = readLanguage({ ...jsonSchema(true), kind: "json-schema", schema }, defaultGrammarLimits);
     for (const text of allowed) assert.ok(accepts(language, text), `${schema}: ${text}`);
@@ -104,7 +104,7 @@ test("numbers of a schema keep their digits", () => {
   assert.throws(refused('{"maxItems":2.5}'), { kind: "malformed", place: "#/maxItems" });
 });
 
-test("texts under the masks are valid and reach no dead end", () => {
+test("texts generated under the masks are valid and reach no dead end", () => {
   let finishedCount = 0;
   const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
   fc.assert(
@@ -122,7 +122,7 @@ test("texts under the masks are valid and reach no dead end", () => {
   assert.ok(finishedCount > searchCount(35), `${finishedCount} walks came to an end`);
 });
 
-/** Schemas with texts that they accept and texts that they reject. */
+/** Schemas, each with texts that they accept and texts that they reject. */
 const cases: readonly (readonly [schema: Json, accepted: readonly string[], others: readonly string[]])[] = [
   [{ type: "integer" }, ["0", "-12"], ["01", "1.0", "1e3", "+1", ""]],
   [{ type: "number" }, ["0.50", "1e3", "-1.5E-7"], [".5", "1.", "NaN"]],
@@ -286,7 +286,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["{}", '{"a":1}'],
     ['{"a":2}'],
   ],
-  // Readers take the last value of a repeated name.
+  // If a name is repeated, JSON parsers keep the last value.
   [
     { type: "object", not: { additionalProperties: { type: "string" } } },
     ['{"a":1,"b":"x"}', '{"b":"x","a":1}'],
@@ -314,7 +314,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["2"],
     ["3", "1.5"],
   ],
-  // Up to draft 7, keywords next to a reference are ignored.
+  // Drafts up to 7 ignore keywords next to a reference.
   [
     {
       $schema: "http://json-schema.org/draft-07/schema#",
@@ -324,7 +324,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["[2,3]"],
     ["[1.5]", '["a"]'],
   ],
-  // An excluded schema is complemented part by part, as far as its parts can be expressed.
+  // The complement of an excluded schema is computed part by part, as far as the parts' complements can be expressed.
   [
     { type: "object", not: { not: { not: { additionalProperties: { type: "string" } } } } },
     ['{"a":1}'],
@@ -406,7 +406,7 @@ test("accepts exactly the texts that the keywords allow", () => {
   }
 });
 
-test("refuses a keyword that is not served exactly, with its place", () => {
+test("refuses a keyword that is not supported exactly and names its location", () => {
   const branches = { oneOf: [{ required: ["a"] }, { uniqueItems: true }] };
   for (const [schema, kind, subject, place] of [
     [
@@ -455,7 +455,7 @@ test("refuses a keyword that is not served exactly, with its place", () => {
     checkRefusal(() => read(schema as Json), [kind, subject, place], JSON.stringify(schema));
 });
 
-test("an exceeded limit is reported with the place and keyword being read", () => {
+test("reports an exceeded limit with the location and keyword being read", () => {
   const overlapping = Array.from({ length: 14 }, (_, index) => ({
     properties: { [`a${index}`]: { type: "integer" }, [`b${index}`]: { type: "integer" } },
   }));
@@ -469,22 +469,22 @@ test("an exceeded limit is reported with the place and keyword being read", () =
   });
 });
 
-test("nesting beyond the stack hits a limit", () => {
+test("reports a limit for nesting that would overflow the stack", () => {
   const nested = (wrap: (inner: Json) => Json) =>
     Array.from({ length: 5_000 }).reduce<Json>((inner) => wrap(inner), true);
   assert.throws(() => read(nested((inner) => ({ items: inner }))), /limit nesting/);
   assert.throws(() => read(nested((inner) => ({ allOf: [inner] }))), /limit nesting/);
 });
 
-test("a schema that only refers to itself has no values", () => {
+test("a schema that always requires another instance of itself has no values", () => {
   assert.throws(() => read({ type: "object", properties: { a: { $ref: "#" } }, required: ["a"] }), /No text/);
   assert.ok(accepts(read({ type: "object", properties: { a: { $ref: "#" } } }), '{"a":{"a":{}}}'));
 });
 
-test("whitespace is free, absent, or matches a pattern", () => {
+test("allows free whitespace, none, or whitespace that matches a pattern", () => {
   const schema = { type: "object", properties: { a: { type: "array" } }, required: ["a"] };
   assert.ok(accepts(read(schema), '{\n\t"a" :\r [ 1 ,2 ]\n}'));
-  // A bounded amount, so that an answer ends.
+  // The amount of whitespace is limited, so that an answer ends.
   const spread = (blanks: string): readonly string[] => [
     `{${blanks}"a":[]}`,
     `{"a"${blanks}:[]}`,
@@ -522,7 +522,7 @@ test("whitespace is free, absent, or matches a pattern", () => {
   );
 });
 
-test("a whitespace pattern allows only JSON whitespace, and is refused if none is left", () => {
+test("limits a whitespace pattern to JSON whitespace, and refuses a pattern that then matches nothing", () => {
   const schema = { type: "array", minItems: 1 };
   const spaced = read(schema, { whitespacePattern: "\\s|x" });
   assert.ok(accepts(spaced, "[\n1\t]") && !accepts(spaced, "[\v1 ]") && !accepts(spaced, "[x1 ]"));
@@ -545,7 +545,7 @@ test("a whitespace pattern allows only JSON whitespace, and is refused if none i
   }
 });
 
-test("undeclared names can be disabled", () => {
+test("forbids undeclared names if additional properties are not allowed", () => {
   const options = { allowsAdditionalProperties: false };
   const schema = {
     type: "object",
@@ -556,7 +556,7 @@ test("undeclared names can be disabled", () => {
   assert.ok(!accepts(read(schema, options), '{"b":1}'));
 });
 
-test("writes a value in the schema's order", () => {
+test("serializes a value in the schema's order", () => {
   const schema = {
     properties: { b: { properties: { d: true, c: true } }, a: true },
     items: { required: ["z"] },

@@ -1,5 +1,5 @@
-// Compiles a JSON Schema to a grammar of exactly its values, and serializes values like the grammar: with properties
-// in the schema's order.
+// Compiles a JSON Schema to a grammar that allows exactly its values. Serializes values in the form that the grammar
+// allows, with properties in the schema's order.
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
@@ -17,13 +17,18 @@ import { RuleWriter } from "./writing/write-rules.ts";
 
 export interface SchemaGrammar {
   readonly symbol: GrammarSymbol;
-  /** True if any value satisfies the schema. */
+  /** True if at least one value satisfies the schema. */
   readonly hasValues: boolean;
-  /** Serializes a value with each object's properties in the schema's order, as far as it fits the schema. */
+  /** Serializes a value. The properties of each object that satisfies the schema are in the schema's order. */
   readonly textOf: (value: ExactJson) => string;
 }
 
-/** @throws ConstraintRefusal for a malformed keyword, one that is not served exactly, or an exceeded limit */
+/**
+ * Compiles a JSON Schema.
+ *
+ * @throws ConstraintRefusal for a malformed keyword, a keyword that Hone does not support exactly, or an exceeded
+ * limit
+ */
 export function readJsonSchema(
   schema: ExactJson,
   options: ConstraintOptions,

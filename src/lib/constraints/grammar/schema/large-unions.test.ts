@@ -1,5 +1,5 @@
-// Realistic schemas in realistic sizes: served within the default limits, with a mask for each token of a value.
-// Results are compared with another validator, or correct by construction.
+// Compiles realistic schemas of realistic size within the default limits, and computes a mask for each token of a
+// value. The results are compared with those of another validator, or are correct by construction.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
@@ -22,7 +22,7 @@ import { searchCount, searchedOf, searching } from "../../../../base/domain/test
 
 const trie = buildTokenTrie({ bytes: byteLevelTokens(4_096) });
 
-/** Writes the text byte by byte, one token each, under each mask. */
+/** Writes a text with one token per byte, and asserts that each mask allows the token. */
 function write(constraint: Constraint, text: string): void {
   const compiled = new CompiledConstraint(readLanguage(constraint, defaultGrammarLimits), trie);
   const matcher = compiled.matcher();
@@ -36,7 +36,7 @@ function write(constraint: Constraint, text: string): void {
   assert.ok(matcher.mayEnd, text);
 }
 
-test("serves one of ten thousand strings", () => {
+test("compiles a choice of ten thousand strings", () => {
   const texts = Array.from({ length: 10_000 }, (_, index) => {
     const number = (index * 7_919) % 1_000_003;
     return `${number.toString(36)}-é-${number}-item`.padEnd(22, "x");
@@ -62,7 +62,7 @@ test("serves one of ten thousand strings", () => {
 const indexes = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const byName = (entries: readonly (readonly [string, Json])[]): Json => Object.fromEntries(entries);
 
-/** Objects whose tag decides their properties. */
+/** Returns a schema of objects whose tag determines their properties. */
 function conditions(
   caseCount: number,
   changed: { readonly asks: boolean; readonly isClosed: boolean },
@@ -129,7 +129,7 @@ for (const [name, schema] of searchedOf(tagged, 2, "branches")) {
 const pairs = (count: number): readonly (readonly [string, string])[] =>
   indexes(count).map((index) => [`a${index}`, `b${index}`]);
 
-test("serves twenty properties that require others, and twenty with two alternatives", () => {
+test("compiles twenty properties that require others, and twenty pairs of which one is required", () => {
   const wanting = { dependentRequired: byName(pairs(20).map(([one, other]) => [one, [other]])) };
   const either = { allOf: pairs(20).map((pair) => ({ anyOf: pair.map((one) => ({ required: [one] })) })) };
   const declared = {
@@ -159,7 +159,7 @@ test("serves twenty properties that require others, and twenty with two alternat
   }
 });
 
-test("texts under the masks satisfy the schema's dependencies and reach no dead end", () => {
+test("texts generated under the masks satisfy the schema's dependencies and reach no dead end", () => {
   const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
   const vocabulary = vocabularyOf([
     '{"',
@@ -222,7 +222,7 @@ test("accepts exactly the objects that satisfy the schema's dependencies", () =>
   );
 });
 
-/** Null if the schema is refused; a schema without values is the empty language. */
+/** Compiles a schema. Returns null if it is refused, or "no values" if no value satisfies it. */
 function readOrRefuse(schema: Json): Language | "no values" | null {
   try {
     return readLanguage(jsonSchema(schema), defaultGrammarLimits);
@@ -232,7 +232,7 @@ function readOrRefuse(schema: Json): Language | "no values" | null {
   }
 }
 
-test("writes a value in the order of a plan that satisfies all needs", () => {
+test("serializes a value in the order of a plan whose requirements it satisfies", () => {
   const schema: ExactJson = {
     allOf: [
       {
@@ -245,7 +245,7 @@ test("writes a value in the order of a plan that satisfies all needs", () => {
     ],
   };
   const language = readLanguage(jsonSchema(schema), defaultGrammarLimits);
-  // Plans that need another name come first and have another order.
+  // Plans that require another name come first, and order the properties differently.
   for (const value of [
     { b: "x", u: 1 },
     { u: 1, b: "x" },

@@ -1,4 +1,5 @@
-// Interprets goals: reads their schemas' keywords in turn, and intersects the shapes. Computed on demand and cached.
+// Computes the shapes of goals: reads the keywords of a goal's schemas one after the other, and intersects their
+// shapes. Shapes are computed on demand and cached.
 import { ConstraintRefusal, limitExceeded, readAt } from "../../regex/limits.ts";
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { complementShapes } from "./complement.ts";
@@ -92,7 +93,7 @@ export class Meanings implements Algebra {
     return simplifyUnion(this, forms.flat());
   }
 
-  /** Computes something for a goal, adding the goal's place to the refusal of an exceeded limit. */
+  /** Runs a computation for a goal. If it exceeds a limit, adds the goal's location to the refusal. */
   at<T>(goal: Goal, read: () => T): T {
     const [literal] = this.goals.literals(goal);
     return readAt(this.compilation.limits, { place: literal?.place.pointer ?? "" }, read);

@@ -1,4 +1,5 @@
-// The official suite of JSON Schema 2020-12: each group of tests is either refused by its keyword or passes entirely.
+// Runs the official test suite of JSON Schema 2020-12. Each group of tests is either refused, naming a keyword, or
+// passes entirely.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -21,7 +22,7 @@ interface Group {
 
 const folder = "test/fixtures/json-schema-suite";
 
-// Safe casts: the files' generators define these shapes.
+// Safe casts: the generators of these files define their types.
 const groups = readFileSync(`${folder}/draft2020-12.jsonl`, "utf8")
   .trimEnd()
   .split("\n")
@@ -31,8 +32,8 @@ const refused = JSON.parse(readFileSync(`${folder}/refused.json`, "utf8")) as Re
 >;
 
 /**
- * Valid strings of a format that this server does not write: leap seconds outside UTC, and addresses that few mail
- * servers accept.
+ * Strings that are valid for their format, but that Hone never allows: leap seconds outside UTC, and email addresses
+ * that few mail servers accept.
  */
 const unwritten: readonly string[] = [
   '"1998-12-31T15:59:60.123-08:00"',
@@ -48,7 +49,7 @@ const unwritten: readonly string[] = [
   '"joe.bloggs@[IPv6:::1]"',
 ];
 
-/** Returns the refused keyword, or the language; null for a schema without values. */
+/** Compiles a schema to its language. Returns the keyword if the schema is refused, and null if no value satisfies it. */
 function read(schema: Json): string | Language | null {
   try {
     return readLanguage(jsonSchema(schema), defaultGrammarLimits);
@@ -61,7 +62,7 @@ function read(schema: Json): string | Language | null {
   }
 }
 
-test("refuses each group by its keyword, or passes all of its tests", () => {
+test("refuses each group of tests by its keyword, or passes all of its tests", () => {
   const nowRefused: Record<string, string> = {};
   const nowUnwritten: string[] = [];
   for (const { name, schema, tests } of groups) {

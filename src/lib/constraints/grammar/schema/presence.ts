@@ -1,16 +1,16 @@
-// Dependencies between an object's properties, as clauses: each requires at least one of several properties to be
-// present, or absent. Schemas that only require names, in any combination, become one shape with clauses rather than a
-// shape per case.
+// Dependencies between an object's properties, as clauses. A clause requires at least one of several properties to be
+// present, or to be absent. Schemas that only constrain which properties are present become one shape with clauses,
+// instead of one shape per combination.
 import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import type { Clause, Declared, ObjectShape, Shape } from "./shapes.ts";
 import { isAnyObject } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
-/** Limit on clauses; more cost more than the shapes they replace. */
+/** Maximum number of clauses. More clauses would cost more than the shapes that they replace. */
 const clausesMax = 16;
 
-/** Merges objects that only constrain the presence of names into one shape, in place of the first. */
+/** Merges objects that only constrain which properties are present into one shape, at the position of the first. */
 export function mergeByPresence(texts: Texts, shapes: readonly Shape[]): readonly Shape[] {
   const cases = new Map<Shape, readonly Clause[]>();
   for (const shape of shapes) {
@@ -25,7 +25,7 @@ export function mergeByPresence(texts: Texts, shapes: readonly Shape[]): readonl
     united = eitherOf(united, cases.get(shape) ?? []);
     if (united === null) return shapes;
   }
-  // All of them require nothing but clauses.
+  // The merged shapes require nothing but clauses, so their properties may have any value.
   const declared = new Map(
     united.flat().map(({ name }): [string, Declared] => [name, { name, goal: anyValue, isRequired: false }]),
   );
@@ -37,7 +37,7 @@ export function mergeByPresence(texts: Texts, shapes: readonly Shape[]): readonl
   });
 }
 
-/** Returns the shape as clauses; null if it has other requirements. */
+/** Returns the shape's requirements as clauses; null if the shape has requirements of another kind. */
 function asClauses(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
   if (!isAnyObject({ ...shape, declared: [], clauses: [] }, texts.anyBody)) return null;
   const clauses = [...shape.clauses];
@@ -48,7 +48,9 @@ function asClauses(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
   return clauses;
 }
 
-/** Returns clauses equivalent to all of the one or all of the other; null if there are too many. */
+/**
+ * Returns clauses that hold if either all clauses of `one` or all clauses of `other` hold; null if there are too many.
+ */
 function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Clause[] | null {
   const found: Clause[] = [];
   for (const clause of one.flatMap((first) => other.flatMap((second) => [joined(first, second)]))) {
@@ -59,7 +61,7 @@ function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Cl
   return found;
 }
 
-/** Returns the disjunction of both clauses; null if it always holds. */
+/** Returns the disjunction of two clauses; null if the disjunction always holds. */
 function joined(one: Clause, other: Clause): Clause | null {
   const byName = new Map(one.map(({ name, isThere }) => [name, isThere]));
   for (const { name, isThere } of other) {
@@ -71,20 +73,25 @@ function joined(one: Clause, other: Clause): Clause | null {
     .sort((first, second) => (first.name < second.name ? -1 : 1));
 }
 
-/** True if `one` implies `other`. */
+/** True if the clause `one` implies the clause `other`. */
 export function clauseImplies(one: Clause, other: Clause): boolean {
   return one.every(({ name, isThere }) =>
     other.some((presence) => presence.name === name && presence.isThere === isThere),
   );
 }
 
-/** Returns true or false if the declaration decides the property's presence; null if it may be either. */
+/**
+ * Returns true if the declaration requires the property, false if it forbids the property, and null if it does
+ * neither.
+ */
 export function presenceOf(declared: { readonly goal: Goal; readonly isRequired: boolean }): boolean | null {
   if (declared.isRequired) return true;
   return declared.goal === noValue ? false : null;
 }
 
-/** Moves the clauses that have only one possibility into the shape's properties; null if they contradict each other. */
+/**
+ * Moves clauses with only one remaining possibility into the shape's properties. Returns null if a clause cannot hold.
+ */
 export function resolveClauses(shape: ObjectShape): ObjectShape | null {
   if (shape.clauses.length === 0) return shape;
   const declared = new Map(shape.declared.map((one) => [one.name, one]));
@@ -114,13 +121,13 @@ export function resolveClauses(shape: ObjectShape): ObjectShape | null {
   return { ...shape, declared: [...declared.values()], clauses };
 }
 
-/** Splits the shape into disjoint cases that satisfy its clauses. */
+/** Splits a shape into disjoint shapes without clauses, one for each way to satisfy the clauses. */
 export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectShape[] {
   const [clause, ...rest] = shape.clauses;
   if (clause === undefined) return [shape];
   texts.compilation.budget.spend(shape.clauses.length);
   return clause.flatMap((_, index) => {
-    // This literal holds, and those before it do not.
+    // In this case, the literal at `index` holds and those before it do not.
     const decided = clause
       .slice(0, index + 1)
       .map(({ name, isThere }, at): Clause => [{ name, isThere: at === index ? isThere : !isThere }]);
@@ -129,7 +136,7 @@ export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectSh
   });
 }
 
-/** Returns all clauses of both, without those implied by others. */
+/** Returns the clauses of both lists, without clauses of `other` that a clause of `one` implies. */
 export const mergeClauses = (one: readonly Clause[], other: readonly Clause[]): readonly Clause[] => [
   ...one,
   ...other.filter((clause) => !one.some((known) => clauseImplies(known, clause))),

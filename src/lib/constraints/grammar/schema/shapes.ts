@@ -1,5 +1,6 @@
-// The set of values that a schema allows, as a list of shapes: each describes values of one JSON type, and a value is
-// allowed if it fits one of them. Plain data; members of arrays and objects are goals, resolved only when needed.
+// The set of values that a schema allows, as a list of shapes. Each shape describes values of one JSON type, and a
+// value is allowed if it fits one of the shapes. Shapes are plain data; members of arrays and objects are goals,
+// resolved only when needed.
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Goal } from "./goals.ts";
@@ -20,42 +21,45 @@ export interface BooleanShape {
 
 export interface NumberShape {
   readonly type: "number";
-  /** True if it must be an integer. */
+  /** True if the number must be an integer. */
   readonly isInteger: boolean;
-  /** Decimal texts of its numbers, in any notation; null for all. */
+  /** Decimal texts of the allowed numbers, in any notation; null if all numbers are allowed. */
   readonly within: Expression | null;
-  /** True if multiples are involved, which readers can check only up to the digits of their number type. */
+  /** True if the shape involves multiples. JSON readers can check these only up to the digits of their number type. */
   readonly isShort: boolean;
-  /** A superset of its numbers, as far as visible; ignored if the shape has `values`. */
+  /** A superset of the allowed numbers, as far as it is known; ignored if the shape has `values`. */
   readonly span: Span;
-  /** Its only numbers, as decimal texts; null if `within` describes all. */
+  /** All allowed numbers, as decimal texts; null if `within` describes them. */
   readonly values: readonly string[] | null;
 }
 
 export interface StringShape {
   readonly type: "string";
-  /** Text between the quotation marks, with all escapes. */
+  /** Texts between the quotation marks, including all escaped spellings. */
   readonly body: Expression;
-  /** Its only strings; null if `body` describes all. */
+  /** All allowed strings; null if `body` describes them. */
   readonly values: readonly string[] | null;
 }
 
 export interface ArrayShape {
   readonly type: "array";
-  /** Goals of the first items. */
+  /** Goals of the first items, by index. */
   readonly prefix: readonly Goal[];
-  /** Goal of each further item. */
+  /** Goal of each item after the prefix. */
   readonly rest: Goal;
   readonly min: number;
   readonly max: number;
-  /** Pointer of the keyword that requires unique items; null if they may repeat. */
+  /** Pointer of the keyword that requires unique items; null if items may repeat. */
   readonly uniqueAt: string | null;
   readonly contains: readonly Contains[];
-  /** Number of leading items that a keyword has evaluated; infinite for all. Tracked only if needed. */
+  /**
+   * Number of leading items that a keyword has evaluated; infinite if all items are. Tracked only if the document
+   * needs it.
+   */
   readonly evaluated: number;
 }
 
-/** Number of items that must satisfy a goal. */
+/** Requirement that between `min` and `max` items satisfy a goal. */
 export interface Contains {
   readonly goal: Goal;
   readonly min: number;
@@ -65,23 +69,26 @@ export interface Contains {
 
 export interface ObjectShape {
   readonly type: "object";
-  /** In the order they are written. */
+  /** Declared properties, in the order in which they are written. */
   readonly declared: readonly Declared[];
-  /** Rules for all other names. Their names do not overlap, and a name without a rule is not allowed. */
+  /**
+   * Rules for all names that are not declared. Each name matches at most one rule, and a name without a rule is not
+   * allowed.
+   */
   readonly rules: readonly NameRule[];
   readonly min: number;
   readonly max: number;
   /** Pointer of the keyword that set `min`. */
   readonly minAt: string;
-  /** Each requires a property, declared or not, with such a name and value. */
+  /** Requirements that each demand at least one property, declared or not, with a matching name and value. */
   readonly needs: readonly Need[];
   /** Dependencies between the declared properties. */
   readonly clauses: readonly Clause[];
-  /** Names that a keyword has evaluated. Tracked only if needed. */
+  /** Names of the properties that a keyword has evaluated. Tracked only if the document needs it. */
   readonly evaluated: Expression;
 }
 
-/** Requires at least one of these. Sorted by unique names. */
+/** Requirement that at least one of these holds. The list has no duplicate names and is sorted by name. */
 export type Clause = readonly Presence[];
 
 export interface Presence {
@@ -96,7 +103,7 @@ export interface Declared {
 }
 
 export interface NameRule {
-  /** Names as bodies of JSON strings. */
+  /** Names as bodies of JSON strings (the texts between the quotation marks). */
   readonly names: Expression;
   readonly goal: Goal;
   /** True if the schema describes the names, false if it leaves them open. */
@@ -109,7 +116,7 @@ export interface Need {
   readonly pointer: string;
 }
 
-/** Returns the shapes of all values. */
+/** Returns shapes that together allow all values. */
 export function allShapes(anyBody: Expression): readonly Shape[] {
   return [
     { type: "null" },

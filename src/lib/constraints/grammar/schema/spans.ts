@@ -1,13 +1,13 @@
-// Bounds and grid of a number, as far as its keywords show them. If few values are possible they are listed, which
-// costs far less than an automaton with the remainders of several divisors.
+// Bounds and step of a set of numbers, as far as the keywords show them. If only few values are possible, they are
+// listed, which costs far less than an automaton with the remainders of several divisors.
 import { bezout } from "../../regex/multiple.ts";
 import { doubleDecimal } from "./decimals.ts";
 
-/** A superset of the numbers. */
+/** A superset of the numbers in a set. */
 export interface Span {
   readonly least: number;
   readonly greatest: number;
-  /** An integer divisor of all numbers; 0 if none is known. */
+  /** Integer that divides all of the numbers; 0 if none is known. */
   readonly step: number;
 }
 
@@ -17,7 +17,7 @@ export const everywhere: Span = {
   step: 0,
 };
 
-/** Maximum number of listed values. */
+/** Maximum number of values to list. */
 const fewPlaces = 128;
 
 export function commonSpan(one: Span, other: Span): Span {
@@ -28,14 +28,17 @@ export function commonSpan(one: Span, other: Span): Span {
   };
 }
 
-/** Returns the least common multiple, or one of the steps if a double cannot hold it. */
+/** Returns the least common multiple of two steps, or one of the steps if a double cannot hold the multiple. */
 function commonStep(one: number, other: number): number {
   if (one === 0 || other === 0) return one + other;
   const step = (one / bezout(one, other).divisor) * other;
   return Number.isSafeInteger(step) ? step : one;
 }
 
-/** Returns the decimal texts of all values in order; null if they are many or unknown. */
+/**
+ * Returns the decimal texts of all values in ascending order; null if there are too many values, or if they are
+ * unknown.
+ */
 export function listSpanValues({ least, greatest, step }: Span): readonly string[] | null {
   if (step === 0 || !Number.isSafeInteger(Math.ceil(least)) || !Number.isSafeInteger(Math.floor(greatest)))
     return null;

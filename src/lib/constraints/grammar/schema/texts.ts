@@ -1,4 +1,5 @@
-// Expressions for the texts of strings and numbers, used to compute shapes of scalars.
+// Expressions for the texts of strings and numbers, used to compute the shapes of scalars. The body of a string is its
+// text between the quotation marks.
 import type { Compilation } from "../compilation.ts";
 import { jsonSpelling, shortestSpelling } from "../../regex/characters/spelling.ts";
 import type { Spelling } from "../../regex/characters/spelling.ts";
@@ -15,9 +16,9 @@ export class Texts {
   /** Body of any string. */
   readonly anyBody: Expression;
   readonly numbers: NumberTexts;
-  /** Body of any string without unnecessary escapes: one per string. */
+  /** Body of any string without unnecessary escapes. Each string has exactly one such body. */
   readonly shortestBody: Expression;
-  /** Complements of bodies, in both directions. */
+  /** Complements of bodies. Each pair is stored in both directions. */
   readonly #others = new Map<Expression, Expression>();
 
   constructor(compilation: Compilation) {
@@ -29,7 +30,7 @@ export class Texts {
     this.numbers = numberTexts(expressions);
   }
 
-  /** Returns the bodies that denote this text, with all escapes. */
+  /** Returns the bodies that denote a text, including all escaped spellings. */
   everySpelling(text: string): Expression {
     const characters = Array.from(text, (character) => {
       const point = character.codePointAt(0) ?? 0;
@@ -38,12 +39,12 @@ export class Texts {
     return this.compilation.expressions.sequence(...characters);
   }
 
-  /** Returns the bytes of a JSON value's text. */
+  /** Returns an expression for the bytes of a JSON value's text. */
   literal(text: string): Expression {
     return this.compilation.expressions.literal(encoder.encode(text));
   }
 
-  /** True if the body can denote this text. */
+  /** True if a matching body denotes this text. */
   holds(body: Expression, text: string): boolean {
     return (
       body === this.anyBody || this.compilation.automaton.matches(body, encoder.encode(escapeForJson(text)))
@@ -70,12 +71,12 @@ export class Texts {
     return bodies.includes(this.anyBody) ? this.anyBody : this.compilation.expressions.or(...bodies);
   }
 
-  /** Returns the bodies that denote none of the texts. */
+  /** Returns the bodies of all strings except these texts. */
   besides(texts: readonly string[]): Expression {
     return this.compilation.expressions.unlisted(this.anyBody, texts);
   }
 
-  /** Returns the complement of a body. */
+  /** Returns the bodies of all strings that the given body does not match. */
   others(body: Expression): Expression {
     const { expressions } = this.compilation;
     const known = this.#others.get(body);
@@ -86,13 +87,13 @@ export class Texts {
     return others;
   }
 
-  /** Returns all bodies of a string shape, with all escapes. */
+  /** Returns all bodies of a string shape, including all escaped spellings. */
   bodies({ body, values }: StringShape): Expression {
     if (values === null) return body;
     return this.compilation.expressions.or(...values.map((value) => this.everySpelling(value)));
   }
 
-  /** Returns the texts of a string shape, including quotation marks. */
+  /** Returns the texts of a string shape, including the quotation marks. */
   string({ body, values }: StringShape): Expression {
     const { expressions } = this.compilation;
     if (values !== null) return expressions.anyText(values.map((value) => JSON.stringify(value)));
@@ -109,7 +110,7 @@ export class Texts {
     return expressions.and(form, within, isShort ? this.numbers.short : expressions.anything);
   }
 
-  /** Returns one text per value of the shape, so that texts distinguish values. */
+  /** Returns exactly one text for each value of the shape, so that different texts mean different values. */
   distinct(shape: NumberShape | StringShape): Expression {
     if (shape.values !== null) return shape.type === "number" ? this.number(shape) : this.string(shape);
     if (shape.type === "string")
@@ -133,7 +134,7 @@ export class Texts {
   }
 }
 
-/** Returns a text as it stands between the quotation marks of a JSON string. */
+/** Returns a text as it is written between the quotation marks of a JSON string. */
 function escapeForJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
