@@ -25,7 +25,7 @@ export interface Checked<Value> {
   readonly ignored: readonly string[];
 }
 
-/** Adds faults that a schema cannot express. Receives the object unchecked, so any member may have any type. */
+/** Adds faults that a schema cannot detect. Receives the object unchecked, so any member may have any type. */
 export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
 
 /**
@@ -72,7 +72,11 @@ export interface BodyForm<Schema extends TObject> {
 
 /** A form whose checked body is converted to a domain value. */
 export interface DomainForm<Value> extends BodyForm<TObject> {
-  /** @param body valid according to the schema */
+  /**
+   * Converts a checked body.
+   *
+   * @param body valid according to the schema
+   */
   to(this: void, body: object): Value;
   /** Path in the body of each domain field. */
   readonly fieldPaths: FieldPaths;

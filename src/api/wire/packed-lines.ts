@@ -15,7 +15,11 @@ export class LinePacker {
   #open: string[] = [];
   #length = 0;
 
-  /** @param line contains no line feed, like JSON without formatting */
+  /**
+   * Adds a line.
+   *
+   * @param line must not contain a line feed, like JSON without formatting
+   */
   add(line: string): void {
     this.#open.push(line);
     this.#length += line.length;
@@ -51,7 +55,11 @@ export class OutlinePacker {
   #part = 0;
   #groupIndex = 0;
 
-  /** @param partCount number of lines that the group takes in stored form */
+  /**
+   * Adds the summaries of a group's trajectories.
+   *
+   * @param partCount number of lines that the group takes in stored form
+   */
   add(group: TrajectoryGroup, partCount: number): void {
     const place = { part: this.#part, groupIndex: this.#groupIndex };
     for (const outline of outlinesOf(group, place)) this.#lines.add(JSON.stringify(outline));

@@ -67,7 +67,11 @@ export interface ReadLog {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads the body that logs trajectories.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
   const summarizer = new LogSummarizer();
   const { value, ignored, lines, outlines } = readGroupBody(logForm, bytes, limits, {

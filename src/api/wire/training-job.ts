@@ -85,6 +85,8 @@ export function modelIdAtHead(head: Buffer): string | null {
 }
 
 /**
+ * Reads the body that creates a training job.
+ *
  * @param vocabularySize number of token ids that the model to train has; null if not yet known
  * @throws ServiceError `invalid` with every fault
  */
@@ -279,7 +281,11 @@ export interface JobSurroundings {
   readonly rewards: readonly JobReward[];
 }
 
-/** @param limits maximum numbers of lost attempts and of restarts */
+/**
+ * Converts a job to an answer.
+ *
+ * @param limits maximum numbers of lost attempts and of restarts
+ */
 export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },

@@ -150,8 +150,8 @@ export interface GroupVisitor {
   /** Called with each group, in order, until the first fault. */
   readonly onGroup?: (group: TrajectoryGroup) => void;
   /**
-   * Adds faults of a history item that its schema cannot express. The findings' current path is that of the item,
-   * which is an object.
+   * Adds faults of a history item that its schema cannot detect. The findings' current path is that of the item, which
+   * is an object.
    */
   readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
 }
@@ -209,13 +209,13 @@ function readGroups(
     findings.path.length -= 2;
     index += 1;
     if (isAtFaultLimit(findings)) return;
-    // Safe cast: the walk found no deviation from the schema.
+    // Safe cast: the check found no fault of the schema.
     if (findings.faultCount === 0) onGroup(toTrajectoryGroup(item as Static<typeof trajectoryGroupSchema>));
   }
 }
 
 /**
- * Adds faults that the schema cannot express: items that are neither messages nor Choices, and the unsupported field
+ * Adds faults that the schema cannot detect: items that are neither messages nor Choices, and the unsupported field
  * `exchanges`.
  */
 function checkGroup(

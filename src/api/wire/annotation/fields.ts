@@ -47,7 +47,7 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
   };
 }
 
-/** Converts these fields to the domain's form of a slice. */
+/** Converts these fields of a body to the domain's form of a slice. */
 export function sliceOf<Field extends string, Name extends string>(
   body: {
     readonly limit: number | null;

@@ -170,7 +170,7 @@ const annotationAnswer = answerOf<ItemAnnotation>()(null, {
   held_until: orNull(time, { description: "Time until which nobody else gets the item." }),
   updated_at: time,
 });
-/** An item of which the position in the queue is shown only on request; otherwise the position is null. */
+/** An item as the API shows it: the position in the queue is null unless the request asked for it. */
 type ShownItem = Omit<AnnotationItem, "position"> & { readonly position: number | null };
 export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
   id: Type.String(),

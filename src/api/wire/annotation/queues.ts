@@ -112,7 +112,7 @@ function rangeOf({ form }: AskedQuestion) {
   return form?.kind === "integer" || form?.kind === "number" ? form : null;
 }
 
-// Split off, so that an answer shows the questions before the number of annotators per item.
+// Destructured to show the questions before the number of annotators per item.
 const { annotators_per_item: annotatorsPerItem, ...firstRows } = shown(queueFields);
 export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   id: Type.String(),

@@ -190,8 +190,8 @@ type ConstraintBody = Pick<
 >;
 
 /**
- * Returns the constraint that a checked body requests; null if there is none. The body must have all digits of its
- * numbers.
+ * Returns the constraint that a checked body requests; null if there is none. In `body`, numbers must be as the client
+ * wrote them.
  */
 export function readConstraint(body: ConstraintBody): Constraint | null {
   const outputs = outputsOf(body);

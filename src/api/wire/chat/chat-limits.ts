@@ -17,7 +17,11 @@ export interface ChatLimits {
   readonly chatBiases: number;
 }
 
-/** @throws ServiceError `invalid` with every list and text that exceeds its limit */
+/**
+ * Refuses lists and texts that exceed their limits.
+ *
+ * @throws ServiceError `invalid` with every list and text that exceeds its limit
+ */
 export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, tools, stop, bad_words: badWords, logit_bias: bias } = body;

@@ -18,7 +18,11 @@ export interface LogprobsBody {
   readonly refusal: null;
 }
 
-/** @param asIds names tokens as `token_id:<N>`, which training reads back without loss */
+/**
+ * Converts the log-probabilities of an answer.
+ *
+ * @param asIds names tokens as `token_id:<N>`, which training reads back without loss
+ */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
   return { content: logprobs.map((logprob) => tokenEntry(logprob, asIds)), refusal: null };
 }

@@ -53,16 +53,20 @@ export interface ReadConstraintCheck {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError like {@link readForm}, for too many tests, and if there is no constraint */
+/**
+ * Reads a request to check a constraint.
+ *
+ * @throws ServiceError like {@link readForm}; `invalid` for too many tests, and if there is no constraint
+ */
 export function readConstraintCheck(
   { value, exact }: ExactBody,
   { checkTests: countMax }: { readonly checkTests: number },
 ): ReadConstraintCheck {
   refuseManyTests(value, countMax);
   const { ignored } = readForm(constraintCheckForm, value);
-  // Safe cast: `exact` differs from the checked body only in the digits of numbers.
+  // Safe cast: `exact` differs from the checked body only in how its numbers are written.
   const body = exact as unknown as Static<typeof checkSchema>;
-  // Selected, because the aliases of these fields exist only in chat requests and were not checked here.
+  // Other members are left out: aliases of these two exist only in chat requests, and were not checked here.
   const { structured_outputs, response_format } = body;
   const constraint = readConstraint({ structured_outputs, response_format });
   if (constraint === null) throw noConstraint();

@@ -95,7 +95,7 @@ export interface ReadChatRequest {
 /**
  * Checks a whole body and converts it to a request.
  *
- * @param exact the same body with all digits of its numbers
+ * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and every unsupported option.
  * Unsupported options without other faults are not thrown, but stored in the request.
  */
@@ -107,7 +107,7 @@ export function readChatRequest(
 ): ReadChatRequest {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
-  // Safe cast: `exact` differs from the checked body only in the digits of numbers, and no constraint field is a
+  // Safe cast: `exact` differs from the checked body only in how its numbers are written, and no constraint field is a
   // number.
   const constraint = readConstraint(withoutFaultyFields(exact as ChatRequestBody, unserved));
   return {

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { Field } from "../fields/field.ts";
 import { chatFields } from "./chat-request.ts";
 
-/** Names of these fields. */
+/** Names of the fields of a chat request that other APIs have too. */
 export type SharedName = {
   [Name in keyof typeof chatFields]: (typeof chatFields)[Name] extends { readonly inResponses: false }
     ? never

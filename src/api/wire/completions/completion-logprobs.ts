@@ -21,8 +21,10 @@ export interface CompletionLogprobs {
 }
 
 /**
+ * Returns the four lists for these tokens.
+ *
  * @param offset offset of the first token's text
- * @param asIds writes tokens as `token_id:<N>`
+ * @param asIds names tokens as `token_id:<N>`
  */
 export function completionLogprobs(
   tokens: readonly ShownToken[],

@@ -78,7 +78,7 @@ export const completionForm: BodyForm<typeof completionSchema> = {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds faults that the schema cannot express. Receives the body unchecked, so any member may have any type. */
+/** Adds faults that the schema cannot detect. Receives the body unchecked, so any member may have any type. */
 function checkCombinations(body: Body, findings: Findings): void {
   checkGeneration(body, body["max_tokens"] ?? defaultMaxTokens, findings);
   checkPrompts(body["prompt"], findings);

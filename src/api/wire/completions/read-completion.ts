@@ -48,7 +48,9 @@ export interface ReadCompletion {
 }
 
 /**
- * @param exact the same body with all digits of its numbers
+ * Checks a whole body and converts it to requests.
+ *
+ * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` like a chat's body; unsupported options are not thrown but stored in the requests
  */
 export function readCompletion(
@@ -61,7 +63,7 @@ export function readCompletion(
   refuseManyPrompts(value, limits);
   const { value: whole, ignored, unserved } = readWithUnserved(completionForm, value);
   const body = withoutFaultyFields(whole, unserved);
-  // Safe cast: `exact` differs from the checked body only in the digits of numbers, and no constraint field is a
+  // Safe cast: `exact` differs from the checked body only in how its numbers are written, and no constraint field is a
   // number.
   const constraint = readConstraint(withoutFaultyFields(exact as CompletionBody, unserved));
   const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
@@ -88,7 +90,7 @@ export function readCompletion(
   const fieldPaths = {
     ...fieldPathsOf(completionFields, body),
     ...requestIdPaths(requestId),
-    // The field that requested these log-probabilities is `logprobs`, by way of the echo.
+    // Here the log-probabilities were requested by `logprobs` with an echo, not by `prompt_logprobs`.
     ...(promptLogprobCount === null && { "output.promptLogprobCount": ["body", "logprobs"] }),
   };
   return {
@@ -110,7 +112,11 @@ export function readCompletion(
   };
 }
 
-/** @throws ServiceError `invalid` for too many prompts, before other code iterates over them */
+/**
+ * Refuses too many prompts, before other code iterates over them.
+ *
+ * @throws ServiceError `invalid` for too many prompts
+ */
 function refuseManyPrompts(body: unknown, { completionPrompts }: CompletionLimits): void {
   const prompt = isObject(body) ? body["prompt"] : null;
   if (!Array.isArray(prompt) || prompt.length <= completionPrompts || typeof prompt[0] === "number") return;

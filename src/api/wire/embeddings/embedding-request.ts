@@ -59,7 +59,11 @@ export interface ReadEmbedding {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads a request for embeddings.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readEmbedding(value: unknown): ReadEmbedding {
   refuseManyInputs(value);
   const { value: body, ignored } = readForm(embeddingForm, value);

@@ -30,7 +30,11 @@ export const embeddingsSchema = Type.Object(
   { title: "Embeddings" },
 );
 
-/** @param take called with the bytes that the answer takes in memory; its errors are not caught */
+/**
+ * Returns the answer to a request for embeddings.
+ *
+ * @param take called with the bytes that the answer takes in memory; its errors are not caught
+ */
 export function embeddingsBody(
   { model, embeddings, tokenCount }: Embeddings,
   { encoding }: Pick<ReadEmbedding, "encoding">,

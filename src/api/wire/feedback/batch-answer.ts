@@ -2,7 +2,7 @@
 // which the records are stored.
 import { LinePacker, type PackedLines, linesIn } from "../packed-lines.ts";
 
-/** Placeholder for that time. JSON never contains this character unescaped. */
+/** Placeholder for the time of storing. JSON never contains this character unescaped. */
 const timeMark = "\u0001";
 
 export interface AnsweredRecord {

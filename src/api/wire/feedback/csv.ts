@@ -25,7 +25,11 @@ export interface CsvWriter {
   readonly line: (record: FeedbackRecord) => string;
 }
 
-/** @param names checked names of fields; null for all columns */
+/**
+ * Returns a writer of records as CSV.
+ *
+ * @param names checked names of fields; null for all columns
+ */
 export function csvWriter(names: readonly string[] | null): CsvWriter {
   const columns = (names ?? ["*"]).flatMap((name) => (name === "*" ? allColumns : [name]));
   return {

@@ -175,7 +175,7 @@ export function feedbackQueryBody(body: QueryBody, { items, totalCount }: Feedba
   return { result, total_count: totalCount };
 }
 
-/** Converts a record to such a row. */
+/** Converts a record to a row with the requested fields. */
 export function feedbackRow({ fields }: QueryBody, record: FeedbackRecord): JsonObject {
   return rowBody(record, fields ?? null);
 }

@@ -90,7 +90,7 @@ export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
 export const feedbackBatchForm: BodyForm<typeof batchSchema> = { schema: batchSchema };
 export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: historySchema };
 
-/** Adds faults that the schema cannot express: a missing reference, or a different one under each of its two names. */
+/** Adds faults that the schema cannot detect: a missing reference, or a different one under each of its two names. */
 export function checkSpellings(record: unknown, findings: Findings): void {
   if (!isObject(record)) return;
   const vendor = nullIfEmpty(record["vendor_ref"]);

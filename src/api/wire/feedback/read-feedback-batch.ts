@@ -79,7 +79,11 @@ class BatchWriter {
     this.#answers = new BatchAnswerWriter(owner);
   }
 
-  /** @param found result of the content check, without faults */
+  /**
+   * Adds a record and its answer.
+   *
+   * @param found result of the content check, without faults
+   */
   add(body: FeedbackBody, found: ContentCheck): void {
     const id = body.id ?? newUuid7(systemClock);
     const { payloadText } = found;
@@ -101,7 +105,11 @@ function countOf(findings: Findings | null): number {
   return findings?.faultCount ?? 0;
 }
 
-/** @returns the number of faults for projects that the caller may not access */
+/**
+ * Reads the records, and adds them to the writer until the first fault.
+ *
+ * @returns the number of faults for projects that the caller may not access
+ */
 function readRecords({ items }: ListBody, findings: Findings, caller: Caller, writer: BatchWriter): number {
   let index = 0;
   let foreignCount = 0;
@@ -110,7 +118,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
     const isShaped = check(feedbackRecordSchema, item, findings);
     checkSpellings(item, findings);
     if (isShaped) {
-      // Safe cast: the walk found no deviation from the schema.
+      // Safe cast: the check found no fault of the schema.
       const body = item as FeedbackBody;
       const input = toFeedbackInput(body);
       const found = checkContent(input);
@@ -124,7 +132,11 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
   return foreignCount;
 }
 
-/** @returns 1 if the caller may not access the project, otherwise 0 */
+/**
+ * Adds the faults of a record's content and project.
+ *
+ * @returns 1 if the caller may not access the project, otherwise 0
+ */
 function addFaults(
   { projectId }: FeedbackInput,
   { faults }: ContentCheck,

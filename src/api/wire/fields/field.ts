@@ -58,7 +58,11 @@ export interface Field extends Pick<FieldRow, "allowedWithBeams" | "inResponses"
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** @param schema must not be shared with another field, because the documentation is added to it */
+/**
+ * Returns the row of a field.
+ *
+ * @param schema must not be shared with another field, because the documentation is added to it
+ */
 export function field<
   const As extends Reads,
   Schema extends TSchema,

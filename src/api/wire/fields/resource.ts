@@ -117,7 +117,11 @@ function rowsOf<Rows extends Fields>(
   return Object.fromEntries(rows) as AskedRows<Rows>;
 }
 
-/** @param sent value that is valid according to the form's schema */
+/**
+ * Returns the domain's value for a value in a request.
+ *
+ * @param sent value that is valid according to the form's schema
+ */
 function domainValue({ kind }: FieldForm, sent: unknown): unknown {
   if (kind === "time") return new Date(String(sent));
   return kind === "set" && Array.isArray(sent) ? [...new Set(sent)] : sent;

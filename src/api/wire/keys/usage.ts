@@ -54,8 +54,10 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
 });
 
 /**
- * @param entity only entity whose usage is selected, because the caller may access no other or requested it; null for
- * all
+ * Returns the usage that a query selects.
+ *
+ * @param entity entity whose usage is selected: the only one that the caller may access, or the one that it named;
+ * null for all entities
  * @throws ServiceError `invalid` for an invalid day
  */
 export function usageFilter(

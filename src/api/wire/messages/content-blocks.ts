@@ -121,9 +121,9 @@ function signatureOf({ text }: OpenBlock): string {
 }
 
 /**
- * Returns the arguments as an object, with all digits of its numbers. Text that is not a JSON object, for example from
- * a truncated call, is wrapped in an object, in the form in which Anthropic's documentation asks clients to send it
- * back.
+ * Returns the arguments as an object, with numbers as the model wrote them. Text that is not a JSON object, for
+ * example from a truncated call, is wrapped in an object, in the form in which Anthropic's documentation asks clients
+ * to send it back.
  */
 function inputOf(text: string): object {
   const json = text === "" ? "{}" : text;

@@ -155,7 +155,7 @@ export const unrenamedNames: readonly UnrenamedName[] = sharedNames.filter(
   (name): name is UnrenamedName => !renamed.some((one) => one === name),
 );
 
-/** Those of these fields that affect how a prompt is rendered. */
+/** Names of those shared fields that affect how a prompt is rendered. */
 const promptNames = [
   "model",
   "documents",

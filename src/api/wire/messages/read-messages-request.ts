@@ -37,7 +37,9 @@ export interface ReadCountRequest extends ReadParts {
 }
 
 /**
- * @param exact the same body with all digits of its numbers
+ * Checks a whole body and converts it to a request.
+ *
+ * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` and `unsupported` like {@link readForm}, and `invalid` like {@link readChatRequest}
  */
 export function readMessagesRequest(
@@ -79,8 +81,8 @@ function readAsChat(
     exact,
   }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
 ): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
-  // Safe cast: `exact` differs from the checked body only in the digits of numbers, which matter in the arguments of
-  // calls.
+  // Safe cast: `exact` differs from the checked body only in how its numbers are written, which the arguments of calls
+  // preserve.
   const exactBody = exact as MessageBody;
   const messages = inputMessages(exactBody);
   const shown = (body.tools ?? []).flatMap((tool, index) =>

@@ -33,7 +33,11 @@ export function toSentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => toSentPath(location, origins));
 }
 
-/** @param location path in the chat request, which begins with `body` */
+/**
+ * Returns the path at which the client sent the field.
+ *
+ * @param location path in the chat request, which begins with `body`
+ */
 export function toSentPath(location: Place, { messages, tools, format }: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;

@@ -143,7 +143,7 @@ const lossOptions: Readonly<
   reference: { losses: ["dpo", "ipo", "kto"], plain: null },
 };
 
-/** Adds faults that the schema cannot express. */
+/** Adds faults that the schema cannot detect. */
 export function checkPreferenceConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;

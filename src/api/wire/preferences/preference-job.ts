@@ -59,7 +59,11 @@ export interface ReadPreferenceJob extends StoredPreferences {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads the body that creates a preference job.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readPreferenceJob(bytes: Buffer, limits: BodyLimits): ReadPreferenceJob {
   const { trajectoryGroups: countMax, trajectoryJson } = limits;
   const list = parseListBody(bytes, { member: "pairs", itemsMax: countMax }, trajectoryJson);
@@ -100,13 +104,17 @@ function readInline(
   return reader.stored;
 }
 
-/** True if the job's loss, KTO, accepts single answers. Reads a body that is not yet checked. */
+/** True if a body asks for the loss KTO, which accepts single answers. The body is not yet checked. */
 function takesSingles(body: unknown): boolean {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["loss"] === "kto";
 }
 
-/** @throws ServiceError `invalid` if a file has single answers but the loss compares two answers */
+/**
+ * Refuses single answers for a loss that compares two.
+ *
+ * @throws ServiceError `invalid` if the file has a single answer and the loss compares two
+ */
 export function requirePairs(
   { loss }: Pick<PreferenceConfig, "loss">,
   { firstSingle }: Pick<StoredPreferences, "firstSingle">,

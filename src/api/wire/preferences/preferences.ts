@@ -27,7 +27,11 @@ export class PreferenceReader {
     this.#takesSingles = takesSingles;
   }
 
-  /** @param place path of the preference, relative to the findings' current path */
+  /**
+   * Checks a preference and stores it.
+   *
+   * @param place path of the preference, relative to the findings' current path
+   */
   read(value: unknown, ...place: readonly string[]): void {
     const findings = this.#findings;
     findings.path.push(...place);

@@ -52,7 +52,9 @@ export interface ReadResponsesRequest {
 }
 
 /**
- * @param exact the same body with all digits of its numbers
+ * Checks a whole body and converts it to a request.
+ *
+ * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` and `unsupported` like {@link readForm}, and `invalid` like {@link readChatRequest}
  */
 export function readResponsesRequest(
@@ -78,7 +80,7 @@ export function readResponsesRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
-      // Safe cast: `exact` differs from the checked body only in the digits of numbers.
+      // Safe cast: `exact` differs from the checked body only in how its numbers are written.
       chatBody(exact as ResponsesRequestBody, messages, tools),
     );
     const { unserved } = request;

@@ -38,7 +38,11 @@ export function toSentFault(fault: Fault, origins: SentOrigins): Fault {
   return { ...fault, location: toSentPath(fault.location, origins) };
 }
 
-/** @param location path in the chat request, which begins with `body` */
+/**
+ * Returns the path at which the client sent the field.
+ *
+ * @param location path in the chat request, which begins with `body`
+ */
 export function toSentPath(location: Place, origins: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;

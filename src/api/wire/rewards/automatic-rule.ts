@@ -52,7 +52,7 @@ const automaticRuleForm = creation("StandingOrder", {
 
 export const automaticRuleSchema = automaticRuleForm.schema;
 
-/** Adds faults that the schema cannot express. */
+/** Adds faults that the schema cannot detect. */
 export function checkAutomaticRule(order: unknown, findings: Findings): void {
   if (!isObject(order)) return;
   checkTrainingConfig(order["experimental_config"], findings);

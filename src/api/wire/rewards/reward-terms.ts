@@ -92,8 +92,7 @@ const fieldsOf: Readonly<
 };
 
 /**
- * Adds faults that the schema cannot express: missing fields, fields of other kinds, and contradictions between
- * fields.
+ * Adds faults that the schema cannot detect: missing fields, fields of other kinds, and contradictions between fields.
  */
 export function checkRewardTerms(terms: unknown, findings: Findings, ...place: readonly string[]): void {
   if (!Array.isArray(terms)) return;

@@ -55,7 +55,11 @@ export class ConversationReader {
     this.#turns = turns;
   }
 
-  /** @param place path of the conversation, relative to the findings' current path */
+  /**
+   * Checks a conversation and stores it.
+   *
+   * @param place path of the conversation, relative to the findings' current path
+   */
   read(value: unknown, ...place: readonly string[]): void {
     const findings = this.#findings;
     findings.path.push(...place);
@@ -64,7 +68,7 @@ export class ConversationReader {
     findings.path.length -= place.length;
     this.#count += 1;
     if (findings.faultCount > 0) return;
-    // Safe cast: the walk found no deviation from the schema.
+    // Safe cast: the check found no fault of the schema.
     const conversation = toConversation(value as Static<typeof conversationSchema>);
     for (const part of foldedLine(JSON.stringify(conversation))) this.#lines.add(part);
   }
@@ -84,7 +88,7 @@ function toConversation({
 }
 
 /**
- * Adds faults that the schema cannot express: faults of the assistant's messages, and a conversation without a message
+ * Adds faults that the schema cannot detect: faults of the assistant's messages, and a conversation without a message
  * to train on.
  */
 function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {

@@ -19,7 +19,7 @@ export const exampleMessageSchema = Type.Object(
 );
 
 /**
- * Adds faults that the schema cannot express: messages must be text, and the assistant's must not be empty.
+ * Adds faults that the schema cannot detect: messages must be text, and the assistant's must not be empty.
  *
  * @param place path of the list, relative to the findings' current path
  * @returns `hasAnswer`: true if at least one message is trained on

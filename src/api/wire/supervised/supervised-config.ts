@@ -97,7 +97,7 @@ type ConfigBody = Static<typeof supervisedConfigForm>;
 /** Known fields. Other fields of a request have no effect and are reported. */
 export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
 
-/** Adds faults that the schema cannot express. */
+/** Adds faults that the schema cannot detect. */
 export function checkSupervisedConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.sft, findings, { place: "config" });
   if (!isObject(config)) return;

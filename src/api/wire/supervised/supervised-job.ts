@@ -66,7 +66,11 @@ export interface ReadSupervisedJob extends StoredConversations {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads the body that creates a supervised job.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readSupervisedJob(bytes: Buffer, limits: BodyLimits): ReadSupervisedJob {
   const { trajectoryGroups: countMax, trajectoryJson } = limits;
   const list = parseListBody(bytes, { member: "training_data", itemsMax: countMax }, trajectoryJson);
@@ -112,13 +116,17 @@ function readInline(
   return reader.stored;
 }
 
-/** Returns the turns to train on that a body requests; the body is not yet checked. */
+/** Returns which turns of the assistant a body asks to train on. The body is not yet checked. */
 function assistantTurnsOf(body: unknown): AssistantTurns {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["assistant_turns"] === "last" ? "last" : "all";
 }
 
-/** @throws ServiceError `invalid` unless a list of learning rates has one rate per batch */
+/**
+ * Refuses a list of learning rates of the wrong length.
+ *
+ * @throws ServiceError `invalid` unless the list has one rate per batch
+ */
 export function requireRates(config: SupervisedConfig, conversationCount: number): void {
   const { learningRate } = config;
   if (typeof learningRate === "number") return;

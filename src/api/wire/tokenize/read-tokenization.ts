@@ -36,7 +36,11 @@ export const tokenizationPaths: FieldPaths = {
   "prompt.tokenIds": ["body", "tokens"],
 };
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads a tokenization request.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readTokenization(value: unknown, limits: ChatLimits): ReadTokenization {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored } = readForm(tokenizeForm, value);
@@ -53,7 +57,11 @@ export function readTokenization(value: unknown, limits: ChatLimits): ReadTokeni
   return { request, ignored };
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads a detokenization request.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readDetokenization(value: unknown): ReadDetokenization {
   const { value: body, ignored } = readForm(detokenizeForm, value);
   return { request: { model: body.model ?? null, tokenIds: body.tokens }, ignored };

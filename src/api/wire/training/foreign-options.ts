@@ -117,7 +117,7 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   use_kl_loss: only(false, ofKl),
 };
 
-/** Options of preference training, by TRL's names. */
+/** Options of preference training, under the names of TRL. */
 const ofPreferences: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   cpo_alpha: only(0, "The losses have no likelihood term."),

@@ -49,8 +49,8 @@ export class RecordedTokensCheck {
 }
 
 /**
- * True if the findings contain a fault at this location. Once they are full, further faults are only counted, so
- * duplicates do not matter.
+ * True if the findings contain a fault at this location. Returns false once they are full: further faults are only
+ * counted, so a duplicate does no harm.
  */
 function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
   if (faultCount > faults.length) return false;
@@ -58,7 +58,11 @@ function isReported({ faults, faultCount, path }: Findings, place: readonly stri
   return faults.some((fault) => fault.location.join("\0") === location);
 }
 
-/** @throws ServiceError `invalid` if the model does not have the body's greatest token id */
+/**
+ * Refuses recorded token ids that the model does not have.
+ *
+ * @throws ServiceError `invalid` if the body's greatest token id is one of these
+ */
 export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;
   const message = `Value error, ${unknownIdMessage(greatest.id, vocabularySize)}; it is the greatest of the job. With model_id before trajectory_groups the first of every choice is named.`;

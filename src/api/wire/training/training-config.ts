@@ -215,7 +215,7 @@ export const trainingConfigSchema = Type.Object(
 
 type ConfigBody = Readonly<Record<string, unknown>>;
 
-/** Adds faults that the schema cannot express. */
+/** Adds faults that the schema cannot detect. */
 export function checkTrainingConfig(config: unknown, findings: Findings): void {
   if (!isObject(config)) return;
   const place = "experimental_config";
@@ -257,8 +257,8 @@ function asItIs(value: unknown): unknown {
 }
 
 /**
- * Returns the keys that were sent but have no effect, in the order sent: unknown options, and an option without
- * another that it requires.
+ * Returns the keys that were sent but have no effect, in the order sent: unknown options, and
+ * `truncated_importance_sampling` without the option that it requires.
  */
 export function keysNotApplied(body: ConfigBody): readonly string[] {
   return Object.entries(body).flatMap(([key, value]) => {

@@ -74,6 +74,8 @@ export interface RowSelection {
 }
 
 /**
+ * Returns the selection of rows that a query describes.
+ *
  * @throws ServiceError `invalid` for an invalid time, metadata without `=`, and the id of a log or job that is not in
  * the source
  */

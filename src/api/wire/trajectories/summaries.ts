@@ -31,7 +31,11 @@ export const outlineQuerySchema = Type.Object({
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
 
-/** @throws ServiceError `invalid` for an invalid time */
+/**
+ * Returns the filter that a query describes.
+ *
+ * @throws ServiceError `invalid` for an invalid time
+ */
 export function outlineFilter(query: Static<typeof outlineQuerySchema>): OutlineFilter {
   const faults: Fault[] = [];
   const filter: OutlineFilter = {

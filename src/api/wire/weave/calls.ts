@@ -147,21 +147,33 @@ type EndBody = Static<typeof endSchema>;
 /** The calls that a request records. */
 export type ReadCalls = Checked<readonly CallInput[]>;
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads the start of a call.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readCallStart(bytes: Buffer, limits: BodyLimits): ReadCalls {
   const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
   const { value, ignored } = readForm(callStartForm, body);
   return { value: [{ start: startOf(value.start, member(exact, "start")), end: null }], ignored };
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Reads the end of a call.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readCallEnd(bytes: Buffer, limits: BodyLimits): ReadCalls {
   const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
   const { value, ignored } = readForm(callEndForm, body);
   return { value: [{ start: null, end: endOf(value.end, member(exact, "end")) }], ignored };
 }
 
-/** @throws ServiceError `too_large` for too many calls; `invalid` with every fault */
+/**
+ * Reads complete calls.
+ *
+ * @throws ServiceError `too_large` for too many calls; `invalid` with every fault
+ */
 export function readCallsComplete(bytes: Buffer, limits: BodyLimits): ReadCalls {
   const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
   refuseTooMany(body, limits);
@@ -173,7 +185,11 @@ export function readCallsComplete(bytes: Buffer, limits: BodyLimits): ReadCalls 
   return { value: calls, ignored };
 }
 
-/** @throws ServiceError `too_large` for too many parts; `invalid` with every fault */
+/**
+ * Reads a batch of starts and ends of calls.
+ *
+ * @throws ServiceError `too_large` for too many parts; `invalid` with every fault
+ */
 export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
   const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
   refuseTooMany(body, limits);

@@ -179,7 +179,10 @@ export const objectSchema = Type.Object(
 export const objectReadAnswerSchema = Type.Object({ obj: objectSchema });
 export const objectQueryAnswerSchema = Type.Object({ objs: Type.Array(objectSchema) });
 
-/** Returns a published object as JSON. Its content is written exactly as stored, with all digits of its numbers. */
+/**
+ * Returns a published object as JSON. Its content is written exactly as stored, which preserves how its numbers are
+ * written.
+ */
 export function objectText(object: PublishedObject, withValue: boolean): string {
   const about = {
     project_id: object.projectId,

@@ -15,7 +15,11 @@ import { objectPublishForm } from "./objects.ts";
 /** Maximum size of an object's stored content. */
 const contentBytesMax = 4 << 20;
 
-/** @throws ServiceError `invalid` with every fault, including faults of an annotation spec's schema; `too_large` */
+/**
+ * Reads a request to publish an object.
+ *
+ * @throws ServiceError `invalid` with every fault, including faults of an annotation spec's schema; `too_large`
+ */
 export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<ObjectInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.json);
   const content = contentOf(exact);
@@ -42,7 +46,10 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
   };
 }
 
-/** Returns the content with all digits of its numbers. If it names no class, the class named next to it is added. */
+/**
+ * Returns the content, with numbers as the client wrote them. If the content names no class, the class named next to
+ * it is added.
+ */
 function contentOf(body: ExactJson | undefined): ExactJson {
   const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
   if (obj === undefined || !isExactObject(obj)) return null;

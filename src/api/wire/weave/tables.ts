@@ -147,7 +147,7 @@ function tableOf(
   };
 }
 
-/** Returns the rows of a checked body, with all digits of their numbers. */
+/** Returns the rows of a checked body, with numbers as the client wrote them. */
 function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
   const table = body !== undefined && isExactObject(body) ? body["table"] : undefined;
   const rows = table !== undefined && isExactObject(table) ? table["rows"] : undefined;

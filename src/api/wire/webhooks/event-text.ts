@@ -6,7 +6,11 @@ import { contentBody } from "../feedback/feedback.ts";
 
 type Told = Pick<Delivery, "type" | "createdAt">;
 
-/** @param records records of the event that still exist; purged ones are missing */
+/**
+ * Returns the body of an event about feedback.
+ *
+ * @param records records of the event that still exist; purged ones are missing
+ */
 export function feedbackEventText(
   event: Told,
   about: {
@@ -23,7 +27,11 @@ export function feedbackEventText(
   );
 }
 
-/** @param job the job; null if it was deleted together with its model */
+/**
+ * Returns the body of an event about a training job.
+ *
+ * @param job the job; null if it was deleted together with its model
+ */
 export function jobEventText(event: Told, id: string, job: TrainingJob | null): string {
   return eventText(event, {
     job_id: id,

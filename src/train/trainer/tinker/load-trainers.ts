@@ -5,7 +5,11 @@ import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
 import { TinkerTrainers } from "./tinker-trainers.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
-/** @param options.onHeartbeat called after each response of the server */
+/**
+ * Returns trainers that use the remote server.
+ *
+ * @param options.onHeartbeat called after each response of the server
+ */
 export function loadTrainers(
   { baseModel, settings }: TrainingLoad,
   {

@@ -91,7 +91,11 @@ export class RemoteModel {
     return await this.#compute(data, { loss, isForwardOnly: false });
   }
 
-  /** @returns the server's metrics, under its own names */
+  /**
+   * Takes an optimizer step with the accumulated gradient.
+   *
+   * @returns the server's metrics, under its own names
+   */
   async optimStep(step: OptimizerStep): Promise<Readonly<Record<string, unknown>>> {
     const what = "optim_step";
     const hasDecay = !this.#service.kind.fixedInStep.includes("weightDecay");

@@ -10,7 +10,7 @@ interface StatePlace {
   readonly name: string;
 }
 
-/** @throws ServiceError `invalid` for a malformed name */
+/** Parses the name of a state. @throws ServiceError `invalid` for a malformed name */
 export function parseState(state: string): StatePlace {
   const [, modelId, name] = /^tinker:\/\/([\w:.-]+)\/weights\/([\w-]+)$/.exec(state) ?? [];
   if (modelId !== undefined && name !== undefined) return { modelId, name };

@@ -10,7 +10,11 @@ import { fieldNamed } from "./record-fields.ts";
 /** Column that requests the number of records; not a field of a record. */
 export const countColumn = "count(*)";
 
-/** @param names checked names of fields; null for the whole record */
+/**
+ * Returns the row of a record.
+ *
+ * @param names checked names of fields; null for the whole record
+ */
 export function rowBody(record: FeedbackRecord, names: readonly string[] | null): JsonObject {
   const all = contentBody(record);
   if (names === null) return all;

@@ -61,7 +61,7 @@ export class RemoteServer {
     this.#folder = folder;
   }
 
-  /** @returns the name of the future with the result */
+  /** Accepts a message, and returns the name of the future with its result. */
   post(request: RemoteRequest): string {
     if (request.kind !== "operate") return this.#future(() => this.#manage(request));
     const { model, sequence, operation } = request;

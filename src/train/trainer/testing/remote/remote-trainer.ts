@@ -68,7 +68,11 @@ class RemoteService {
     this.#server = server;
   }
 
-  /** @throws ServiceError the server's error if the future failed */
+  /**
+   * Sends a request and returns its result.
+   *
+   * @throws ServiceError the server's error if the future failed
+   */
   async ask<Result>(request: RemoteRequest): Promise<Result> {
     await setImmediate();
     const name = this.#server.post(structuredClone(request));

@@ -42,7 +42,11 @@ export class TinkerSession {
     return session;
   }
 
-  /** @throws ServiceError `unavailable` if the server has ended the session */
+  /**
+   * Throws if the server has ended the session.
+   *
+   * @throws ServiceError `unavailable`
+   */
   requireThere(): void {
     if (this.#isGone)
       throw new ServiceError({

@@ -44,7 +44,7 @@ export class StubServer {
     });
   }
 
-  /** @returns the server's URL */
+  /** Starts the server and returns its URL. */
   async start(): Promise<string> {
     for (const server of [this.#http, this.#elsewhere])
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
