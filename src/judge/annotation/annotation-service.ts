@@ -1,5 +1,5 @@
-// Annotation queues for callers. Restricts callers to their entity, validates content, and adds ids, times and
-// annotators' names.
+// Annotation queues, as callers may use them. Restricts callers to their entity, validates content, and adds ids,
+// times and annotators' names.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationItem, AnnotationQueue, QueueContent } from "../../base/domain/annotation/queue.ts";
@@ -114,7 +114,8 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
     },
     update: async (name, content, caller) => {
       const { scorerRefs, questions } = await reach(name, caller);
-      // Checks all questions together even if only some change, because names must be unique.
+      // Checks the new content together with the unchanged questions, because names must be unique among all
+      // questions.
       checkQueueContent({ scorerRefs, questions, ...content }, settings.questions);
       return change(name, caller, content);
     },

@@ -1,4 +1,4 @@
-// Annotators' work in a queue: they claim an item, answer or skip it, and reopen it. A request may name its annotator;
+// Annotators' work in a queue: they claim an item, then answer, skip or reopen it. A request may name its annotator;
 // the default is the owner of the request's key.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
@@ -168,8 +168,8 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
         else
           records.push(await put({ id, ...contentOf({ queue, item, annotator, question, value }) }, caller));
       }
-      // Completes the item last, so that a completed item always has all its answers. A client that was interrupted
-      // sends the answers again.
+      // The item is completed last, so that a completed item always has all its answers. A client that was interrupted
+      // before can send the answers again.
       const key = { ...name, queueId: queue.id };
       const completed = await move(key, annotator, "completed", ["unstarted", "in_progress", "skipped"]);
       return { item: completed, feedback: records };

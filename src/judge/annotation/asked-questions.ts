@@ -10,10 +10,13 @@ export interface AskedQuestion {
   readonly text: string;
   /** Schema of the answers; null if this server does not store the spec, in which case any answer is accepted. */
   readonly schema: JsonObject | null;
-  /** Form for people; null if the schema has none, in which case the answer is JSON. */
+  /**
+   * Form for showing the question and entering an answer; null if the schema has none, so that the answer is entered
+   * as JSON.
+   */
   readonly form: AnswerForm | null;
   readonly isOptional: boolean;
-  /** Reference to the question's spec; null for the queue's own question. */
+  /** Reference to the spec that defines the question; null for a question that the queue defines. */
   readonly specRef: string | null;
 }
 

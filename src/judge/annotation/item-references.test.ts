@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { draftsOf } from "./item-references.ts";
 
-test("names a recorded completion by this server's own reference, for either of its ids", async () => {
+test("refers to a recorded completion by this server's scheme, for either of its ids", async () => {
   const asked: string[] = [];
   const drafts = await draftsOf(
     "team/games",

@@ -1,4 +1,4 @@
-// Parses the references with which items are added to a queue: ids of calls, or complete references.
+// Parses what callers send to add items to a queue: ids of calls, or complete references.
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -6,8 +6,8 @@ import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
 /**
- * Returns those of the ids that belong to completions recorded in a project. References to such completions use this
- * server's own scheme.
+ * Returns the given ids that belong to completions recorded in the project. References to these use this server's own
+ * scheme.
  */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 

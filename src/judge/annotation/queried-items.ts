@@ -1,4 +1,4 @@
-// Finds items with a query: the subjects of feedback, or recorded completions.
+// Finds items with a query: the subjects of matching feedback, or matching recorded completions.
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
@@ -7,7 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { draftOf } from "./item-references.ts";
 import { type RecordSource, scannedRecords } from "./scanned-records.ts";
 
-/** Filter for completions recorded in the queue's project; null fields match everything. */
+/** Filter for completions that are recorded in the queue's project; a null field matches everything. */
 export type RecordedFilter = Pick<CompletionFilter, "modelId" | "step" | "endedFrom" | "endedBefore">;
 
 interface QueriedPart {

@@ -8,7 +8,7 @@ import { scannedRecords } from "./scanned-records.ts";
 
 const everything = { projectId: "team/games", condition: compare("eq", constant(1), constant(1)) };
 
-/** A store of endless feedback, each page of which takes `pageMs`. */
+/** Returns a store with endless feedback, in which reading a page takes `pageMs`. */
 function endless(clock: FakeClock, pageMs: number) {
   return {
     scan: async () => {
@@ -18,7 +18,7 @@ function endless(clock: FakeClock, pageMs: number) {
   };
 }
 
-test("limits all pages together to the time of one query, and reports a timeout", async () => {
+test("limits the total time of all pages to that of one query, and reports a timeout", async () => {
   const clock = new FakeClock();
   const found: FeedbackRecord[] = [];
   const source = { records: endless(clock, 400), clock, timeMs: 1000 };

@@ -17,10 +17,10 @@ export interface RecordSource {
 const pageRecords = 1000;
 
 /**
- * Yields records in the order of their last change. A record that is replaced meanwhile is repeated; no record is
- * missed.
+ * Yields records in the order of their last change. A record that is replaced while they are read is yielded again; no
+ * record is missed.
  *
- * @param asked.projectId a validated id
+ * @param asked.projectId validated project id
  * @throws ServiceError `too_slow` on timeout, `overloaded`
  */
 export async function* scannedRecords(

@@ -4,7 +4,7 @@ import { section, type SettingsIn, type SettingsSchema } from "../../base/domain
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum number of items in a queue. In the worst case, a claim skips all of them. */
+  /** Maximum number of items in a queue. In the worst case, a claim has to search all of them. */
   queueItems: 10_000,
   /** Default time in seconds for which a claimed item is held before other annotators may claim it. */
   holdSeconds: 600,

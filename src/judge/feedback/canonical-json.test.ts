@@ -1,16 +1,16 @@
-// Tests that exactly the equal values have equal texts.
+// Tests that equal values have the same text, and different values different texts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../base/domain/text/json.ts";
 import { canonicalJson, jsonHash } from "./canonical-json.ts";
 
-test("sorts keys at every depth, but not lists", () => {
+test("sorts keys at every depth, but keeps the order of lists", () => {
   const text = canonicalJson({ b: [2, 1, { d: null, c: "é\n" }], a: true });
   assert.equal(text, '{"a":true,"b":[2,1,{"c":"é\\n","d":null}]}');
   assert.deepEqual(JSON.parse(text), { a: true, b: [2, 1, { c: "é\n", d: null }] });
 });
 
-test("sorts numeric keys as texts, and leaves sorted input unchanged", () => {
+test("sorts numeric keys as text, and leaves sorted input unchanged", () => {
   assert.equal(canonicalJson({ 9: [], 10: { 2: 1, 10: 1 } }), '{"10":{"10":1,"2":1},"9":[]}');
   for (const value of [{ a: { b: 1, c: [{ d: "é\u2028" }, -0, 1e21] } }, [], "x", null] as readonly Json[])
     assert.equal(

@@ -19,7 +19,10 @@ export type FeedbackInput = FeedbackContent & { readonly id: string | null };
 
 export interface ContentCheck {
   readonly faults: readonly ContentFault[];
-  /** Content as sent, except that empty references are absent. Comparing it distinguishes a retry from a conflict. */
+  /**
+   * Content as sent, except that empty references are null. A request with the same id and the same content is a
+   * retry; with other content, it is a conflict.
+   */
   readonly content: FeedbackContent;
   /** Payload to store. */
   readonly payload: FeedbackContent["payload"];
@@ -32,7 +35,7 @@ export const payloadBytesMax = 1 << 20;
 const idLengthMax = 256;
 const feedbackTypeLengthMax = 256;
 
-/** Validates a record. Does not throw; `payload` is usable only if there are no faults. */
+/** Validates a record. Does not throw; use `payload` only if there are no faults. */
 export function checkContent(input: FeedbackInput): ContentCheck {
   const content = contentOf(input);
   const kinds = referenceKinds(content.feedbackType);
@@ -50,7 +53,7 @@ export function checkContent(input: FeedbackInput): ContentCheck {
     trigger_ref: readReference("trigger_ref", content.triggerRef, kinds.trigger_ref, faults),
   };
   const known = checkKnownPayload(content, references);
-  // Measures the payload as stored, including the normalized forms of a reaction.
+  // Measures the payload that will be stored, which includes the normalized forms of a reaction.
   const payloadText = JSON.stringify(known.payload);
   return {
     faults: [...faults, ...known.faults, ...checkSize(payloadText)],
@@ -65,7 +68,7 @@ export function checkedFeedback({ content, payload }: ContentCheck): Omit<Checke
   return { content: { ...content, payload }, contentHash: contentHash(content) };
 }
 
-/** Returns only the content fields, so that no other field enters the hash. */
+/** Returns only the content fields, so that the hash does not depend on others. */
 function contentOf(input: FeedbackInput): FeedbackContent {
   const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
   return {
@@ -91,7 +94,7 @@ function checkProject(projectId: string): readonly ContentFault[] {
 function checkText(field: string, text: string, lengthMax: number): readonly ContentFault[] {
   if (text === "")
     return [fault([field], `${field} is empty; it must have at least 1 character`, "string_too_short")];
-  // Compares UTF-16 units first. They are at least as many as the characters, so most texts need no counting.
+  // The number of UTF-16 units is at least the number of characters, so most texts need not be counted.
   if (text.length > lengthMax && characterCount(text) > lengthMax) {
     const message = `${field} has ${characterCount(text)} characters; the limit is ${lengthMax}`;
     return [fault([field], message, "string_too_long")];

@@ -1,5 +1,5 @@
-// Checks the `queue_id` of feedback against the annotation queues of its project. A project without queues accepts any
-// id, since clients may keep their queues elsewhere.
+// Checks that the `queue_id` of feedback refers to an annotation queue of its project. A project without queues
+// accepts any id, because clients may manage queues elsewhere.
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { cut, type Fault, ServiceError } from "../../base/domain/service-error.ts";
@@ -12,8 +12,8 @@ export interface QueuedFeedback extends Pick<FeedbackContent, "projectId" | "que
 export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
 
 /**
- * @param records each record's queue (or null) and its location
- * @throws ServiceError `unsupported` naming every record whose queue is deleted or unknown in its project
+ * @param records queue of each record (or null), and the location of the record for faults
+ * @throws ServiceError `unsupported` that names each record whose queue is deleted or unknown in its project
  */
 export async function checkQueues(records: readonly QueuedFeedback[], queues: QueueSource): Promise<void> {
   const known = new Map<string, boolean>();

@@ -1,4 +1,4 @@
-// A fault in one record; its path is relative to the record.
+// A fault in one feedback record.
 
 export interface ContentFault {
   /** Path within the record in the API's spelling, such as `payload`, `note`. */

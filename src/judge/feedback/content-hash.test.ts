@@ -1,5 +1,5 @@
-// Tests that a record's hash is that of its canonical JSON with every field, so that retries of older records still
-// match.
+// Tests that a record's hash is that of its canonical JSON with each field. The hash must never change, because
+// retries of older records must still match.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
@@ -23,11 +23,11 @@ const content: FeedbackContent = {
 test("hashes the content's canonical JSON", () => {
   // Safe cast: the content is JSON.
   assert.equal(contentHash(content), jsonHash(content as unknown as JsonObject));
-  // Computed by Python's json and hashlib, with sorted keys.
+  // Expected hash, computed by Python's json and hashlib with sorted keys.
   assert.equal(contentHash(content), "1033ad442547ba7867a1bf46bc47db5ab06878734b5998b9d19f62b014d722e0");
 });
 
-test("includes every field", () => {
+test("depends on each field", () => {
   const changed = Object.keys(content).map((field) =>
     contentHash({ ...content, [field]: field === "payload" ? { z: 1 } : "other" }),
   );

@@ -1,5 +1,5 @@
-// Hash of a record's content, independent of key order. It distinguishes a retry from a different record with the same
-// id.
+// Hash of a record's content, independent of the order of keys. It shows whether a request with an existing id is a
+// retry or a different record.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { canonicalJson, textHash } from "./canonical-json.ts";
 

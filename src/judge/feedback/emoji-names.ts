@@ -46,7 +46,7 @@ const irregularNames: Readonly<Record<string, string>> = {
   "🇹🇫": "French_Southern_and_Antarctic_Lands",
 };
 
-/** Emoji of Unicode 18.0 in the data package's format. The package does not have them yet. */
+/** Emoji of Unicode 18.0, which the data package lacks, in the package's format. */
 const youngest: Readonly<Record<string, EmojiEntry>> = {
   "🫫": { name: "cracking face", group: "Smileys & Emotion", skin_tone_support: false },
   "🫹": { name: "leftwards thumb sign", group: "People & Body", skin_tone_support: true },
@@ -60,8 +60,8 @@ const youngest: Readonly<Record<string, EmojiEntry>> = {
 };
 
 /**
- * Pairs whose toneless emoji does not show two people: with two different tones they are this sequence. The name is
- * the emoji's unless given.
+ * Emoji of two people whose form without skin tones is not a sequence of both people. With two different tones, they
+ * become a sequence of these members. `name` is given if it differs from the emoji's name.
  */
 const pairs: readonly {
   readonly emoji: string;
@@ -125,7 +125,7 @@ function regularName(entry: EmojiEntry): string {
 function addToned(nameOf: Map<string, string>, bare: string, name: string): void {
   const links = bare.split(joiner);
   const toned = links.flatMap((link, index) => {
-    // The handshake between two people has no skin tone.
+    // The handshake in the middle of a sequence has no skin tone.
     const isBetween = index > 0 && index < links.length - 1;
     // A single emoji supports tones according to the data package; Node.js may know only an older Unicode.
     const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);

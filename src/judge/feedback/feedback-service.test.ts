@@ -1,4 +1,4 @@
-// Tests the rules for records in a table, on the SQLite store.
+// Tests the service's rules: valid and invalid records in tables, and operations on the SQLite store.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
@@ -73,7 +73,7 @@ async function createBatch(
 
 const firstPage = { after: null, limit: 100, order: "asc" } as const;
 
-/** For checks made before anything is stored. */
+/** Store for tests of checks that run before anything is stored. */
 const takesEverything: FeedbackStore = {
   packForm: "columns",
   create: async (records) => records,
@@ -121,7 +121,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ServiceError> {
 
 const text = (length: number) => "é".repeat(length);
 const wide = (length: number) => "👍".repeat(length);
-/** Returns a payload of exactly this many bytes of JSON. */
+/** Returns a payload whose JSON has exactly this many bytes. */
 const payloadOf = (bytes: number) => ({ text: "x".repeat(bytes - '{"text":""}'.length) });
 
 const annotation = (changes: Partial<FeedbackInput> = {}) =>
@@ -200,7 +200,7 @@ for (const [name, record] of Object.entries(accepted)) {
   });
 }
 
-/** Record, then the faulty fields in order. */
+/** Invalid records by description, each with the fields that must be reported, in order. */
 const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> = {
   "a project without an entity": [input({ projectId: "games" }), "project_id"],
   "a project of three parts": [input({ projectId: "a/b/c" }), "project_id"],
@@ -294,7 +294,7 @@ for (const [name, [record, ...fields]] of Object.entries(refused)) {
   });
 }
 
-test("gives a record an id, the time and its author, and returns it as stored", async () => {
+test("gives a record an id, the current time and its author, and returns the record as stored", async () => {
   const { service, store, clock } = await openService();
   const record = await service.create(input({ creator: "Bob" }), member);
   assert.match(record.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -302,7 +302,7 @@ test("gives a record an id, the time and its author, and returns it as stored", 
   assert.deepEqual(await store.find("team/games", record.id), record);
 });
 
-test("stores and returns a reaction with its normal forms", async () => {
+test("stores a reaction with its normalized forms, and returns them", async () => {
   const { service, store } = await openService();
   const record = await service.create(
     input({ id: "r", feedbackType: "wandb.reaction.1", payload: { emoji: "👍🏽", alias: "sent" } }),
@@ -318,7 +318,7 @@ test("stores and returns a reaction with its normal forms", async () => {
   assert.deepEqual((await store.find("team/games", "r"))?.payload, payload);
 });
 
-test("measures a reaction as stored: its text and three other forms", async () => {
+test("limits a reaction's size as stored, which includes three other forms of its text", async () => {
   const forms = '{"emoji":"👍","alias":":thumbs_up:","detoned":"👍","detoned_alias":":thumbs_up:"}';
   const lengthMax = Math.floor((payloadBytesMax - Buffer.byteLength(forms)) / 4);
   const reaction = (length: number) =>
@@ -328,7 +328,7 @@ test("measures a reaction as stored: its text and three other forms", async () =
   assert.match(error.message, /^payload: payload is 1048577 bytes of JSON; the limit is 1048576/);
 });
 
-test("answers a batch in order, and accepts an empty one", async () => {
+test("returns the records of a batch in order, and accepts an empty batch", async () => {
   const opened = await openService();
   const batch = ["c", "a", "b"].map((id) => input({ id }));
   const records = await createBatch(opened, batch);
@@ -348,7 +348,7 @@ test("accepts a batch of ten thousand records", async () => {
   assert.equal(again.kind === "stored" && again.records.length, 10_000);
 });
 
-test("answers a retry as it answered the first request, in any key order", async () => {
+test("gives a retry the response of the first request, whatever the order of keys", async () => {
   const opened = await openService();
   const { service, clock } = opened;
   const sent = input({
@@ -363,7 +363,7 @@ test("answers a retry as it answered the first request, in any key order", async
   assert.deepEqual(await service.create(resent, member), first[0]);
 });
 
-test("refuses the same id with other content, naming the location", async () => {
+test("refuses an existing id with other content, and names the location", async () => {
   const { service } = await openService();
   await service.create(input({ id: "a" }), member);
   const changed = input({ id: "a", payload: { value: 2 } });
@@ -376,7 +376,7 @@ test("refuses the same id with other content, naming the location", async () => 
   assert.deepEqual([single.code, single.faults.map((fault) => fault.location)], ["conflict", [["id"]]]);
 });
 
-test("forbids another entity's project, except to an admin", async () => {
+test("refuses a project of another entity, except to an admin", async () => {
   const { service, store } = await openService();
   const foreign = input({ id: "f", projectId: "others/games" });
   const refusal = async (refused: Promise<unknown>): Promise<unknown> => {
@@ -415,7 +415,7 @@ test("restricts a project key to reads and writes in its project", async () => {
   }
 });
 
-test("keeps id and time on replacement, and adds the previous content to the history", async () => {
+test("keeps id and time of a replaced record, and adds the previous content to the history", async () => {
   const { service, clock } = await openService();
   const first = await service.create(input({ id: "a", creator: "Bob" }), member);
   await clock.advance(1000);
@@ -435,7 +435,7 @@ test("keeps id and time on replacement, and adds the previous content to the his
   assert.deepEqual(items, [{ id: items[0]?.id, replacedAt: clock.now(), record: first }]);
 });
 
-test("refuses to replace a record that the project lacks, and writes nothing", async () => {
+test("refuses to replace a record that is not in the project, and writes nothing", async () => {
   const { service, store } = await openService();
   await service.create(input({ id: "a" }), member);
   assert.equal((await errorOf(service.replace("x", input(), member))).code, "not_found");
@@ -445,7 +445,7 @@ test("refuses to replace a record that the project lacks, and writes nothing", a
   assert.deepEqual((await service.history("team/games", "a", firstPage, member)).items, []);
 });
 
-test("leaves the record unchanged after an invalid replacement or one with another id", async () => {
+test("leaves the record unchanged if the replacement is invalid or has another id", async () => {
   const { service, store } = await openService();
   const first = await service.create(input({ id: "a" }), member);
   const bad = input({ id: "b", vendorRef: "x" });
@@ -458,13 +458,13 @@ test("leaves the record unchanged after an invalid replacement or one with anoth
   assert.deepEqual(await store.find("team/games", "a"), first);
 });
 
-test("refuses the history of a missing record as not found, and of an invalid project as invalid", async () => {
+test("refuses the history of an unknown record as not found, and of an invalid project as invalid", async () => {
   const { service } = await openService();
   assert.equal((await errorOf(service.history("team/games", "x", firstPage, member))).code, "not_found");
   assert.equal((await errorOf(service.history("team", "x", firstPage, member))).code, "invalid");
 });
 
-test("finds and removes records only for the project's entity", async () => {
+test("finds and removes records only for callers of the project's entity", async () => {
   const { service } = await openService();
   const query = { projectId: "team/games", condition: always, sortBy: [], limit: 10, offset: 0 };
   const listed = async () => (await service.query(query, member)).items;
@@ -484,7 +484,7 @@ test("finds and removes records only for the project's entity", async () => {
   assert.deepEqual(await listed(), []);
 });
 
-test("stores nothing for an entity over its quota by any operation, and checks no other entity's quota", async () => {
+test("refuses every operation that stores something for an entity over its quota, and checks only that entity", async () => {
   const { feedback, annotation: queues, objects: specs } = await storesInMemory();
   const asked: string[] = [];
   let isFull = false;

@@ -43,7 +43,7 @@ export interface FeedbackService {
    */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
-   * Replaces a record's content; its id and time stay.
+   * Replaces a record's content, but not its id and creation time.
    *
    * @throws ServiceError `invalid`, `forbidden`, or `not_found` if the input's project has no such record
    */
@@ -56,7 +56,7 @@ export interface FeedbackService {
    */
   query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
   /**
-   * Yields all records that a selection matches, in storage order and in pages, some of which are empty.
+   * Yields all records that a selection matches, in storage order. They come in pages, some of which are empty.
    *
    * @throws ServiceError as `query`
    */
@@ -240,7 +240,7 @@ async function holdToSpecs(
   if (faults.length > 0) throw invalid(faults);
 }
 
-/** Location of a single record's fields: no prefix, because the caller did not send a batch. */
+/** Prefix of the fields' locations for a single record. It is empty because the caller did not send a batch. */
 const singleLocation: readonly string[] = [];
 
 /** @throws ServiceError `invalid` with all faults together, then `forbidden` if the caller may not access the project */
@@ -295,7 +295,7 @@ function recordOf(
 }
 
 /**
- * Translates the location in the store's fault (record index and field) to the caller's with `locationOf`. Other
+ * Replaces the location in the store's error (record index and field) with the location in the caller's request. Other
  * errors stay unchanged.
  */
 function relocated(

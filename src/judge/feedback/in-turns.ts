@@ -1,10 +1,10 @@
-// Processes many records in short turns, so that one request does not block the process.
+// Processes many records in short turns, so that one large request does not block the process.
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 
 /**
- * Time in milliseconds after which other work gets a turn. It equals the time of all turns in one round of the event
- * loop.
+ * Duration of a turn in milliseconds, after which other work can run. It is also the total time that such turns get in
+ * one round of the event loop.
  */
 const turnMs = 2;
 

@@ -1,4 +1,4 @@
-// Tests reactions against a table computed by the Python package `emoji` 2.16.
+// Tests normalized reactions against a table that the Python package `emoji` 2.16 computed.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ type Row = { readonly sent: string } & ReturnType<typeof normaliseReaction>;
 
 const rows = JSON.parse(readFileSync("test/fixtures/feedback/reactions.json", "utf8")) as readonly Row[];
 
-test("names a reaction and strips its tone as in the recorded table", () => {
+test("names a reaction and removes its skin tone as in the recorded table", () => {
   assert.ok(rows.length > 20);
   for (const { sent, ...expected } of rows) assert.deepEqual(normaliseReaction(sent), expected, sent);
 });
@@ -29,7 +29,7 @@ test("covers every emoji and every tone in the table", () => {
   assert.equal(hash, "b16aa05304d65643aa4533ad55b50b9fac212c1c456434ea396ddf56d852b6dc");
 });
 
-test("accepts an emoji newer than the table, and strips its tone", () => {
+test("accepts an emoji newer than the table of names, and removes its skin tone", () => {
   for (const young of ["\u{1f6da}", "\u{1fa7e}", "\u{1faed}"]) {
     assert.ok(!readEmojiNames().nameOf.has(young), "the table knows it by now: take a younger one");
     const plain = { alias: young, detoned: young, detonedAlias: young };
@@ -42,7 +42,7 @@ test("accepts an emoji newer than the table, and strips its tone", () => {
   assert.deepEqual(normaliseReaction("\u{1fa00}"), { emojiCount: 0 });
 });
 
-test("finds an emoji within a long text, and keeps the text around it", () => {
+test("finds the emoji in a long text, and keeps the text around it", () => {
   const normal = normaliseReaction(`${"a ".repeat(1000)}👍🏿${" z".repeat(1000)}`);
   assert.ok("alias" in normal);
   assert.equal(normal.alias, `${"a ".repeat(1000)}:thumbs_up_dark_skin_tone:${" z".repeat(1000)}`);

@@ -1,4 +1,4 @@
-// Tests the grammar of references in a table.
+// Tests the grammar of references with a table of cases.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseReference } from "./references.ts";

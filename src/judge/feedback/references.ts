@@ -5,7 +5,7 @@ import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
 
-/** A step from an object to a part of it. */
+/** A step of a reference from an object to a part of that object. */
 export interface ReferenceEdge {
   readonly edge: "key" | "index" | "attr" | "id";
   /** Percent-decoded value; decimal digits for `index`. */
@@ -13,7 +13,7 @@ export interface ReferenceEdge {
 }
 
 interface ReferencePlace {
-  /** Scheme without `:///`; may be the literal text `<scheme>`. */
+  /** Scheme without `:///`, or the literal text `<scheme>`. */
   readonly scheme: string;
   readonly entity: string;
   readonly project: string;

@@ -5,9 +5,9 @@ import { section, type SettingsIn, type SettingsSchema } from "../../base/domain
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum nesting depth of a query's operations. The page and the clients use at most five levels. */
+  /** Maximum nesting depth of a query's operations. The dashboard and the clients use at most five levels. */
   queryDepth: 32,
-  /** Maximum number of operations and operands in a query. SQLite allows a thousand terms. */
+  /** Maximum number of operations and operands in a query. It must be below SQLite's limit of a thousand terms. */
   queryOperands: 500,
   /** Maximum total size of a query's literals as JSON, in bytes. */
   queryLiteralBytes: 65_536,

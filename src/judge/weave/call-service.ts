@@ -12,7 +12,7 @@ import type {
   TracedCall,
 } from "../../base/domain/traces/traced-call.ts";
 
-/** A part of a call (start or end) as sent by a client. If an id is null, the server chooses it. */
+/** A part of a call (its start or its end), as sent by a client. If an id is null, the server chooses it. */
 export interface CallInput {
   readonly start:
     | (Omit<CallStart, "createdBy" | "id" | "traceId"> & {
@@ -31,10 +31,10 @@ export interface StartedCall {
 
 export interface CallService {
   /**
-   * Stores all parts or none; idempotent for repeated parts. Returns an item for each part: the call's identity, or
-   * null for a part that is only an end.
+   * Stores all parts or none. A repeated part changes nothing. Returns an item for each part: the call's identity, or
+   * null for a part that has only an end.
    *
-   * @param projectId the project that all parts must belong to; null if each part names its own
+   * @param projectId project that all parts must belong to; null if each part names its project
    * @throws ServiceError `invalid`, `forbidden`
    */
   record(

@@ -1,4 +1,4 @@
-// Tests digests against those of the Python package weave 0.54.0.
+// Tests that digests equal those of the Python package weave 0.54.0.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -18,22 +18,22 @@ const recorded = JSON.parse(readFileSync("test/fixtures/weave/digests.json", "ut
 
 const digestOf = (text: string): string => textDigest(canonicalText(parseExactJson(text)));
 
-test("computes the client's digest of an object, for any numbers, keys and texts", () => {
+test("computes the same digest of an object as the client, for any numbers, keys and texts", () => {
   assert.ok(recorded.objects.length > 10);
   for (const { text, digest } of recorded.objects) assert.equal(digestOf(text), digest, text);
 });
 
-test("computes a table's digest from its rows' digests, and a file's from its bytes", () => {
+test("computes a table's digest from the digests of its rows, and a file's digest from its bytes", () => {
   const { table, file } = recorded;
   assert.deepEqual(table.rows.map(digestOf), table.row_digests);
   assert.equal(tableDigest(table.row_digests.join("")), table.digest);
   assert.equal(bytesDigest(Buffer.from(file.text)), file.digest);
 });
 
-test("digests a text that parses to the same value", () => {
+test("computes the digest of a text that parses to the same value", () => {
   for (const { text } of recorded.objects) {
     const canonical = canonicalText(parseExactJson(text));
-    // Python reads -0 as 0.
+    // Python's parser reads -0 as 0.
     const plain = (json: string): unknown =>
       JSON.parse(json, (_key, value: unknown) => (value === 0 ? 0 : value));
     assert.deepEqual(plain(canonical), plain(text));

@@ -1,5 +1,5 @@
-// Digests that identify what clients of traces publish. Some clients compute digests before sending, so the algorithm
-// must match theirs. The hashed JSON is as written by Python's `json.dumps(value, sort_keys=True)`.
+// Digests that identify data published by clients of traces. Some clients compute the digest before sending, so the
+// algorithms must be the same. The hashed JSON is that of Python's `json.dumps(value, sort_keys=True)`.
 import { createHash } from "node:crypto";
 import {
   ExactNumber,
@@ -64,8 +64,8 @@ function asciiText(text: string): string {
 }
 
 /**
- * Compares texts by code points; negative if the first sorts first. JavaScript's own comparison would compare
- * surrogates separately.
+ * Compares texts by code points; returns a negative number if the first sorts first. JavaScript's own comparison is by
+ * UTF-16 units, so it would compare surrogates separately.
  */
 function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length);

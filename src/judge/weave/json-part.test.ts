@@ -4,7 +4,7 @@ import { assert as assertProperty, constantFrom, jsonValue, property } from "fas
 import { searching } from "../../base/domain/testing/search.ts";
 import { jsonPart, type PartStep } from "./json-part.ts";
 
-/** Yields every path within a value, with the value there. */
+/** Yields the path of each part of a value, with the part. */
 function* placesIn(
   value: unknown,
   steps: readonly PartStep[] = [],
@@ -16,7 +16,7 @@ function* placesIn(
   }
 }
 
-test("finds every part of a value, with any whitespace", () => {
+test("finds each part of a value, with any whitespace", () => {
   assertProperty(
     property(jsonValue({ maxDepth: 4 }), constantFrom(0, 1, "\t"), (value, space) => {
       const text = JSON.stringify(value, null, space);
@@ -33,7 +33,7 @@ test("finds every part of a value, with any whitespace", () => {
   );
 });
 
-test("keeps the digits of numbers, and handles escapes and brackets in texts", () => {
+test("keeps all digits of numbers, and handles escapes and brackets in strings", () => {
   const text = String.raw`{"a\\": "]}\"", "\u0062": [1.0, "\\", [], 12345678901234567890 ], "c": {}}`;
   assert.equal(jsonPart(text, [{ name: "b" }, { index: 0 }]), "1.0");
   assert.equal(jsonPart(text, [{ name: "b" }, { index: 3 }]), "12345678901234567890");

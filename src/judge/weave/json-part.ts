@@ -51,7 +51,7 @@ function endOfValue(text: string, start: number): number {
     }
     if (sign === "{" || sign === "[") depth += 1;
     else if (sign === "}" || sign === "]") {
-      // This bracket closes the object or list that contains the number or word.
+      // The number or word is not followed by a comma: this bracket closes the object or list that contains it.
       if (depth === 0) return at;
       depth -= 1;
       if (depth === 0) return at + 1;

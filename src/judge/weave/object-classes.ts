@@ -1,15 +1,16 @@
-// Reads from a published value if it is an op, and which class it has. Clients' classes write both into the value.
+// Determines from a published value whether it is an op, and its class. The clients' classes write both into the
+// value.
 import { isExactList, isExactObject, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
 
 export interface ObjectClasses {
-  /** The class from which the value's own class derives, such as `AnnotationSpec` or `Model`. */
+  /** Class that the value's own class derives from, such as `AnnotationSpec` or `Model`. */
   readonly base: string | null;
   readonly leaf: string | null;
 }
 
-/** Root classes, from which all clients' classes derive. */
+/** Root classes. All classes of clients derive from one of them. */
 const roots: readonly ExactJson[] = ["BaseObject", "Object"];
 
 export function kindOf(value: ExactJson): ObjectKind {

@@ -14,7 +14,7 @@ import {
 
 /** A published object, parsed from a request. */
 export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"> {
-  /** Digest computed by the client; null if the client leaves it to the server. */
+  /** Digest that the client has computed; null if it expects none. */
   readonly expectedDigest: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface ObjectService {
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's
    */
   publish(input: ObjectInput, caller: Caller): Promise<PublishedObject>;
-  /** @param version a digest, `v0` and so on, or `latest`. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /** @param version digest, `v0` and so on, or `latest`. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   read(
     wanted: {
       readonly projectId: string;

@@ -4,7 +4,7 @@ import { parseExactJson } from "../../base/domain/text/exact-json.ts";
 import { canonicalText, textDigest } from "./digests.ts";
 import { digestsIn, packRows, rowsIn } from "./packed-rows.ts";
 
-test("unpacks the same rows for any content", () => {
+test("unpacks the rows that it packed, for any content", () => {
   const rows = ['{"a":"\\n\\u2028"}', "{}", '{"b":1.0}', "{}"].map((text) => {
     const value = canonicalText(parseExactJson(text));
     return { digest: textDigest(value), value };

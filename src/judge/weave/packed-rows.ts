@@ -1,4 +1,5 @@
-// Rows of a table packed into two texts. Passing a text between threads takes constant time.
+// Rows of a table, packed into two texts. Threads can pass a text to each other in constant time, whatever the number
+// of rows.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {

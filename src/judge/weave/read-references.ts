@@ -15,9 +15,9 @@ export interface ReferenceDependencies {
 
 /** The value to which a reference resolves. */
 export interface ReferredValue {
-  /** JSON of the value; null if the object has no such part. */
+  /** JSON of the value; null if the object has no part at the reference's path. */
   readonly text: string | null;
-  /** Number of JSON characters read to resolve the reference, possibly more than the value has. */
+  /** Number of JSON characters that were read to resolve the reference; it may exceed the length of the value. */
   readonly readLength: number;
 }
 
@@ -61,7 +61,7 @@ function stepOf({ edge, value }: ReferenceEdge): PartStep {
 
 const tablePattern = /^"[^:"]+:\/\/\/([^/"]+)\/([^/"]+)\/table\/([^/"]+)"$/;
 
-/** Returns the row with a digest from the table to which a value refers; null if there is none. */
+/** Returns the row with this digest in the table that a value refers to; null if there is none. */
 async function rowOf(
   tables: TableStore,
   value: string | null,

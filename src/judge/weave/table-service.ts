@@ -12,7 +12,7 @@ import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 export interface TableInput {
   readonly projectId: string;
   readonly digest: string;
-  /** Digest computed by the client; null if the client leaves it to the server. */
+  /** Digest that the client has computed; null if it expects none. */
   readonly expectedDigest: string | null;
   /** Rows of the table; null if the project already stores them. */
   readonly lines: PackedRows["lines"] | null;
@@ -21,7 +21,7 @@ export interface TableInput {
 
 export interface TableService {
   /**
-   * Stores the rows under the table's digest. Idempotent.
+   * Stores the rows under the table's digest. Publishing the same table again changes nothing.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` for
    * an unknown row sent only by its digest

@@ -1,5 +1,5 @@
-// Files of traces. The bytes are stored before the file's database row is written, and deleted after the row. Old
-// bytes without a row are orphans.
+// Files of traces. A file's bytes are stored before its database row is written, and deleted after the row is deleted.
+// Bytes without a row are therefore orphans once they are old enough.
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -16,7 +16,7 @@ import { asDigest } from "./digests.ts";
 import { requireExpectedDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
 
-/** A file whose bytes are stored, but which has no name in the database yet. */
+/** Bytes that are stored, but for which the database has no row yet. */
 export interface ReceivedBytes {
   readonly fileId: string;
   readonly digest: string;
@@ -64,7 +64,7 @@ export interface TracedFileDependencies {
 }
 
 const folder = "traces";
-/** Time in milliseconds that is longer than any request that uploads a file. */
+/** Age in milliseconds after which bytes without a row are orphans. It exceeds the duration of any upload. */
 const comingMs = 3_600_000;
 
 const keyOf = (fileId: string): string => `${folder}/${fileId}`;
@@ -76,7 +76,7 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
       const olderThan = new Date(clock.now().getTime() - comingMs);
       const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
       await artifacts.sweep(folder, { olderThan, isKnown }).catch(onFault);
-      // A sleep rejects only when the service stops.
+      // Rejects only if the stop interrupts the sleep.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };

@@ -7,7 +7,7 @@ function ratings(...items: readonly Readonly<Record<string, string>>[]): Ratings
   return new Map(items.map((answers, index) => [`item ${index}`, new Map(Object.entries(answers))]));
 }
 
-test("compares two annotators by Cohen's kappa, over the items that both answered", () => {
+test("compares two annotators by Cohen's kappa, over the items that both have answered", () => {
   const both = [
     { ann: "a", bob: "a" },
     { bob: "b", ann: "b" },
@@ -26,7 +26,7 @@ test("compares two annotators by Cohen's kappa, over the items that both answere
   });
 });
 
-test("compares three annotators by Fleiss' kappa, although no item has all three", () => {
+test("compares three annotators by Fleiss' kappa, although all three never answered the same item", () => {
   const { kappa, statistic, itemCount, annotatorCount } = agreementOf(
     ratings({ ann: "a", bob: "a" }, { bob: "b", cas: "b" }, { cas: "a", ann: "b" }),
   );
@@ -35,7 +35,7 @@ test("compares three annotators by Fleiss' kappa, although no item has all three
   assert.equal(kappa?.toFixed(9), (1 / 3).toFixed(9));
 });
 
-test("reports nothing without an item with two answers, and no kappa if all answers are equal", () => {
+test("reports nothing if no item has two answers, and no kappa if all answers are equal", () => {
   assert.deepEqual(agreementOf(ratings({ ann: "a" }, { bob: "a" })), {
     itemCount: 0,
     annotatorCount: 0,

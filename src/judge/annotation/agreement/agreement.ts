@@ -12,7 +12,10 @@ export interface Agreement {
   readonly itemCount: number;
   /** Number of annotators who answered at least one of those items. */
   readonly annotatorCount: number;
-  /** Share of equal answer pairs, averaged over items: 0 to 1; null if no item has two answers. */
+  /**
+   * Share of pairs of answers to an item that are equal, from 0 to 1, averaged over items; null if no item has two
+   * answers.
+   */
   readonly observed: number | null;
   /** Cohen's kappa for exactly two annotators, Fleiss' kappa for more; null if undefined. */
   readonly kappa: number | null;
@@ -21,7 +24,7 @@ export interface Agreement {
   readonly reason: string | null;
 }
 
-/** Answers as categories, by item and then by annotator. */
+/** Answers to one question as categories, by item and then by annotator. */
 export type Ratings = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export function agreementOf(ratings: Ratings): Agreement {
@@ -50,8 +53,8 @@ export function agreementOf(ratings: Ratings): Agreement {
 const sameAnswer = "everybody gave the same answer everywhere, and then kappa is undefined";
 
 /**
- * Returns an annotator's category. Never empty here: with only two annotators, an item with two answers has one from
- * each.
+ * Returns an annotator's category for an item. An empty result cannot occur here: of only two annotators, each has
+ * answered an item with two answers.
  */
 function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): string {
   return answers.get(annotator) ?? "";
@@ -64,8 +67,8 @@ export interface QuestionAgreement extends Agreement {
 }
 
 /**
- * Computes the agreement on each question, in the queue's order. For each item and question, an annotator's newest
- * answer counts.
+ * Computes the agreement on each question, in the queue's order of questions. For each item and question, only an
+ * annotator's newest answer counts.
  */
 export async function queueAgreement(
   source: RecordSource,
@@ -91,7 +94,7 @@ export async function queueAgreement(
   });
 }
 
-/** Free text does not form categories, since two texts are rarely equal even if they mean the same. */
+/** Free text has no categories, because two texts are rarely equal even if they mean the same. */
 function agreementOn({ form }: AskedQuestion, ratings: Ratings): Agreement {
   const agreement = agreementOf(ratings);
   if (agreement.observed === null || (form?.kind !== "text" && form?.kind !== "number")) return agreement;

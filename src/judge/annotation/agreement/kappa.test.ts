@@ -1,9 +1,9 @@
-// Tests the formulas against published examples by their authors, textbooks and another program.
+// Tests the formulas against published examples: by their authors, in textbooks, and from another program.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cohensKappa, fleissKappa } from "./kappa.ts";
 
-/** Returns the pairs of a contingency table; rows are the first annotator's categories. */
+/** Returns the answer pairs that a contingency table counts; its rows are the first annotator's categories. */
 function pairsOf(table: readonly (readonly number[])[]): readonly (readonly [string, string])[] {
   return table.flatMap((row, one) =>
     row.flatMap((count, other) => Array.from({ length: count }, () => [`c${one}`, `c${other}`] as const)),
@@ -13,7 +13,7 @@ function pairsOf(table: readonly (readonly number[])[]): readonly (readonly [str
 const rounded = (value: number | null, digits: number): number | null =>
   value === null ? null : Number(value.toFixed(digits));
 
-test("computes Cohen's kappa of the table in Cohen 1960: 200 patients, three diagnoses", () => {
+test("computes Cohen's kappa for the table in Cohen 1960: 200 patients, three diagnoses", () => {
   const { observed, expected, kappa } = cohensKappa(
     pairsOf([
       [88, 14, 18],
@@ -24,7 +24,7 @@ test("computes Cohen's kappa of the table in Cohen 1960: 200 patients, three dia
   assert.deepEqual([rounded(observed, 2), rounded(expected, 2), rounded(kappa, 3)], [0.7, 0.41, 0.492]);
 });
 
-test("computes Cohen's kappa of the textbook's 50 proposals, and of less agreement than by chance", () => {
+test("computes Cohen's kappa for a textbook's 50 proposals, and for agreement below chance", () => {
   const proposals = cohensKappa(
     pairsOf([
       [20, 5],
@@ -57,7 +57,7 @@ function answersOf(counts: string): readonly string[] {
     .flatMap((count, category) => Array.from({ length: Number(count) }, () => `c${category}`));
 }
 
-test("computes Fleiss' kappa of the table in Fleiss 1971: 30 patients, six psychiatrists, five diagnoses", () => {
+test("computes Fleiss' kappa for the table in Fleiss 1971: 30 patients, six psychiatrists, five diagnoses", () => {
   const items = diagnoses.map(answersOf);
   // The totals below the printed table, which verify the copy.
   const totals = Array.from({ length: 5 }, (_, category) =>
@@ -68,7 +68,7 @@ test("computes Fleiss' kappa of the table in Fleiss 1971: 30 patients, six psych
   assert.deepEqual([rounded(observed, 3), rounded(expected, 3), rounded(kappa, 3)], [0.556, 0.22, 0.43]);
 });
 
-test("computes Fleiss' kappa of fourteen raters, ten subjects and five categories", () => {
+test("computes Fleiss' kappa for fourteen raters, ten subjects and five categories", () => {
   const counts = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
@@ -80,9 +80,9 @@ test("computes Fleiss' kappa of fourteen raters, ten subjects and five categorie
   assert.deepEqual([rounded(observed, 3), rounded(expected, 3), rounded(kappa, 3)], [0.378, 0.213, 0.21]);
 });
 
-test("computes Fleiss' kappa with missing answers like the package irrCAC of Gwet's book", () => {
-  // Its data set raw_4raters: 12 units with the answers of the annotators, at most four, who saw them. The values are
-  // those of irrCAC 0.4.4.
+test("computes Fleiss' kappa with missing answers as the package irrCAC of Gwet's book does", () => {
+  // Data set raw_4raters of irrCAC: 12 units with the answers of up to four annotators who saw them. The expected
+  // values are from irrCAC 0.4.4.
   const units = [
     "111", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "555", "11", "3",
   ].map((answers) => answers.split("")); // prettier-ignore
@@ -93,7 +93,7 @@ test("computes Fleiss' kappa with missing answers like the package irrCAC of Gwe
   );
 });
 
-test("leaves both undefined if everybody gives the same answer", () => {
+test("leaves both kappas undefined if all answers are equal", () => {
   assert.deepEqual(
     cohensKappa([
       ["a", "a"],
@@ -105,7 +105,7 @@ test("leaves both undefined if everybody gives the same answer", () => {
   assert.deepEqual(fleissKappa(threeTimes), { observed: 1, expected: 1, kappa: null });
 });
 
-test("returns a Cohen's kappa of zero, not undefined, if one of two always answers the same", () => {
+test("returns zero, not undefined, as Cohen's kappa if one annotator always gives the same answer", () => {
   assert.equal(
     cohensKappa([
       ["a", "a"],

@@ -1,4 +1,4 @@
-// Chance-corrected agreement of annotators on unordered categories. Pure.
+// Chance-corrected agreement of annotators on unordered categories. Has no side effects.
 
 export interface ChanceCorrected {
   /** Observed share of agreeing answers, in [0, 1]. */
@@ -68,8 +68,8 @@ function counts(categories: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Returns the chance-corrected agreement. Kappa is null if all answers are equal, since chance could not have changed
- * anything.
+ * Returns the chance-corrected agreement. Kappa is null if all answers are equal, because agreement by chance is then
+ * certain.
  */
 function corrected(observed: number, expected: number): number | null {
   // This comparison is exact: shares are sums of fractions, and a single category's share is exactly 1.

@@ -1,4 +1,4 @@
-// Collects payload statistics record by record, in bounded memory.
+// Collects statistics on payloads record by record, in bounded memory.
 import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { searchableText } from "../../../base/domain/feedback-query/values.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -24,14 +24,14 @@ const pathLengthMax = 1024;
 /** Maximum depth of nested objects, and maximum number of values examined per record. */
 const depthMax = 16;
 const valuesMax = 1000;
-/** Maximum number of numbers kept for all paths together, which take 8 MiB. */
+/** Maximum number of numeric values kept for all paths together; they take 8 MiB. */
 const numbersMax = 1 << 20;
 
 /** Collects statistics over records of the given types; ignores other records. */
 export class StatisticsCollector {
   readonly #types: ReadonlyMap<string, TypeCollector>;
 
-  /** @param types feedback types as spelled in queries */
+  /** @param types feedback types, as written in queries */
   constructor(types: readonly string[]) {
     const room: NumberRoom = { left: numbersMax };
     this.#types = new Map(types.map((type) => [type, new TypeCollector(room)]));

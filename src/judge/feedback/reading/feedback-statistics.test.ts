@@ -1,4 +1,4 @@
-// Tests statistics over real stores, of all records and of samples.
+// Tests statistics on real stores, over all records and over samples.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -57,8 +57,9 @@ test("counts types, most frequent first, with statistics on their payloads", asy
   assert.deepEqual([name?.numbers, name?.values], [null, [{ value: "Ann", count: 4 }]]);
 });
 
-test("uses a uniform sample of many records, but counts types exactly", async () => {
-  // Alternates good and bad, and improves halfway: reading every second record, or the oldest ones, would be far off.
+test("samples many records uniformly, but counts types exactly", async () => {
+  // Alternates good and bad ratings, and raises all of them halfway. A sample of every second record, or of the oldest
+  // ones, would give a very different mean.
   const given = Array.from({ length: 8000 }, (_, index) => ({
     type: index % 10 === 0 ? "rare" : "rating",
     payload: { stars: (index % 2) + (index < 4000 ? 0 : 10) },
@@ -75,7 +76,7 @@ test("uses a uniform sample of many records, but counts types exactly", async ()
   assert.ok(Math.abs(mean - 49 / 9) < 0.25, String(mean));
 });
 
-test("shrinks the sample rather than taking longer for long records, and keeps it uniform", async () => {
+test("reduces the sample in place of taking longer for long records, and keeps it uniform", async () => {
   const given = Array.from({ length: 640 }, (_, index) => ({
     type: "long",
     payload: { place: index, text: "x".repeat(1000) },
@@ -85,11 +86,11 @@ test("shrinks the sample rather than taking longer for long records, and keeps i
   assert.ok(sampleCount < 200 && sampleCount > 120, String(sampleCount));
   const { numbers, values } = types[0]?.paths.find(({ path }) => path === "place") ?? assert.fail();
   assert.ok(Math.abs((numbers?.mean ?? 0) - 319.5) < 40, String(numbers?.mean));
-  // More distinct values than are counted.
+  // Null because there are more distinct values than are counted.
   assert.equal(values, null);
 });
 
-test("only counts records with too many types, paths or values", async () => {
+test("only counts records if they have too many types, paths or values", async () => {
   const types = Array.from({ length: 103 }, (_, index) => ({ type: `t${index}`, payload: {} }));
   const wide = Object.fromEntries(Array.from({ length: 104 }, (_, index) => [`p${index}`, index]));
   const found = await check([{ type: "t0", payload: wide }, ...types]);
@@ -97,7 +98,7 @@ test("only counts records with too many types, paths or values", async () => {
   assert.deepEqual([found.types[0]?.paths.length, found.types[0]?.otherCount], [100, 4]);
 });
 
-test("reports a timeout of statistics with the cure", async () => {
+test("reports a timeout of statistics, and how to avoid it", async () => {
   const clock = { ...systemClock, monotonicMs: () => (late += 600) };
   let late = 0;
   const store = {

@@ -1,5 +1,5 @@
-// Statistics over a selection of feedback: exact counts by type, and payload statistics. The latter cover all records,
-// or the largest sample within the limits.
+// Statistics over the feedback that a selection matches: exact counts by type, and statistics on payloads. Payload
+// statistics cover all records, or the largest sample within the limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
   FeedbackScan,
@@ -60,7 +60,8 @@ export async function feedbackStatistics(
   try {
     return await statisticsWithin(dependencies, selection, turn, { signal, bounds });
   } catch (error) {
-    // The inner search's error has only that search's remaining time, so it is replaced by an error with the total.
+    // Replaces the error of the last search, which names only the time that was left for it, by one that names the
+    // whole time limit.
     if (error instanceof ServiceError && error.code === "too_slow") throw tooSlow(turn.timeMs, error);
     throw error;
   }
@@ -83,7 +84,8 @@ async function statisticsWithin(
   const names = types.map(({ feedbackType }) => feedbackType);
   let share = Math.min(1, bounds.records / Math.max(1, totalCount));
   let sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
-  // The records read so far are only the oldest. A smaller uniform sample represents the selection better.
+  // When a limit is reached, the records read so far are only the oldest. A smaller but uniform sample represents the
+  // selection better.
   while (!sample.isWhole) {
     share /= 4;
     sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });

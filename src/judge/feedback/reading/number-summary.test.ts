@@ -37,7 +37,7 @@ test("computes percentiles like NumPy", () => {
   assert.deepEqual(check([7])?.spread?.p95, 7);
 });
 
-test("splits the range into equal bins, with every number in one", () => {
+test("splits the range into bins of equal width, each number in exactly one", () => {
   const summary = check([0, 0, 1, 19, 20]);
   assert.deepEqual(summary?.spread?.histogram, [2, 1, ...Array.from({ length: 17 }, () => 0), 2]);
   assert.deepEqual(check([3, 3])?.spread?.histogram[0], 2);
@@ -45,7 +45,7 @@ test("splits the range into equal bins, with every number in one", () => {
   assert.deepEqual([wide?.[0], wide?.at(-1)], [1, 1]);
 });
 
-test("computes exact moments and omits the rest if not all numbers can be kept", () => {
+test("computes exact moments, but no percentiles, if there are too many numbers to keep", () => {
   const { spread, ...rest } = check([1, 2, 3, 4], 3) ?? assert.fail();
   assert.equal(spread, null);
   near(rest.standardDeviation, Math.sqrt(5 / 3), 1e-15);

@@ -1,5 +1,5 @@
-// Summary of the numbers at one payload path: streaming moments, plus percentiles and a histogram if there is room to
-// keep all the numbers.
+// Summary of the numbers at one payload path: moments computed one number at a time, and, if there is room to keep all
+// numbers, percentiles and a histogram.
 
 export interface NumberSummary {
   readonly count: number;
@@ -32,7 +32,7 @@ export class NumberCollector {
   #kept: Float64Array<ArrayBuffer> | null = new Float64Array(16);
   #count = 0;
   #sum = 0;
-  /** Rounding error of the sum. */
+  /** Accumulated rounding error of the sum. */
   #lost = 0;
   /** Running mean. */
   #mean = 0;
@@ -46,8 +46,8 @@ export class NumberCollector {
   }
 
   /**
-   * Adds a number with Neumaier's summation (1974) and Welford's algorithm for squares (1962). Large values cost
-   * neither of them digits.
+   * Adds a number. The sum uses Neumaier's algorithm (1974) and the squares Welford's (1962), so that large values
+   * cause no loss of precision in either.
    */
   add(value: number): void {
     this.#keep(value);
@@ -75,7 +75,7 @@ export class NumberCollector {
     };
   }
 
-  /** Returns the mean, even if the sum overflows because the numbers are near the largest double. */
+  /** Returns the mean. If the sum overflowed because numbers are near the largest double, returns the running mean. */
   #meanOfAll(): number {
     const mean = (this.#sum + this.#lost) / this.#count;
     return Number.isFinite(mean) ? mean : this.#mean;
@@ -102,7 +102,7 @@ export class NumberCollector {
 function spreadOf(sorted: Float64Array): NumberSpread {
   const [min, max] = [sorted[0], sorted[sorted.length - 1]];
   const histogram = Array.from({ length: partCount }, () => 0);
-  // Half the width, since the width of a range of doubles may overflow.
+  // Half of the range, because the whole range of doubles may overflow.
   const width = max / 2 - min / 2;
   for (const value of sorted) {
     const place = width === 0 ? 0 : (value / 2 - min / 2) / width;

@@ -7,7 +7,7 @@ export const valueKinds = ["number", "text", "boolean", "null", "list"] as const
 export type ValueKind = (typeof valueKinds)[number];
 
 export interface PathStatistics {
-  /** Path as spelled in queries, without `payload.`. */
+  /** Path as written in queries, without `payload.`. */
   readonly path: string;
   /** Number of records with a value at the path. */
   readonly count: number;

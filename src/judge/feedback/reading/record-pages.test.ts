@@ -1,4 +1,5 @@
-// Tests the guarantee of an export during writes: every record that exists throughout is returned once and in order.
+// Tests what an export guarantees during concurrent writes: each record that exists from start to end is returned
+// once, and in order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
@@ -26,7 +27,7 @@ const recordOf = (id: string): FeedbackRecord => ({
   createdAt: new Date(0),
 });
 
-test("returns each record once in storage order while others are stored and deleted between pages", async () => {
+test("returns each record once in storage order, while others are stored and deleted between pages", async () => {
   const stores = await storesInMemory();
   const { feedback } = stores;
   const ids = Array.from({ length: 3500 }, (_, index) => `r${index}`);
@@ -39,7 +40,7 @@ test("returns each record once in storage order while others are stored and dele
   for await (const records of recordPages(feedback, selection, turn, { signal })) {
     found.push(...records.map(({ id }) => id));
     if (page === 3) break;
-    // Deletes the last record returned, some after it, and an early one; adds new ones whose ids sort first.
+    // Deletes the last record returned, two after it, and an early one. Adds records whose ids sort first.
     const place = found.length;
     const gone = [ids[place - 1], ids[place], ids[place + 7], ids[3]].filter((id) => id !== undefined);
     for (const id of gone) if (!found.includes(id)) deleted.add(id);

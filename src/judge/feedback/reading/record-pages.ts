@@ -1,4 +1,4 @@
-// Reads all records that a selection matches, however many, with one page in memory at a time.
+// Reads all records that a selection matches, one page at a time, so that memory does not grow with their number.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryTurn } from "../../../base/domain/feedback-query/feedback-query.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -12,7 +12,7 @@ export interface RecordSelection {
   readonly after: string | null;
 }
 
-/** Maximum number of records in a page. The general limit applies to its size. */
+/** Maximum number of records in a page. Its bytes are limited as in all pages. */
 const pageRecords = 1000;
 
 /**

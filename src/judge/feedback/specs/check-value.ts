@@ -1,5 +1,5 @@
-// Validates a value against a parsed schema. The number of steps is limited, since even a small schema can require a
-// great deal of work.
+// Validates a value against a parsed schema. Limits the number of steps, because even a small schema can require very
+// much work.
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json } from "../../../base/domain/text/json.ts";
 import { shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
@@ -30,7 +30,7 @@ class ValueCheck {
   readonly #schema: FieldSchema;
   #stepsLeft = stepsMax;
   #depth = 0;
-  /** True while a schema is only tried, which determines if it matches but collects no faults. */
+  /** True while a schema is only tried, as by `anyOf`. A trial determines if the value matches, but adds no faults. */
   #isTrial = false;
   #trialFails = false;
 

@@ -1,5 +1,5 @@
-// Parses the JSON Schema of an annotation spec, which anyone may publish. Checks the schema's structure, resolves
-// references, and refuses keywords that Hone does not enforce. Fetches and executes nothing.
+// Parses the JSON Schema of an annotation spec. Because anyone may publish a spec, it fetches and executes nothing. It
+// checks the schema's structure, resolves references, and refuses keywords that Hone does not enforce.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
@@ -46,10 +46,10 @@ class Reading {
   readonly patterns = new TextPatterns();
   readonly targets = new Map<string, Json>();
   readonly #root: Json;
-  /** Schemas already visited, since references may form cycles. */
+  /** Schemas that have been visited. Needed because references may form cycles. */
   readonly #known = new Set<Json>();
   readonly #anchors = new Map<string, Json>();
-  /** References to be resolved once all anchors are known. */
+  /** References in the schema. They are resolved once all anchors are known. */
   readonly #references: { readonly reference: string; readonly path: readonly string[] }[] = [];
 
   constructor(root: Json) {
@@ -118,7 +118,10 @@ class Reading {
     this.#readSchema(target, path);
   }
 
-  /** Returns the target of a JSON pointer or an anchor within the document. */
+  /**
+   * Returns the schema that a reference points to, by JSON pointer or anchor in the same document; undefined if there
+   * is none.
+   */
   #targetOf(reference: string): Json | undefined {
     if (!reference.startsWith("#")) return undefined;
     const fragment = decoded(reference.slice(1));
@@ -195,12 +198,12 @@ function decoded(fragment: string): string {
   }
 }
 
-/** Returns a text in a parsed schema; the empty text for any other value. */
+/** Returns a text value of a parsed schema; the empty text if the value has another type. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns a value as shown in messages. Lists and objects are only named by kind, since they may be large. */
+/** Returns a value for messages. A list or an object can be large, so only its type is shown. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
   if (isJsonObject(value)) return "the object";

@@ -1,7 +1,7 @@
-// Tests in decimal notation whether one number is a multiple of another. For example, 0.0075 is a multiple of 0.0001,
-// although dividing the doubles leaves a remainder.
+// A test in decimal notation of whether one number is a multiple of another. For example, 0.0075 is a multiple of
+// 0.0001, although dividing the doubles leaves a remainder.
 
-/** @param step above 0 */
+/** @param step number greater than 0 */
 export function isMultipleOf(value: number, step: number): boolean {
   const [digits, exponent] = decimalsOf(value);
   const [stepDigits, stepExponent] = decimalsOf(step);

@@ -1,5 +1,5 @@
-// Keywords of JSON Schema 2020-12 with the form of their values, for parsing. value-rules.ts enforces their
-// constraints. All other keywords are annotations, as in the standard, and constrain nothing.
+// Keywords of JSON Schema 2020-12 and the form of their values, for parsing. value-rules.ts enforces the constraints.
+// As in the standard, all other keywords are annotations, which constrain nothing.
 
 /** Form of a keyword's value. */
 export type KeywordForm =
@@ -22,7 +22,7 @@ export type KeywordForm =
 export const keywordForms = {
   $ref: "reference",
   $defs: "schema-map",
-  // Keywords of earlier drafts, to which references still point.
+  // Keyword of earlier drafts, parsed because references still point into it.
   definitions: "schema-map",
   type: "types",
   enum: "values",

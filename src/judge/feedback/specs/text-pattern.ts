@@ -1,5 +1,5 @@
-// Regular expressions in a spec's schema. Matching takes time linear in the text's length; otherwise, a published spec
-// could block a server (ReDoS).
+// Regular expressions in a spec's schema. Matching takes time linear in the text's length, because anyone may publish
+// a spec, and backtracking could block the server (ReDoS).
 import { Automaton, deadState, type LexerState } from "../../../lib/constraints/regex/automaton.ts";
 import { plainSpelling } from "../../../lib/constraints/regex/characters/spelling.ts";
 import { matchAnywhere } from "../../../lib/constraints/regex/compile-pattern.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../../lib/constraints/regex/limits.ts";
 import { parsePattern } from "../../../lib/constraints/regex/parse-pattern.ts";
 
-/** Limits for all of a schema's patterns and their matches in one request, which correspond to about 20 ms. */
+/** Limits for all patterns of a schema and their matches in one request; they correspond to about 20 ms. */
 const limits: GrammarLimits = { ...defaultGrammarLimits, compileSteps: 20_000, states: 2000 };
 
 /** Patterns of one schema, which share one budget. */

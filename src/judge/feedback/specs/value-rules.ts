@@ -6,7 +6,7 @@ import { isMultipleOf } from "./multiples.ts";
 import { shown, textOf } from "./field-schema.ts";
 import type { Keyword } from "./schema-keywords.ts";
 
-/** Context of a rule. */
+/** Context in which a rule is applied. */
 export interface Walk {
   /** The schema that contains the keyword. */
   readonly schema: JsonObject;
@@ -20,13 +20,16 @@ export interface Walk {
   target(reference: string): Json;
   /** True if a pattern matches anywhere in a text. */
   matches(pattern: string, text: string): boolean;
-  /** Subtracts work that grows with the value or the schema from the remaining steps. */
+  /** Subtracts steps from the remaining ones, for work that grows with the value or the schema. */
   spend(steps: number): void;
 }
 
 type Rule = (wanted: Json, value: Json, walk: Walk) => void;
 
-/** Rule for keywords that another keyword's rule reads, and for those that only contain referenced schemas. */
+/**
+ * Rule for keywords that constrain nothing by themselves: another keyword's rule reads them, or they only contain
+ * schemas that references point to.
+ */
 const none: Rule = () => undefined;
 
 export const valueRules: { readonly [Name in Keyword]: Rule } = {
@@ -171,7 +174,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
   },
 };
 
-/** Rule of a bound: returns the fault of a measured value; null if it is within the bound. */
+/** A bound on a measure such as a length. Returns the fault; null if the measure is within the bound. */
 type Bound = (bound: number, measure: number) => string | null;
 
 function bounded(measureOf: (value: Json, walk: Walk) => number | null, bound: Bound): Rule {
