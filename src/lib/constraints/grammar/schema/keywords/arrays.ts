@@ -1,4 +1,5 @@
-// Keywords of arrays. Up to draft 2019-09, `items` may be a list, with `additionalItems` for the rest.
+// Keywords of arrays. In drafts up to 2019-09, `items` may be a list of schemas, with `additionalItems` for the items
+// after these.
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { anyValue } from "../goals.ts";
 import { allShapes, anyArray } from "../shapes.ts";
@@ -12,7 +13,7 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
   },
   items(context, value, at) {
     if (Array.isArray(value)) return itemsBehind(context, value, { at, keyword: "additionalItems" });
-    // These were read together with the first items.
+    // The reader of `prefixItems` also reads `items`.
     if (at.schema.prefixItems !== undefined) return null;
     const rest = context.goals.of(subschema(context, value, at.pointer));
     return arrays(context, { rest, evaluated: Number.POSITIVE_INFINITY }, at.pointer);
@@ -35,13 +36,13 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
         ? Number.POSITIVE_INFINITY
         : countOf(maxContains, `${place.pointer}/maxContains`);
     const goal = context.goals.of(subschema(context, value, pointer));
-    // It requires nothing, but evaluates items.
+    // Without a minimum and a maximum, `contains` requires nothing, but it still evaluates items.
     if (min === 0 && max === Number.POSITIVE_INFINITY && !context.document.tracksEvaluation) return null;
     return arrays(context, { contains: [{ goal, min, max, pointer }] }, pointer);
   },
 };
 
-/** The first items one by one, and the rest according to another keyword. */
+/** Reads schemas for the first items, and the schema in another keyword for all further items. */
 function itemsBehind(
   context: KeywordContext,
   first: ExactJson,

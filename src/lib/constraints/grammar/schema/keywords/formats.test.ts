@@ -17,7 +17,7 @@ const read = (schema: Json, strictFormats = false) =>
 
 interface Judged {
   readonly format: string;
-  /** Another program's, or the standard's, judgement of a text. */
+  /** True if another program, or the standard, considers the text valid. */
   readonly isValid: (text: string) => boolean;
   readonly texts: readonly string[];
 }
@@ -36,7 +36,7 @@ const judged: readonly Judged[] = [
   { format: "base64", isValid: byZod(z.base64()), texts: ["", "aGk=", "aA==", "aGkh", "+/+/", "a_-="] },
   {
     format: "base64url",
-    // With or without padding.
+    // Padding is optional.
     isValid: (text) =>
       byZod(z.base64url())(text.replace(/={1,2}$/, "")) && (!text.includes("=") || text.length % 4 === 0),
     texts: ["", "aGk", "aGk=", "aA", "aA==", "aGkh", "-_-_"],
@@ -67,7 +67,7 @@ const judged: readonly Judged[] = [
   })),
 ];
 
-/** Changes a character or two of a text, mostly leaving its format. */
+/** Returns the text with up to two random changes, which often make it invalid for its format. */
 function near(text: string, random: ReturnType<typeof seededRandom>): string {
   const characters = Array.from(text);
   const letters = "0123456789abcfgzABCFGIZ.:/+-_= é";
@@ -98,7 +98,7 @@ test("formats accept exactly what other validators accept", () => {
   }
 });
 
-test("an unknown format has no effect, and is named with its place", () => {
+test("ignores an unknown format and reports its name and location", () => {
   const schema = {
     type: "object",
     properties: { a: { type: "string", format: "color" }, b: { type: ["null", "string"], format: "color" } },
@@ -112,7 +112,7 @@ test("an unknown format has no effect, and is named with its place", () => {
   assert.deepEqual(others, []);
 });
 
-test("notices name ignored keywords next to a reference, but no annotations", () => {
+test("notices name ignored keywords next to a reference, but not annotations", () => {
   const { notices } = read({
     $schema: "http://json-schema.org/draft-04/schema#",
     properties: { a: { $ref: "#/definitions/a", maximum: 2, description: "An a." } },
@@ -127,7 +127,7 @@ test("the negation of an unknown format allows nothing", () => {
   assert.throws(() => read({ not: { format: "color" } }), { kind: "unsatisfiable" });
 });
 
-test("names only a few of many unknown formats", () => {
+test("names only a few of many unknown formats and counts the others", () => {
   const { notices } = read({ allOf: Array.from({ length: 30 }, (_, index) => ({ format: `f${index}` })) });
   assert.equal(notices.length, 9);
   assert.equal(notices.at(-1), "22 more formats are unknown");
@@ -150,7 +150,7 @@ test("formats of numbers, of displayed texts, and next to a non-string type caus
     }
 });
 
-test("refuses an unknown format by name and place if the server is configured to", () => {
+test("refuses an unknown format, with its name and location, if strict formats are configured", () => {
   assert.throws(
     () => read({ properties: { a: { type: "string", format: "color" } } }, true),
     (error: unknown) =>

@@ -1,4 +1,4 @@
-// Context for reading keywords, and the refusals of unreadable ones.
+// Context for reading keywords, and refusals of malformed or unsupported keywords.
 import { exactJsonText, isExactObject } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { quoted } from "../../../../../base/domain/service-error.ts";
@@ -11,21 +11,21 @@ import type { Goal, Goals } from "../goals.ts";
 import type { Shape } from "../shapes.ts";
 import type { Texts } from "../texts.ts";
 
-/** One keyword, or several that only have a meaning together. */
+/** One keyword, or several that have a meaning only together. */
 export interface Keyword {
   readonly pointer: string;
-  /** Returns the shapes of the values that satisfy it. */
+  /** Returns the shapes of the values that satisfy the keyword. */
   readonly satisfying: () => readonly Shape[];
-  /** Returns the shapes of the values that violate it; if absent, the complement of `satisfying`. */
+  /** Returns the shapes of the values that violate the keyword. If absent, these are the complement of `satisfying`. */
   readonly excluding?: () => readonly Shape[];
 }
 
-/** Makes a keyword that combines no schemas. */
+/** Creates a keyword that combines no schemas. */
 export function simpleKeyword(shapes: readonly Shape[], pointer: string): Keyword {
   return { pointer, satisfying: () => shapes };
 }
 
-/** Services that combining keywords need from the schema reader. */
+/** Parts of the schema reader that the readers of keywords use. */
 export interface KeywordContext {
   readonly document: SchemaDocument;
   readonly compilation: Compilation;
@@ -39,11 +39,11 @@ export interface KeywordContext {
   union(forms: readonly (readonly Shape[])[]): readonly Shape[];
 }
 
-/** Reads a keyword's value at the place `pointer`; null if it has no effect. */
+/** Reads the value of a keyword. Returns null if the keyword has no effect. */
 export type ReadKeyword = (context: KeywordContext, value: ExactJson, at: KeywordPlace) => Keyword | null;
 
 export interface KeywordPlace {
-  /** The schema that contains the keyword. */
+  /** Subschema that contains the keyword. */
   readonly place: SchemaPlace;
   readonly schema: { readonly [key: string]: ExactJson };
   readonly keyword: string;
@@ -56,7 +56,7 @@ export function subschema(context: KeywordContext, schema: ExactJson, pointer: s
   return context.document.place(schema, pointer);
 }
 
-/** Returns the schemas of a list as places. */
+/** Returns the subschemas in a list. */
 export function subschemas(
   context: KeywordContext,
   value: ExactJson,
@@ -66,7 +66,7 @@ export function subschemas(
   return value.map((schema: ExactJson, index) => subschema(context, schema, `${pointer}/${index}`));
 }
 
-/** Returns the schemas of an object, by name. */
+/** Returns the subschemas in an object, by name. */
 export function namedSchemas(
   context: KeywordContext,
   value: ExactJson | undefined,
@@ -112,7 +112,7 @@ export function refused(keyword: string, pointer: string, why: string): Constrai
   });
 }
 
-/** Returns all shapes of other types, and this one for its type. */
+/** Returns shapes that allow all values of other types, and the given shape for its own type. */
 export function ofType(all: readonly Shape[], shape: Shape): readonly Shape[] {
   return [...all.filter(({ type }) => type !== shape.type), shape];
 }

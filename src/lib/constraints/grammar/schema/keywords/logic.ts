@@ -1,5 +1,5 @@
-// Keywords that combine schemas, including references. All become lists of shapes: alternatives are unions, exclusions
-// are complements.
+// Keywords that combine schemas, including references. They are expressed as lists of shapes: alternatives become
+// unions, and exclusions become complements.
 import { isExactObject } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { noValue } from "../goals.ts";
@@ -102,7 +102,10 @@ function referring(context: KeywordContext, target: SchemaPlace, pointer: string
   };
 }
 
-/** Returns the union of the forms. Values of several forms also get what these evaluated together. */
+/**
+ * Returns the union of the forms. For values that satisfy several forms, it has shapes that combine what these forms
+ * evaluate.
+ */
 function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
   return forms.reduce<readonly Shape[]>(
     (sofar, form) => context.union([sofar, form, intersectShapes(context, sofar, form)]),
@@ -110,7 +113,7 @@ function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[
   );
 }
 
-/** Removes the values that two branches share from both. */
+/** Returns the values of exactly one branch: removes the values that two branches share from both. */
 function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
   const alone = overlappingBranches(context, forms).map((rivals, index) =>
@@ -122,7 +125,7 @@ function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): rea
   return context.union(alone);
 }
 
-/** Returns the complement of `oneOf`: values of no branch, or of two. */
+/** Returns the complement of `oneOf`: values of no branch, or of at least two. */
 function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
   const several = overlappingBranches(context, forms).flatMap((rivals, index) =>
@@ -133,7 +136,10 @@ function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): 
   return context.union([context.intersection(parts.map((part) => context.excluding(part))), ...several]);
 }
 
-/** Returns, for each name, objects that lack it or satisfy its requirement. */
+/**
+ * Returns the values that satisfy the dependencies: for each name, an object either lacks the property or satisfies
+ * the name's requirement.
+ */
 function dependencies(context: KeywordContext, value: ExactJson, pointer: string): readonly Shape[] {
   const { anyBody } = context.texts;
   const all = allShapes(anyBody);

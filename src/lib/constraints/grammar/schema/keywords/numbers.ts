@@ -1,4 +1,5 @@
-// Keywords of numbers. Draft 4 makes bounds exclusive by a second keyword, later drafts by separate ones.
+// Keywords of numbers. In draft 4, a second keyword makes a bound exclusive; in later drafts, exclusive bounds are
+// separate keywords.
 import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { dividesOne, plainDecimal } from "../decimals.ts";
@@ -8,7 +9,10 @@ import { everywhere } from "../spans.ts";
 import { malformed, ofType, refused, simpleKeyword } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
-/** Reads a bound; a boolean makes the bound next to it exclusive, as in draft 4. */
+/**
+ * Returns the reader of a bound. As in draft 4, the exclusive keyword may be a boolean that makes the other keyword's
+ * bound exclusive.
+ */
 function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeyword {
   return (context, value, { pointer, schema, keyword }) => {
     if (keyword === exclusiveKeyword && typeof value === "boolean") return null;
@@ -29,7 +33,7 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   multipleOf(context, value, { pointer, keyword, schema }) {
     const decimal = decimalOf(value, pointer);
     if (decimal === "0" || decimal.startsWith("-")) throw malformed(pointer, "a number above 0", value);
-    // Integers are recognized by their form, with any number of digits.
+    // Integers are recognized by their form, so they may have any number of digits.
     if (decimal === "1") return numbers(context, pointer, wholeNumbers);
     if (dividesOne(decimal) && isWhole(schema.type)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
@@ -41,13 +45,17 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
 
 const wholeNumbers = { isInteger: true, within: null, span: { ...everywhere, step: 1 } };
 
-/** True if all numbers of the type are integers. */
+/** True if the type allows only those numbers that are integers. */
 function isWhole(type: ExactJson | undefined): boolean {
   const types = [type ?? "number"].flat();
   return types.includes("integer") && !types.includes("number");
 }
 
-/** @throws ConstraintRefusal if it is no number or has too many digits */
+/**
+ * Formats a keyword's number as a decimal text.
+ *
+ * @throws ConstraintRefusal if the value is not a number or has too many digits
+ */
 export function decimalOf(value: ExactJson, pointer: string): string {
   if (typeof value !== "number" && !(value instanceof ExactNumber))
     throw malformed(pointer, "a number", value);

@@ -1,5 +1,5 @@
-// Keywords of objects. `properties`, `patternProperties` and `additionalProperties` are read together: each name is
-// subject to those that describe it, or else to the last.
+// Keywords of objects. `properties`, `patternProperties` and `additionalProperties` are read together. A name is
+// subject to all schemas that the first two have for it, or, if they have none, to `additionalProperties`.
 import { limitExceeded } from "../../../regex/limits.ts";
 import { anyValue, noValue } from "../goals.ts";
 import type { Goal } from "../goals.ts";
@@ -9,7 +9,7 @@ import { countOf, namedSchemas, namesOf, ofType, simpleKeyword, subschema } from
 import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 import { patternBodies } from "./strings.ts";
 
-/** Reads the three at the first of them. */
+/** Reads the three member keywords at the first of them. */
 const members: ReadKeyword = (context, _value, at) => {
   const first = Object.keys(at.schema).find((keyword) => memberKeywords.includes(keyword));
   return first === at.keyword ? readMembers(context, at) : null;
@@ -76,7 +76,7 @@ function readMembers(context: KeywordContext, { place, schema }: KeywordPlace): 
   return objects(context, { declared, rules, evaluated }, pointer);
 }
 
-/** Patterns may overlap, so names are divided by the set of patterns that they match. */
+/** Returns rules for names. Patterns may overlap, so the names are divided by the set of patterns that they match. */
 function nameRules(
   { goals, texts, compilation }: KeywordContext,
   described: readonly { readonly names: NameRule["names"]; readonly goal: Goal }[],
@@ -104,7 +104,7 @@ function distinct(declared: readonly Declared[]): readonly Declared[] {
   return [...new Map(declared.map((one) => [one.name, one])).values()];
 }
 
-/** Returns objects that have these names, without other requirements. */
+/** Returns the objects that have properties with these names, without other requirements. */
 export function requiring(context: KeywordContext, names: readonly string[]): ObjectShape {
   const declared = names.map((name) => ({ name, goal: anyValue, isRequired: true }));
   return { ...anyObject(context.texts.anyBody), declared: distinct(declared) };

@@ -1,5 +1,5 @@
-// Reads the keywords of one schema in order. Annotations and keywords unknown to JSON Schema have no effect; known but
-// unsupported keywords are refused.
+// Reads the keywords of a schema in order. Annotations and keywords that JSON Schema does not define have no effect;
+// keywords that it defines but Hone does not support are refused.
 import { readAt } from "../../../regex/limits.ts";
 import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
@@ -29,11 +29,11 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
   }),
 );
 
-/** Keywords with an effect of their own. Others are read together with one of them, or have no effect. */
+/** Keywords with a separate effect. Others are read together with one of them, or have no effect. */
 export const knownKeywords: readonly string[] = [...readers.keys(), ...unevaluatedKeywords];
 
 export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {
-  // Also checks that it is a schema, since a reference may point to anything.
+  // Also checks that the value is a schema, because a reference may point to any value.
   const { schema, pointer } = subschema(context, place.schema, place.pointer);
   if (!isObject(schema)) return schema === false ? [simpleKeyword([], pointer)] : [];
   return Object.entries(schema).flatMap(([keyword, value]) => {

@@ -1,4 +1,5 @@
-// Keywords of strings: lengths count characters (code points), patterns match anywhere, formats are asserted.
+// Keywords of strings. Lengths count characters (code points), patterns match anywhere in a string, and formats are
+// enforced.
 import { quoted } from "../../../../../base/domain/service-error.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import type { Expression } from "../../../regex/expressions.ts";
@@ -13,7 +14,7 @@ import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keywo
 
 export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
   minLength(context, value, { pointer, schema }) {
-    // Both lengths as one expression, which is smaller than an intersection.
+    // Both lengths become one expression, which is smaller than an intersection of two.
     const max = schema.maxLength === undefined ? Number.POSITIVE_INFINITY : schema.maxLength;
     const min = countOf(value, pointer);
     return bodies(
@@ -43,12 +44,15 @@ export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
   },
 };
 
-/** A format has no effect if the type excludes strings. */
+/** True if the type allows strings; otherwise, formats have no effect. */
 function mayBeString(type: ExactJson | undefined): boolean {
   return type === undefined || [type].flat().includes("string");
 }
 
-/** JSON Schema 2020-12, validation, section 7.2.1: an implementation ignores unknown formats. */
+/**
+ * Adds a notice about an unknown format, or refuses it if strict formats are configured. JSON Schema 2020-12,
+ * validation, section 7.2.1: an implementation ignores unknown formats.
+ */
 function unknownFormat(
   { compilation }: KeywordContext,
   format: string,
@@ -62,7 +66,7 @@ function unknownFormat(
   throw refused(keyword, pointer, why);
 }
 
-/** Returns the bodies of strings that the pattern matches somewhere. */
+/** Returns the bodies of the strings in which the pattern matches somewhere. */
 export function patternBodies(context: KeywordContext, pattern: string, pointer: string): Expression {
   return matchAnywhere(...patternIn(context, pattern, pointer));
 }

@@ -1,4 +1,4 @@
-// `type`, `nullable`, `enum` and `const`.
+// The keywords `type`, `nullable`, `enum` and `const`.
 import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { isObject } from "../document.ts";
@@ -13,7 +13,7 @@ import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 export const typeKeywords: Readonly<Record<string, ReadKeyword>> = {
   type(context, value, { pointer, schema }) {
     const names: readonly ExactJson[] = Array.isArray(value) ? value : [value];
-    // OpenAPI 3.0 has no null type, but `nullable`.
+    // OpenAPI 3.0 has no null type, but the keyword `nullable`.
     const all = schema.nullable === true ? [...names, "null"] : names;
     return simpleKeyword(shapesOfTypes(context, all, pointer), pointer);
   },
@@ -43,7 +43,10 @@ function shapesOfTypes(
   });
 }
 
-/** One shape for all strings and one for all numbers; each array and object has its own. */
+/**
+ * Returns shapes for listed values: one for all strings, one for all numbers, and a separate one for each array and
+ * object.
+ */
 function shapesOfValues(
   context: KeywordContext,
   values: readonly ExactJson[],

@@ -1,5 +1,6 @@
-// `unevaluatedProperties` and `unevaluatedItems`: a schema for everything that no other keyword, in the schema or its
-// combined schemas, has evaluated. Shapes carry what was evaluated; this module constrains the rest.
+// The keywords `unevaluatedProperties` and `unevaluatedItems`: a schema for all properties or items that no other
+// keyword has evaluated, in the same schema or in those that it combines. Shapes record what was evaluated; this
+// module constrains everything else.
 import { nothing } from "../../../regex/expressions.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import type { SchemaPlace } from "../document.ts";
@@ -14,7 +15,7 @@ import type { KeywordContext } from "./keyword.ts";
 
 export const unevaluatedKeywords = ["unevaluatedProperties", "unevaluatedItems"] as const;
 
-/** Constrains what the schema's other keywords left unevaluated. */
+/** Constrains the properties and items that the schema's other keywords did not evaluate. */
 export function withUnevaluated(
   context: KeywordContext,
   place: SchemaPlace,
@@ -35,7 +36,11 @@ export function withUnevaluated(
   }, shapes);
 }
 
-/** @throws ConstraintRefusal for a schema whose complement would need everything that was evaluated */
+/**
+ * Checks that the complement of a schema does not depend on evaluated properties and items.
+ *
+ * @throws ConstraintRefusal for a schema with one of the unevaluated keywords
+ */
 export function checkNegation(place: SchemaPlace): void {
   for (const keyword of unevaluatedKeywords) {
     if (valueOf(place, keyword) !== undefined)
@@ -47,7 +52,7 @@ export function checkNegation(place: SchemaPlace): void {
   }
 }
 
-/** Returns the shape as the result of a violated schema, whose evaluations do not count. */
+/** Returns the shape without evaluated properties and items, because a violated schema evaluates nothing. */
 export function clearEvaluated(shape: Shape): Shape {
   if (shape.type === "object" && shape.evaluated !== nothing) return { ...shape, evaluated: nothing };
   return shape.type === "array" && shape.evaluated > 0 ? { ...shape, evaluated: 0 } : shape;

@@ -1,4 +1,4 @@
-// Counts of an array's items, so that the rules never begin an array that cannot be completed.
+// Counts of an array's items. With them, rules never begin an array that cannot be completed.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 
@@ -6,43 +6,43 @@ export interface ArrayPlan {
   readonly type: "array";
   readonly min: number;
   readonly max: number;
-  /** Plans of the first items. */
+  /** Plans of the first items, by index. */
   readonly items: readonly ItemPlan[];
-  /** Plan of each further item. */
+  /** Plan of each item after the first ones. */
   readonly rest: ItemPlan;
   readonly counters: readonly Counter[];
-  /** Texts of items that must be unique; null if items may repeat or are not scalars. */
+  /** Texts of items that must be unique; null if items may repeat, or may be arrays or objects. */
   readonly distinct: DistinctItems | null;
-  /** Pointer of the keyword that requires unique items, if these may be arrays and objects; else null. */
+  /** Pointer of the keyword that requires unique items, if items may be arrays or objects; otherwise null. */
   readonly comparedAt: string | null;
 }
 
-/** The alternatives of an item. */
+/** The alternatives for an item. */
 export type ItemPlan = readonly ItemWay[];
 
 export interface ItemWay {
   readonly goal: Goal;
-  /** Indices of the counters that count such an item. */
+  /** Indexes of the counters that count items of this alternative. */
   readonly countedBy: readonly number[];
 }
 
-/** Minimum and maximum number of items of one `contains`. */
+/** Minimum and maximum of a `contains` keyword: the number of items that must match it. */
 export interface Counter {
   readonly min: number;
   readonly max: number;
 }
 
 export interface DistinctItems {
-  /** One text per value. */
+  /** Texts of the items, with one text per value. */
   readonly texts: Expression;
-  /** True if there are at least as many as the array needs. */
+  /** True if there are at least as many texts as the array needs items. */
   readonly areEnough: boolean;
 }
 
 /** Progress of writing an array. */
 export interface ArrayProgress {
   readonly index: number;
-  /** One per counter. */
+  /** Number of items that each counter has counted. */
   readonly counts: readonly number[];
 }
 
@@ -63,7 +63,7 @@ export const afterItem = ({ index, counts }: ArrayProgress, { countedBy }: ItemW
   counts: counts.map((count, counter) => (countedBy.includes(counter) ? count + 1 : count)),
 });
 
-/** Caps progress where larger numbers make no difference. */
+/** Caps the progress at the point from which larger numbers make no difference. */
 export function bounded({ min, max, items, counters }: ArrayPlan, progress: ArrayProgress): ArrayProgress {
   const indexMax = max === Number.POSITIVE_INFINITY ? Math.max(items.length, min, 1) : max;
   const counts = progress.counts.map((count, at) => Math.min(count, countMax(counters[at])));
@@ -76,7 +76,7 @@ export function mayClose({ min, counters }: ArrayPlan, { index, counts }: ArrayP
   return index >= min && counters.every((counter, at) => counts[at] >= counter.min);
 }
 
-/** True if an array can be completed from here. */
+/** True if an array with this progress can be completed. */
 export function canFinishArray(
   plan: ArrayPlan,
   progress: ArrayProgress,
@@ -99,7 +99,7 @@ function isWithin({ max, counters }: ArrayPlan, { index, counts }: ArrayProgress
   return index <= max && counters.every((counter, at) => counts[at] <= counter.max);
 }
 
-/** Returns the distinct results of writing one more item. */
+/** Returns the different progress values that one more item can lead to. */
 function progressAfter(
   plan: ArrayPlan,
   places: readonly ArrayProgress[],
@@ -117,9 +117,9 @@ function progressAfter(
   return [...found.values()];
 }
 
-/** True if such items can complete an array that is past its first items. */
+/** True if items of these alternatives can complete an array that is past its first items. */
 function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly ItemWay[]): boolean {
-  // Items that no counter limits can extend a short array.
+  // Items that no counter limits can fill a short array.
   const isFillable = ways.some(({ countedBy }) =>
     countedBy.every((counter) => plan.counters[counter].max === Number.POSITIVE_INFINITY),
   );
@@ -131,7 +131,7 @@ function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly 
       mayClose(plan, isFillable ? { ...place, index: Math.max(place.index, plan.min) } : place);
     if (places.some(isDone)) return true;
     places = progressAfter(plan, places, ways);
-    // Otherwise each item increases a limited counter, so the loop terminates.
+    // If there are no such items, each item increases a limited counter, so the loop terminates.
     if (isFillable) places = places.filter(({ counts }) => isNew(seen, counts.join(",")));
   }
   return false;

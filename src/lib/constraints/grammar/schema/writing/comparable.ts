@@ -1,5 +1,6 @@
-// Decides if an array's items can be compared as they are written. Each scalar must be one of a list, with a separate
-// alternative, or one of more values than an array can use up; cases between are refused.
+// Checks that an array's items can be compared while they are written. Each scalar must either be listed, as a
+// separate alternative, or belong to a set with more values than an array can use up. Sets between these sizes are
+// refused.
 import type { Expression } from "../../../regex/expressions.ts";
 import { unreachable } from "../../../../../base/domain/assert.ts";
 import type { Goal } from "../goals.ts";
@@ -14,13 +15,13 @@ import type { Plan, Plans } from "./plans.ts";
 /** The scalars of a goal, with one text per value. */
 export interface Scalars {
   readonly listed: readonly string[];
-  /** All unlisted ones; null if there are none. */
+  /** Texts of all scalars that are not listed; null if there are none. */
   readonly others: Expression | null;
 }
 
-/** Maximum number of listed values. */
+/** Maximum number of values to list. */
 const listedMax = 1000;
-/** Minimum number of rules per item. */
+/** Minimum number of parser rules per item. */
 const rulesPerItem = 6;
 
 export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
@@ -56,7 +57,7 @@ export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
   return { listed, others: compilation.automaton.isEmpty(all) ? null : all };
 }
 
-/** Returns the integers between two bounds; null if there are many, or other numbers. */
+/** Returns the integers that the shape allows; null if there are too many, or if the shape allows other numbers. */
 function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | null {
   const [first, last] = [Math.ceil(shape.span.least), Math.floor(shape.span.greatest)];
   if (!shape.isInteger || !Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return null;
@@ -66,7 +67,11 @@ function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | nul
   return all.filter((number) => texts.holdsNumber(shape, number));
 }
 
-/** @throws ConstraintRefusal for an array whose items must be unique and cannot be compared */
+/**
+ * Checks all arrays with unique items.
+ *
+ * @throws ConstraintRefusal if the items of such an array cannot be compared
+ */
 export function checkComparable(plans: Plans): void {
   for (const plan of plans.all)
     if (plan.type === "array" && plan.comparedAt !== null) checkItems(plans, plan, plan.comparedAt);
@@ -106,7 +111,7 @@ function hasTexts({ compilation }: Meanings, texts: Expression, count: number): 
   return automaton.hasTexts(automaton.start(texts), count);
 }
 
-/** True if the goal visibly has at least `count` values. */
+/** True if the goal is known to have at least `count` values. */
 function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal[] = []): boolean {
   if (above.includes(goal)) return false;
   const { listed, others } = scalarsOf(plans.meanings, goal);
@@ -117,7 +122,7 @@ function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal
       case "scalar":
         return false;
       case "array":
-        // One separate item for each.
+        // Each value of the item gives a different array with this single item.
         return (
           plan.counters.length === 0 &&
           plan.min <= 1 &&

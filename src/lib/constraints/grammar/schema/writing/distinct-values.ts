@@ -1,6 +1,6 @@
-// Rules of arrays with unique items that may be arrays and objects. Each item is compared with the earlier ones as it
-// is written, and a path that can only end at one of them is not offered. Scalars are written in their shortest form
-// and names do not repeat, so values differ if their texts do; the order of names does not matter.
+// Rules of arrays with unique items, if these may be arrays or objects. Each item is compared with the earlier ones
+// while it is written, and the rules exclude paths that can only lead to an equal value. Scalars are written in their
+// shortest form, names do not repeat and their order does not matter, so values differ if their texts do.
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
@@ -23,14 +23,14 @@ import type { WrittenValue } from "./written-values.ts";
 type Container = OpenArray | OpenObject;
 
 interface Open {
-  /** Equal for containers with the same continuations. */
+  /** Number that containers share if they have the same continuations. */
   readonly id: number;
-  /** Name of the plan. */
+  /** Name of the plan within rule names. */
   readonly name: string;
   readonly content: WrittenValue;
   /** Slot that the container fills; null for the outermost array. */
   readonly slot: Slot | null;
-  /** Earlier values that it may still become equal to. */
+  /** Earlier values that the container may still become equal to. */
   readonly rivals: readonly WrittenValue[];
 }
 
@@ -44,14 +44,14 @@ interface OpenObject extends Open {
   readonly type: "object";
   readonly plan: ObjectPlan;
   readonly progress: ObjectProgress;
-  /** Used names that are not declared. */
+  /** Undeclared names that have been used. */
   readonly used: UsedTexts;
 }
 
-/** The place of the next value. */
+/** Position of the next value. */
 type Slot = {
   readonly goals: readonly Goal[];
-  /** Values that must not repeat here. */
+  /** Earlier values that the next value may become equal to. */
   readonly rivals: readonly WrittenValue[];
 } & (
   | { readonly container: OpenArray; readonly after: ArrayProgress }
@@ -63,10 +63,13 @@ type Slot = {
     }
 );
 
-/** A continuation: symbols, and the state after them. */
+/** A continuation: symbols, and the state after these. */
 interface Way {
   readonly symbols: readonly GrammarSymbol[];
-  /** Null at the end of the outermost array, and if no earlier value can be repeated any more. */
+  /**
+   * State after the symbols. Null at the end of the outermost array, and if the last symbol is a recall symbol, which
+   * leads to the next state itself.
+   */
   readonly to: Container | Slot | null;
 }
 
@@ -85,7 +88,7 @@ export class DistinctValues {
     this.#style = style;
   }
 
-  /** Returns the symbol of the text after the array's opening bracket, including its end. */
+  /** Returns the symbol for the array's text after the opening bracket, including the closing bracket. */
   inside(plan: ArrayPlan, name: string): GrammarSymbol {
     return this.#rule(this.#openArray(plan, name, null));
   }
@@ -98,7 +101,7 @@ export class DistinctValues {
     );
   }
 
-  /** True if a new value can be written from here. */
+  /** True if the text can be continued to a value that differs from all earlier ones. */
   #isOpen(at: Container | Slot): boolean {
     if (at.rivals.length === 0) return true;
     const name = nameOf(at);
@@ -166,7 +169,7 @@ export class DistinctValues {
     return some.length === 0 ? texts : expressions.and(texts, expressions.not(expressions.listedText(some)));
   }
 
-  /** Returns the container of the slot with a value added; null if the value would repeat. */
+  /** Returns the slot's container with the value added; null if the value repeats an item that must be unique. */
   #filled(slot: Slot, value: WrittenValue): Container | null {
     const { content, rivals } = slot.container;
     this.#compilation.budget.spend(1 + (rivals.length >>> rivalsPerStepLog2));
@@ -261,7 +264,7 @@ export class DistinctValues {
     return to === null ? [] : [{ symbols: [sign], to }];
   }
 
-  /** Returns the declared properties that may come next, up to the first required one. */
+  /** Returns the declared properties that may come next, up to and including the first required one. */
   #declared(object: OpenObject): readonly Way[] {
     const { plan, progress, used } = object;
     const { isSatisfiable, meanings } = this.#plans;
@@ -311,7 +314,7 @@ export class DistinctValues {
         ];
         const recall = recalls.add({
           behind: (text) => behind(text, used.with(text)),
-          // Without quotation marks, so it equals no real name.
+          // The key has no quotation marks, so it differs from all real names.
           afterUnknown: () => behind(`unknown ${used.count}`, used.withUnknown()),
         });
         return [...ways, { symbols: [terminal(left), recall], to: null }];
@@ -331,7 +334,7 @@ export class DistinctValues {
 const rivalMembers = ({ rivals }: OpenObject, key: string): readonly WrittenValue[] =>
   rivals.flatMap(({ members }) => members.get(key) ?? []);
 
-/** Returns a key of everything that the continuations depend on. */
+/** Returns a key made of everything that the continuations depend on. */
 function nameOf(at: Container | Slot): string {
   if (!("goals" in at)) return `behind ${at.id}`;
   const { container, goals, after } = at;

@@ -1,4 +1,4 @@
-// Whitespace between JSON tokens, as configured by a request.
+// Punctuation of JSON with the whitespace between tokens that the request's options allow.
 import type { ConstraintOptions } from "../../../../../base/domain/constraint.ts";
 import { quoted } from "../../../../../base/domain/service-error.ts";
 import { plainSpelling } from "../../../regex/characters/spelling.ts";
@@ -10,15 +10,15 @@ import { bytesOf } from "../../../regex/byte-set.ts";
 import { ConstraintRefusal } from "../../../regex/limits.ts";
 import type { Compilation } from "../../compilation.ts";
 
-/** JSON's punctuation, each with the whitespace allowed around it. */
+/** Expressions for JSON's punctuation, each with the whitespace allowed around it. */
 export interface JsonStyle {
   readonly comma: Expression;
   readonly colon: Expression;
   /** An opening bracket or brace, with whitespace after it. */
   readonly open: (bracket: "[" | "{") => Expression;
-  /** A closing one, with whitespace before it. */
+  /** A closing bracket or brace, with whitespace before it. */
   readonly close: (bracket: "]" | "}") => Expression;
-  /** A closing one directly after the opening one's whitespace. */
+  /** A closing bracket or brace directly after `open`, which includes the whitespace. */
   readonly closeEmpty: (bracket: "]" | "}") => Expression;
 }
 
@@ -36,13 +36,13 @@ export function jsonStyle(compilation: Compilation, options: ConstraintOptions):
 }
 
 /**
- * Limits on whitespace unless a request restricts it. Small models otherwise write whitespace until the answer is cut
- * off.
+ * Maximum number of newlines between tokens, unless the request sets its own whitespace. Without this limit and the
+ * next two, small models write whitespace until the answer is cut off.
  */
 const newlineCountMax = 2;
-/** After newlines: an indentation of 32 levels. */
+/** Maximum number of blanks after newlines: an indentation of 32 levels. */
 const indentationMax = 64;
-/** Without a newline. */
+/** Maximum number of blanks without a newline. */
 const blankCountMax = 4;
 
 function blanksOf(compilation: Compilation, options: ConstraintOptions): Expression {
@@ -66,8 +66,8 @@ function boundedBlanks({ expressions }: Compilation): Expression {
 }
 
 /**
- * Intersects the pattern with JSON whitespace, since other characters would break the JSON; \s thus means JSON's
- * whitespace.
+ * Returns the JSON whitespace that matches the pattern. Any other character would make the JSON invalid, so \s means
+ * only JSON's whitespace.
  */
 function matchingBlanks(pattern: string, blanks: Expression, compilation: Compilation): Expression {
   const { expressions, automaton } = compilation;

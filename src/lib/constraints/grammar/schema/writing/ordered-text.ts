@@ -1,5 +1,5 @@
-// Serializes a value in the grammar's order. An object takes the order of a plan that it fits; if it fits none, it
-// keeps its own order, since it violates the schema anyway.
+// Serializes a value in the order that the grammar requires. An object takes the order of a plan that it fits. If it
+// fits no plan, it violates the schema and keeps its own order.
 import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../../base/domain/text/exact-json.ts";
 import { itemAt } from "./array-counts.ts";
@@ -18,14 +18,17 @@ export function orderedText(plans: Plans, goal: Goal, value: ExactJson): string 
 
 class OrderedTexts {
   readonly #plans: Plans;
-  /** Cached results for arrays and objects by goal, since goals may share values. */
+  /** Results for arrays and objects, cached by value and goal, because several goals may allow the same value. */
   readonly #known = new Map<ExactJson, Map<Goal, string | null>>();
 
   constructor(plans: Plans) {
     this.#plans = plans;
   }
 
-  /** Returns the text of a value that fits one of the goals, judged by names and scalars; null if none fits. */
+  /**
+   * Returns the text of a value that fits one of the goals; null if it fits none. Only names and scalars decide if a
+   * value fits.
+   */
   fitting(goals: readonly Goal[], value: ExactJson): string | null {
     for (const goal of goals) {
       const text = typeof value === "object" ? this.#remembered(goal, value) : this.#ofGoal(goal, value);
@@ -76,7 +79,7 @@ class OrderedTexts {
     return `[${items.join(",")}]`;
   }
 
-  /** True if the object has a property with one of the rule's names and a fitting value. */
+  /** True if the object has a property with a matching name and a fitting value. */
   #hasOne(rule: NameRule, names: ReadonlySet<string>, value: ExactJsonObject): boolean {
     const { texts } = this.#plans.meanings;
     return [...names].some(

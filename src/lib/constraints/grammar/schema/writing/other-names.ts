@@ -1,4 +1,4 @@
-// Undeclared names: those that may come next in an object, and the requirements after them.
+// Undeclared names that may come next in an object, with the progress after each.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { NameRule } from "../shapes.ts";
@@ -7,7 +7,7 @@ import { afterOther, canFinishObject, without } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import type { UsedTexts } from "./used-texts.ts";
 
-/** Names with quotation marks, and the goal of their value. */
+/** Undeclared names with quotation marks, the goal of their values, and the progress after such a property. */
 export interface OtherName {
   readonly key: Expression;
   readonly goal: Goal;
@@ -15,10 +15,10 @@ export interface OtherName {
 }
 
 /**
- * Returns what may follow all declared names.
+ * Returns the undeclared names that may follow the declared ones.
  *
- * @param used names that must not repeat; null if they may
- * @returns only properties that can be written and completed
+ * @param used names that must not repeat; null if names may repeat
+ * @returns only names whose value can be written and after which the object can be completed
  */
 export function otherNames(
   plans: Plans,
@@ -34,7 +34,7 @@ export function otherNames(
   const wanted = plan.wanted.filter(
     ({ goal, does }) => isSatisfiable(goal) && does.every((want) => wants.includes(want)),
   );
-  // Reserves the last wanted name. With several wants there are always enough names.
+  // Reserves the last name that can satisfy the only need. With several needs, there are always enough names.
   const kept = expressions.or(...wanted.map(keyOf));
   const isLast = used !== null && plan.wantCount === 1 && wanted.length > 0 && !used.leaves(kept, 2);
   const others = [

@@ -1,4 +1,5 @@
-// Prepares an array's shape for rules: the items that count for `contains`, and the texts that must be unique.
+// Prepares an array's shape for rules: determines the items that count for `contains`, and the texts that must be
+// unique.
 import { unreachable } from "../../../../../base/domain/assert.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { limitExceeded } from "../../../regex/limits.ts";
@@ -44,7 +45,7 @@ function planItem(
       goal: goals.and(way.goal, other),
       countedBy: [...way.countedBy, counter],
     }));
-    // Without a maximum, counting too few items does no harm.
+    // Without a maximum, it does no harm to count too few items.
     const others = ways.flatMap((way) =>
       max === Number.POSITIVE_INFINITY
         ? [way]
@@ -61,7 +62,7 @@ function differentWays(ways: readonly ItemWay[]): readonly ItemWay[] {
   return [...new Map(possible.map((way) => [`${way.goal} ${way.countedBy.join(",")}`, way])).values()];
 }
 
-/** Returns the method that keeps items unique. */
+/** Returns the method that keeps items unique: by a set of used texts, or by comparing items while they are written. */
 function planUniqueness(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "distinct" | "comparedAt"> {
   const { uniqueAt: pointer } = shape;
   if (pointer === null || shape.max <= 1) return { distinct: null, comparedAt: null };
@@ -77,7 +78,7 @@ function planUniqueness(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, 
   return { distinct: distinctScalars(meanings, shape, items), comparedAt: null };
 }
 
-/** Returns the items' texts, one per value, so that values differ if their texts do. */
+/** Returns one text per value of the items, so that values differ if their texts do. */
 function distinctScalars(meanings: Meanings, { min }: ArrayShape, items: readonly Shape[]): DistinctItems {
   const { texts, compilation } = meanings;
   const { automaton, expressions } = compilation;

@@ -1,5 +1,5 @@
-// Prepares an object's shape for rules: the declared names in order, the other possible names, and the counts to
-// reach.
+// Prepares an object's shape for rules: the declared names in order, the other possible names, and the required
+// counts.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
@@ -13,35 +13,35 @@ import type { Declared, NameRule, Need, ObjectShape } from "../shapes.ts";
 export interface ObjectPlan {
   readonly type: "object";
   readonly declared: readonly Declared[];
-  /** Other names, after the declared ones. */
+  /** Rules for undeclared names, which come after the declared ones. */
   readonly rules: readonly NameRule[];
   readonly min: number;
   readonly max: number;
-  /** Number of needs that other names must satisfy, and the names that satisfy some of them. */
+  /** Number of needs that undeclared names must satisfy, and the names that satisfy some of these needs. */
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
   /**
-   * Number of names per rule, up to the number that matters, if names must not repeat: because each counts, or one
-   * must keep its value. Each name then has one text. Null if names may repeat.
+   * Number of available names per rule, capped at the number that matters; null if names may repeat. Names must not
+   * repeat if each counts, or if one must keep its value. Each name then has only one text.
    */
   readonly nameCounts: readonly number[] | null;
-  /** Dependencies between the declared names. */
+  /** Dependencies between the declared properties. */
   readonly propertyClauses: PropertyClauses;
 }
 
 export interface WantedName extends NameRule {
-  /** Indices of the needs it satisfies. */
+  /** Indexes of the needs that the name satisfies. */
   readonly does: readonly number[];
 }
 
 /** Progress of writing an object. */
 export interface ObjectProgress {
-  /** Number of declared names passed. */
+  /** Number of declared names that have been written or left out. */
   readonly position: number;
   readonly count: number;
-  /** Needs that other names must still satisfy. */
+  /** Indexes of the needs that undeclared names must still satisfy. */
   readonly wants: readonly number[];
-  /** Indices of unsatisfied clauses. */
+  /** Indexes of the clauses that are not yet satisfied. */
   readonly open: readonly number[];
 }
 
@@ -53,7 +53,10 @@ export const startOf = ({ wantCount, propertyClauses }: ObjectPlan): ObjectProgr
   open: propertyClauses.all,
 });
 
-/** Returns the progress after a declared property, leaving out those before it. */
+/**
+ * Returns the progress after a declared property. Declared properties before it that have not been written are left
+ * out.
+ */
 export function afterDeclared<T extends ObjectProgress>(
   { propertyClauses }: ObjectPlan,
   progress: T,
@@ -68,7 +71,7 @@ export function afterDeclared<T extends ObjectProgress>(
   };
 }
 
-/** Returns the progress after a property with another name, leaving out all further declared ones. */
+/** Returns the progress after an undeclared property. All declared properties that have not been written are left out. */
 export function afterOther(
   { declared, propertyClauses }: ObjectPlan,
   progress: ObjectProgress,
@@ -82,7 +85,7 @@ export function afterOther(
   };
 }
 
-/** Returns one plan for each way to satisfy the needs. */
+/** Returns plans for the shape, one for each way to satisfy its needs. */
 export function planObjects(
   meanings: Meanings,
   shape: ObjectShape,
@@ -114,7 +117,7 @@ export function planObjects(
   });
 }
 
-/** True if the number of properties left open by clauses matters. */
+/** True if `min` or `max` depends on the number of properties that the clauses leave open. */
 function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
   const hasRoom = max === Number.POSITIVE_INFINITY || (rules.length === 0 && declared.length <= max);
   return !hasRoom || min > declared.filter(({ isRequired }) => isRequired).length;
@@ -122,7 +125,7 @@ function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
 
 interface Settled {
   readonly settled: ObjectShape;
-  /** Needs left for undeclared names. */
+  /** Needs that undeclared names must satisfy. */
   readonly open: readonly Need[];
 }
 
@@ -148,13 +151,13 @@ function needsSettled(meanings: Meanings, shape: ObjectShape, needs: readonly Ne
   );
 }
 
-/** Minimum number of rules per name. */
+/** Minimum number of parser rules per name. */
 const rulesPerName = 6;
 
 /**
- * Returns the names that satisfy needs, for each combination of needs.
+ * Returns the undeclared names that satisfy needs, for each combination of needs.
  *
- * @throws ConstraintRefusal if there are several needs and too few names, so that some could be used up
+ * @throws ConstraintRefusal if there are several needs and one has so few names that they could be used up
  */
 function wantedNames(
   meanings: Meanings,
@@ -199,15 +202,15 @@ function narrowed<T extends NameRule>(
 }
 
 /**
- * True if a repeated name would matter: it counts once, and readers take its last value. A minimum is exact without
- * this check if one name is enough.
+ * True if names must not repeat, because a repeated name counts only once and JSON parsers keep only its last value. A
+ * minimum for which one undeclared name suffices needs no such restriction.
  */
 function mustDiffer({ declared, rules, min, wantCount }: ObjectPlan): boolean {
   const requiredCount = declared.filter(({ isRequired }) => isRequired).length;
   return wantCount > 0 || (rules.length > 0 && min > 1 && requiredCount < min - 1);
 }
 
-/** Returns the plan without repeated names. */
+/** Returns the plan with the restriction that names do not repeat. */
 export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
   const { texts } = meanings;
   const { automaton } = texts.compilation;
@@ -225,7 +228,7 @@ export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectP
   };
 }
 
-/** True if an object can be completed from here. */
+/** True if an object with this progress can be completed. */
 export function canFinishObject(
   plan: ObjectPlan,
   progress: ObjectProgress,
@@ -240,7 +243,8 @@ export function canFinishObject(
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + wantedCount;
   if (progress.count + mustHave > max) return false;
   const mayHave = ahead.filter(({ goal }) => isSatisfiable(goal)).length;
-  // Counts names already written again: if too few had been available, none would have been written.
+  // Names that were already written are counted again. This does no harm: if too few names had been available, none of
+  // them would have been written.
   const others = rules.reduce(
     (count, { goal }, index) =>
       count + (isSatisfiable(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
@@ -252,7 +256,7 @@ export function canFinishObject(
   );
 }
 
-/** Returns the fewest names that satisfy all needs; null if none can. */
+/** Returns the smallest number of names that satisfy all needs; null if no names do. */
 function fewestWanted(
   { wanted }: ObjectPlan,
   wants: readonly number[],
@@ -281,7 +285,7 @@ export function mayCloseObject(
   return propertyClauses.holdAtEnd(open, position);
 }
 
-/** True if a declared property can come next and the object can be completed after it. */
+/** True if a declared property can come next such that the object can be completed after it. */
 export function mayDeclare(
   plan: ObjectPlan,
   progress: ObjectProgress,

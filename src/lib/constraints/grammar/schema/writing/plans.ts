@@ -1,5 +1,6 @@
-// Plans for writing each goal: its shapes prepared for rules, without those that have no values, so that no rule is a
-// dead end. Satisfiability of goals is a least fixpoint over all goals reachable from the root.
+// Plans for writing the values of goals: the shapes of each goal, prepared for rules. Shapes without values are left
+// out, so that no rule is a dead end. The satisfiable goals are a least fixpoint over all goals reachable from the
+// root.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { Meanings } from "../meanings.ts";
@@ -23,7 +24,11 @@ export class Plans {
   readonly #plans = new Map<Goal, readonly Plan[]>();
   readonly #satisfiable = new Set<Goal>();
 
-  /** @param root only goals reachable from it get plans */
+  /**
+   * Plans the root and all goals reachable from it.
+   *
+   * @param root goal of the whole schema
+   */
   constructor(meanings: Meanings, root: Goal, options: { readonly allowsAdditionalProperties: boolean }) {
     this.meanings = meanings;
     this.#closesObjects = !options.allowsAdditionalProperties;
@@ -34,7 +39,7 @@ export class Plans {
   /** True if any value satisfies the goal. */
   isSatisfiable = (goal: Goal): boolean => this.#satisfiable.has(goal);
 
-  /** Returns the plans for the goal's values; empty without values. */
+  /** Returns the plans for the goal's values; an empty list if the goal has no values. */
   plans(goal: Goal): readonly Plan[] {
     return (this.#plans.get(goal) ?? []).filter((plan) => this.#isPossible(plan));
   }
@@ -44,7 +49,7 @@ export class Plans {
     return [...this.#plans.values()].flat();
   }
 
-  /** Returns the goals of the members of a goal's values. */
+  /** Returns the goals of all members of the goal's arrays and objects. */
   goalsWithin(goal: Goal): readonly Goal[] {
     return this.plans(goal).flatMap(goalsOf);
   }

@@ -1,5 +1,5 @@
-// Tracks the clauses of an object while its properties are written in order: those satisfied so far, and if the rest
-// still can be. The latter is searched with counted steps.
+// Tracks the clauses of an object while its properties are written in order: which clauses are satisfied so far, and
+// if the remaining properties can satisfy the others. The latter is a search, whose steps count towards the budget.
 import type { StepBudget } from "../../../regex/limits.ts";
 import type { Clause, Declared } from "../shapes.ts";
 
@@ -8,14 +8,14 @@ interface IndexedPresence {
   readonly isThere: boolean;
 }
 
-/** Presence by property index. */
+/** Known presence of properties, by index. */
 type Decided = ReadonlyMap<number, boolean>;
 
 export class PropertyClauses {
   readonly #clauses: readonly (readonly IndexedPresence[])[];
   readonly #budget: StepBudget;
 
-  /** @param clauses whose names are all declared */
+  /** @param clauses clauses about declared properties only */
   constructor(declared: readonly Declared[], clauses: readonly Clause[], budget: StepBudget) {
     const indexes = new Map(declared.map(({ name }, index) => [name, index]));
     this.#clauses = clauses.map((clause) =>
@@ -24,14 +24,14 @@ export class PropertyClauses {
     this.#budget = budget;
   }
 
-  /** The clauses open before the first property: all. */
+  /** Indexes of all clauses. Before the first property, all of them are open. */
   get all(): readonly number[] {
     return [...this.#clauses.keys()];
   }
 
   /**
-   * Returns the open clauses that stay open when the property at `written` is written, and those from `position`
-   * before it are left out.
+   * Returns the open clauses that remain open after the property at `written`, if the properties from `position` up to
+   * it are left out.
    */
   stillOpen(open: readonly number[], position: number, written: number): readonly number[] {
     return open.filter(
@@ -42,14 +42,18 @@ export class PropertyClauses {
     );
   }
 
-  /** True if the open clauses hold without any property from `position` on. */
+  /** True if the open clauses hold for an object without the properties from `position` on. */
   holdAtEnd(open: readonly number[], position: number): boolean {
     return open.every((clause) =>
       this.#clauses[clause].some(({ index, isThere }) => index >= position && !isThere),
     );
   }
 
-  /** True if the clauses hold for an object with the properties of these indices. */
+  /**
+   * True if all clauses hold for an object with the given properties.
+   *
+   * @param isThere returns true if the object has the property with this index
+   */
   hold(isThere: (index: number) => boolean): boolean {
     return this.#clauses.every((clause) => clause.some((one) => isThere(one.index) === one.isThere));
   }
@@ -57,7 +61,8 @@ export class PropertyClauses {
   /**
    * True if the properties from `position` on can satisfy the open clauses.
    *
-   * @param presence of a property that must be present or absent; null if it may be either
+   * @param presence returns true if a property must be present, false if it must be absent, and null if it may be
+   * either
    */
   canHold(open: readonly number[], position: number, presence: (index: number) => boolean | null): boolean {
     if (open.length === 0) return true;

@@ -1,21 +1,21 @@
-// Texts of an array's items, or names of an object, that must not repeat. Immutable: each added text gives a new set,
-// which shares structure.
+// A set of texts that must not repeat: items of an array, or names of an object. The set is immutable; adding a text
+// returns a new set that shares structure with the old one.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Compilation } from "../../compilation.ts";
 
-/** Number of texts merged into one expression, which all later sets share. */
+/** Number of texts that are merged into one expression, which all later sets share. */
 const groupSize = 32;
 
 let lastId = 0;
 
 export class UsedTexts {
-  /** Unique. */
+  /** Unique number of the set. */
   readonly id = ++lastId;
   readonly #compilation: Compilation;
-  /** For each full group, the complement of its texts; and the texts outside full groups. */
+  /** Complement of the texts of each full group; `#texts` contains the texts outside full groups. */
   readonly #groups: readonly Expression[];
   readonly #texts: readonly string[];
-  /** Number of used texts that are unknown. */
+  /** Number of used texts whose content is unknown. */
   readonly #unknownCount: number;
 
   private constructor(
@@ -49,13 +49,13 @@ export class UsedTexts {
     return new UsedTexts(this.#compilation, used, this.#unknownCount + 1);
   }
 
-  /** Returns the texts not known to be used. */
+  /** Returns the given texts without those known to be used. */
   leftOf(texts: Expression): Expression {
     const { expressions } = this.#compilation;
     return expressions.and(texts, ...this.#groups, ...this.#texts.map((text) => this.#others([text])));
   }
 
-  /** True if at least `count` of the texts are left, whichever the unknown ones are. */
+  /** True if at least `count` of the given texts are unused, regardless of which texts the unknown ones are. */
   leaves(texts: Expression, count: number): boolean {
     const { automaton } = this.#compilation;
     return automaton.hasTexts(automaton.start(this.leftOf(texts)), count + this.#unknownCount);

@@ -1,5 +1,6 @@
-// Rules of a grammar that writes exactly the values of a goal: arrays and objects step by step, scalars as one lexeme.
-// The counts in a rule's name (items, properties, values used) multiply out only along actual texts.
+// Writes the rules of a grammar that allows exactly the values of a goal: arrays and objects step by step, scalars as
+// one lexeme. Rules are created on demand, so combinations of the counts in their names (items, properties, used
+// values) exist only for actual texts.
 import { present } from "../../../../../base/domain/assert.ts";
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
@@ -17,7 +18,7 @@ import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import { UsedTexts } from "./used-texts.ts";
 
-/** Progress in an object, with the names that must not repeat; null if they may. */
+/** Progress of writing an object, with the names that must not repeat; `used` is null if names may repeat. */
 interface Place extends ObjectProgress {
   readonly used: UsedTexts | null;
 }
@@ -33,7 +34,7 @@ export class RuleWriter {
     this.#distinctValues = new DistinctValues(plans, style);
   }
 
-  /** Returns the rule of the goal's values. */
+  /** Returns the rule for the values of a goal. */
   value(goal: Goal): GrammarSymbol {
     const { rules, expressions } = this.#plans.meanings.compilation;
     return rules.rule(`value ${goal}`, () => {
@@ -58,7 +59,7 @@ export class RuleWriter {
     return this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#compilation)));
   }
 
-  /** Returns the rule of the text from an array's items so far to its end. */
+  /** Returns the rule for the rest of an array, including its end, after the items written so far. */
   #items(plan: ArrayPlan, name: string, progress: ArrayProgress): GrammarSymbol {
     const at = bounded(plan, progress);
     const { isSatisfiable } = this.#plans;
@@ -71,7 +72,7 @@ export class RuleWriter {
     });
   }
 
-  /** Returns a new unique item and its continuations. */
+  /** Returns the rest of an array with unique scalars: a new item and its continuation, or the end of the array. */
   #distinctItems(plan: ArrayPlan, used: UsedTexts): Productions {
     const { texts } = present(plan.distinct, "the texts of items that must differ");
     const index = used.count;
@@ -85,7 +86,10 @@ export class RuleWriter {
     return this.#listed(options, { isFirst: index === 0, mayClose: index >= plan.min });
   }
 
-  /** Returns items, after a comma unless they are the first, or the end of the array. */
+  /**
+   * Returns the productions for one more item, with a comma before it unless it is the first, and for the end of the
+   * array if allowed.
+   */
   #listed(
     options: Productions,
     { isFirst, mayClose: isClosable }: { readonly isFirst: boolean; readonly mayClose: boolean },
@@ -106,7 +110,7 @@ export class RuleWriter {
     return [terminal(open("{")), inside];
   }
 
-  /** Returns the rule of the text after a property. */
+  /** Returns the rule for the rest of an object after a property. */
   #behind(plan: ObjectPlan, name: string, place: Place): GrammarSymbol {
     const at = limited(plan, place);
     return this.#rule(`object ${name} ${nameOf(at)}`, () => {
@@ -121,7 +125,10 @@ export class RuleWriter {
     });
   }
 
-  /** Returns one more property, up to the next required one, and its continuation. */
+  /**
+   * Returns the rule for one more property and the rest of the object. The property is a declared one, up to the next
+   * required one, or an undeclared one if no declared one is required.
+   */
   #property(plan: ObjectPlan, name: string, place: Place): GrammarSymbol {
     const at = limited(plan, place);
     return this.#rule(`property ${name} ${nameOf(at)}`, () => {
@@ -146,7 +153,7 @@ export class RuleWriter {
     return otherNames(this.#plans, plan, { progress, used });
   }
 
-  /** Returns a property with an undeclared name. */
+  /** Returns a property with an undeclared name, and the rest of the object. */
   #otherProperty(
     plan: ObjectPlan,
     name: string,
@@ -200,6 +207,6 @@ function limited({ min, max }: ObjectPlan, place: Place): Place {
 const nameOf = ({ position, count, wants, open, used }: Place): string =>
   `${position} ${count} ${wants.join(",")} ${open.join(",")}${used === null ? "" : ` ${used.id}`}`;
 
-/** True if none of the remaining declared names is required. */
+/** True if none of the remaining declared properties is required. */
 const mayPassDeclared = ({ declared }: ObjectPlan, { position }: Place): boolean =>
   !declared.slice(position).some(({ isRequired }) => isRequired);

@@ -1,10 +1,11 @@
-// JSON values as they are written, one object per value: equal values are identical. Members are unordered.
+// JSON values that have been written, one object per value: equal values are the same object. The order of members
+// does not matter.
 
 export interface WrittenValue {
   readonly type: "scalar" | "array" | "object";
-  /** Unique. */
+  /** Unique number of the value. */
   readonly id: number;
-  /** Text of a known scalar; else null. */
+  /** Text of a scalar; null for a scalar with unknown text, and for arrays and objects. */
   readonly text: string | null;
   readonly items: readonly WrittenValue[];
   readonly members: ReadonlyMap<string, WrittenValue>;
@@ -16,7 +17,11 @@ export class WrittenValues {
   readonly #known = new Map<string, WrittenValue>();
   #lastId = 0;
 
-  /** @param text in the only form in which the value is written */
+  /**
+   * Returns the value of a scalar.
+   *
+   * @param text the only text in which the value is written
+   */
   scalar(text: string): WrittenValue {
     return this.#of("scalar", text, { text });
   }
@@ -25,13 +30,17 @@ export class WrittenValues {
     return this.#of("array", items.map(({ id }) => id).join(","), { items });
   }
 
-  /** @param members by the texts of their names */
+  /**
+   * Returns the value of an object.
+   *
+   * @param members values by the texts of their names
+   */
   object(members: ReadonlyMap<string, WrittenValue>): WrittenValue {
     const named = [...members].map(([name, { id }]) => `${name}:${id}`);
     return this.#of("object", named.sort().join(","), { members });
   }
 
-  /** Returns a scalar with unknown text, equal to no other. */
+  /** Returns a scalar with an unknown text, which equals no other value. */
   unknown(): WrittenValue {
     return this.#new("scalar", {});
   }
