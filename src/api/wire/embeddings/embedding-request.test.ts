@@ -17,7 +17,7 @@ function refuses(body: unknown, ...locations: readonly string[]): void {
   );
 }
 
-test("reads a text, a list of texts, token ids and a list of their lists", () => {
+test("reads a text, a list of texts, token ids, and a list of lists of token ids", () => {
   const inputsOf = (input: unknown) => {
     const { request, isList } = readEmbedding({ input });
     return [request.inputs, isList];

@@ -26,7 +26,7 @@ const record = (payload: JsonObject, changes: Partial<FeedbackRecord> = {}): Fee
 const cellOf = (x: JsonObject[string]): string =>
   csvWriter(["payload.x"]).line(record({ x })).replace(/\r\n$/, "");
 
-test("writes one column per field, each under one name, and the payload as JSON", () => {
+test("writes one column per field, without its alias, and the payload as JSON", () => {
   const { header, line } = csvWriter(null);
   assert.equal(
     header,

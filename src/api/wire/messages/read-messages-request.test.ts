@@ -294,7 +294,7 @@ test("records from which path of the body each part of a chat message came", () 
   );
 });
 
-test("counts the tokens of the same prompt that a message request would have", () => {
+test("reads the prompt to count like that of a message request", () => {
   const body = {
     model: "m",
     system: "s",

@@ -129,7 +129,7 @@ export function atReport(name: "stepped" | "saved", wanted: number): SeenEvents 
   const die = async (): Promise<void> => {
     if (++count === wanted) throw death;
   };
-  // The first report of a saved state has no step, because nothing is saved yet.
+  // The first `saved` report has the step count 0, because no state has been saved yet.
   return name === "stepped"
     ? { stepped: die }
     : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };

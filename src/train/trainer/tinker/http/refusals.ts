@@ -85,7 +85,7 @@ export function isGone({ status }: Pick<Reply, "status">): boolean {
   return status === 404 || status === 410;
 }
 
-/** Returns a transient error, on which a job waits. */
+/** Returns a transient error. A job that meets it waits instead of failing. */
 export function trainerUnavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "trainer-away", message, cause });
 }

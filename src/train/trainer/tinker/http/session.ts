@@ -55,7 +55,7 @@ export class TinkerSession {
       });
   }
 
-  /** Stops the heartbeats. The server then ends the session by itself. */
+  /** Stops the heartbeats. The server then ends the session after its own timeout. */
   close(): void {
     this.#closing.abort();
   }
