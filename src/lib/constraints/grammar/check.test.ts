@@ -34,7 +34,7 @@ function check(
 const accepted = (constraint: Constraint, ...instances: readonly Json[]): readonly boolean[] =>
   check(constraint, instances).instances.map(({ isAccepted }) => isAccepted);
 
-test("reports the refused part of a schema, its place and the reason", () => {
+test("reports the refused part of a schema, its location and the reason", () => {
   const { refusal, instances } = check(jsonSchema({ items: { $recursiveRef: "#" } }), [[]]);
   assert.deepEqual(refusal, {
     kind: "not-exact",
@@ -85,7 +85,7 @@ test("refuses a constraint that compiles but whose first mask exceeds the limit"
   }
 });
 
-test("reports the place in a value where the next mask exceeds the limit", () => {
+test("reports the position in an instance at which the next mask exceeds the limit", () => {
   const schema = jsonSchema({
     type: "object",
     properties: { kind: { const: "fqdn" }, value: { pattern: `^${words}$` } },

@@ -24,7 +24,7 @@ export function keepProductive(
       if ("rule" in piece) return ending.has(piece.rule);
       return "schema" in piece || !automaton.isEmpty(piece.text);
     });
-  // In reverse order, because rules mostly refer to later rules.
+  // Iterates in reverse order, because rules mostly refer to later rules.
   const order = [...rules].reverse();
   for (let before = -1; before < ending.size;) {
     before = ending.size;

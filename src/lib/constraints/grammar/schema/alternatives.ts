@@ -15,9 +15,9 @@ export interface Algebra {
   shapes(goal: Goal): readonly Shape[];
 }
 
-/** Maximum number of shapes that are not compared at all. */
+/** Maximum size of a union whose shapes are not compared at all. */
 const fewShapes = 6;
-/** Maximum number of shapes that are not compared pairwise; only duplicates are removed. */
+/** Maximum size of a union whose shapes are not compared pairwise; only duplicates are removed. */
 const manyShapes = 64;
 /** Cost in steps of serializing a shape and looking it up. */
 const stepsPerName = 4;

@@ -41,7 +41,7 @@ export function overlappingBranches(
   return rivals.map((found) => found.sort((one, other) => one - other));
 }
 
-/** Returns the values listed by a shape, or by the tag of an object; null if no values are listed. */
+/** Returns names of the values that a shape lists, or that the tag of an object lists; null if no values are listed. */
 function namesOf(context: KeywordContext, shape: Shape, tag: string | null): readonly string[] | null {
   return shape.type === "object" && tag !== null ? tagNames(context, shape, tag) : valueNames(shape);
 }

@@ -135,8 +135,8 @@ function equalSize({ expressions, zeros }: Sizes, { whole, behind }: Digits): Ex
 }
 
 /**
- * Returns the numbers above the given digits (unless exclusive, including the equal ones): those with more integer
- * digits, or with a greater first differing digit.
+ * Returns the numbers without sign that are greater than the digits or, unless exclusive, equal to them. A number is
+ * greater if it has more integer digits, or the greater digit at the first difference.
  */
 function sizeAtLeast(sizes: Sizes, digits: Digits, isExclusive: boolean): Expression {
   const { expressions, fraction } = sizes;

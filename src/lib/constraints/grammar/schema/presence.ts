@@ -49,7 +49,8 @@ function asClauses(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
 }
 
 /**
- * Returns clauses that hold if either all clauses of `one` or all clauses of `other` hold; null if there are too many.
+ * Returns clauses that hold exactly if all clauses of `one` or all clauses of `other` hold; null if there are too
+ * many.
  */
 function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Clause[] | null {
   const found: Clause[] = [];

@@ -88,7 +88,10 @@ export interface ObjectShape {
   readonly evaluated: Expression;
 }
 
-/** Requirement that at least one of these holds. The list has no duplicate names and is sorted by name. */
+/**
+ * Alternatives of which at least one must hold: each requires one property to be present or to be absent. Sorted by
+ * name, without duplicate names.
+ */
 export type Clause = readonly Presence[];
 
 export interface Presence {

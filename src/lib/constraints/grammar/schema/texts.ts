@@ -44,7 +44,7 @@ export class Texts {
     return this.compilation.expressions.literal(encoder.encode(text));
   }
 
-  /** True if a matching body denotes this text. */
+  /** True if the body matches a spelling of this text. */
   holds(body: Expression, text: string): boolean {
     return (
       body === this.anyBody || this.compilation.automaton.matches(body, encoder.encode(escapeForJson(text)))

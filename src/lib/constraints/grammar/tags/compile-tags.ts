@@ -29,15 +29,15 @@ export function compileTags(
   return new TagCompiler(readContent, compilation).symbol(format);
 }
 
-/** Position of a format within the enclosing tag. */
+/** Context of a format in its enclosing tag. */
 interface Surroundings {
   /** Ends of the enclosing tag. Free text must not contain the non-empty ones. */
   readonly ends: readonly string[];
-  /** True if the format is the last one in the tag, so that one of the ends follows. */
+  /** True if the format is the last one in the tag, so that an end of the tag must follow it. */
   readonly closes: boolean;
 }
 
-/** Position outside any tag. */
+/** Context of a format outside any tag. */
 const nowhere: Surroundings = { ends: [], closes: false };
 
 interface Branch {
@@ -137,7 +137,7 @@ class TagCompiler {
     if (once.length === 0) return min === 0 ? [closing] : [];
     const one = this.#one(once);
     const name = this.#freshName();
-    // Without a maximum, occurrences beyond the minimum need no count.
+    // Without a maximum, occurrences beyond the minimum are not counted, so the number of rules is finite.
     const countMax = max === Number.POSITIVE_INFINITY ? min : max;
     const behind = (count: number): GrammarSymbol =>
       this.#compilation.rules.rule(`${name} ${count}`, () => [
@@ -201,7 +201,7 @@ class TagCompiler {
     const stops = [...branches.map(({ trigger }) => trigger), ...filled(around.ends)];
     const text = new FreeText(this.#compilation, stops, excludes);
     const free = this.#free(text, around);
-    // If free text is unsatisfiable, the text can end only after a last tag.
+    // If free text is unsatisfiable, the text can end only after a last tag, which exists only with `stopsAfterFirst`.
     if (free.length === 0 && !stopsAfterFirst) return { mixed: [], behind: [] };
     const again: Production = [this.#compilation.rules.rule(this.#freshName(), () => mixed)];
     const behind = stopsAfterFirst ? this.#closing(around) : again;
@@ -257,7 +257,7 @@ class TagCompiler {
 
 const filled = (texts: readonly string[]): readonly string[] => texts.filter((text) => text !== "");
 
-/** Calls a reader of content. Prepends the content's location to the location of a refusal. */
+/** Runs a reader of the content at `place`, and prepends this location to that of a refusal. */
 function within<T>(place: string, read: () => T): T {
   try {
     return read();

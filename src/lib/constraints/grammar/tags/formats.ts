@@ -4,11 +4,11 @@ import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 
 export type Format =
   | { readonly kind: "text"; readonly text: string }
-  /** Content that must satisfy another constraint, which is at the location `place`. */
+  /** Content that must satisfy another constraint; `place` is the location of that constraint in the structural tag. */
   | { readonly kind: "constrained"; readonly rule: ConstraintRule; readonly place: string }
   /**
-   * Free text that contains neither a text of `excludes` nor an end of the enclosing tag. Combined with adjacent text,
-   * it may.
+   * Free text that contains neither a text of `excludes` nor an end of the enclosing tag. Such a text may still arise
+   * where the free text meets adjacent text.
    */
   | { readonly kind: "free"; readonly excludes: readonly string[] }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly Format[] }

@@ -1,4 +1,4 @@
-// Expressions for free text: text that contains none of certain texts, and such text before one of them.
+// Expressions for free text without stops and excluded texts, either unrestricted or directly before a stop.
 import { plainSpelling } from "../../regex/characters/spelling.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";

@@ -126,7 +126,7 @@ class TagReader {
     const { nesting } = this.#limits;
     if (depth > nesting) throw limitExceeded("nesting", nesting, placed.pointer);
     const members = new Members(placed);
-    // Tags often have no type, in lists of tags and elsewhere.
+    // Requests often omit the type of a tag, which is recognized by its `begin`.
     const type = !members.has("type") && members.has("begin") ? "tag" : members.text("type");
     const place = `${members.pointer}/type`;
     if (Object.hasOwn(notServed, type)) throw notExact(`format ${type}`, place, notServed[type]);

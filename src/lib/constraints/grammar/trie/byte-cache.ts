@@ -1,4 +1,4 @@
-// A map with a size limit in bytes. If an added entry exceeds the limit, the map evicts its oldest entries.
+// A map with a size limit in bytes. When an added entry makes the map exceed the limit, it evicts its oldest entries.
 
 export class ByteCache<Key, Value> {
   readonly #limit: number;

@@ -17,7 +17,7 @@ export interface Doubt {
 /**
  * Returns true if the recorded texts may make the token invalid, so that it must be checked byte by byte.
  *
- * @param texts of the lexeme before the token, one per symbol that records the text; texts longer than the token may
+ * @param texts text of the lexeme before the token, once per symbol that records it; texts longer than the token may
  * be omitted
  */
 export function needsTrial(

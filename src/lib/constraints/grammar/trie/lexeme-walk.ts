@@ -23,7 +23,7 @@ export interface LexemeWalk {
 
 export interface BorrowedTails {
   readonly tails: Tails;
-  /** Tokens of `tails` to ignore, because they are not allowed from this state through the borrowed walk. */
+  /** Tokens of `tails` to ignore, because this walk did not borrow them. */
   readonly excluded: ReadonlySet<number>;
 }
 
@@ -93,7 +93,7 @@ export class LexemeWalker {
   }
 
   /**
-   * Returns the walk of the lender; null if most harmless bytes do not lead from the lender back to it, or if its walk
+   * Returns the walk of `lender`; null if most harmless bytes do not lead from the lender back to it, or if its walk
    * has no bit mask or no tails.
    */
   #borrowFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): BorrowedWalk | null {
@@ -154,8 +154,8 @@ export class LexemeWalker {
       }
       path[depth] = after;
       borrowedPath[depth] = borrowed === null ? deadState : automaton.next(borrowedPath[depth - 1], byte);
-      // From equal states, the borrowed walk is right for the whole subtree. `after` is not dead here, so neither is
-      // the equal state.
+      // Once both paths are in the same state, the borrowed walk is right for the whole subtree. `after` is not dead
+      // here, so neither is the equal state.
       const isSame = after === borrowedPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
       if (isSame || (isAll && borrowed !== null && this.#takesAllBelow(nodes, node, borrowedPath))) {

@@ -17,7 +17,7 @@ import type { LexemeWalk } from "./lexeme-walk.ts";
 import { Saturation } from "./saturation.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** A mask for unknown recorded texts, and the tokens whose validity also depends on the actual texts. */
+/** A mask computed without the recorded texts, and the tokens whose validity also depends on these texts. */
 interface KnownMask {
   readonly bits: Uint32Array;
   readonly doubts: readonly Doubt[];

@@ -15,7 +15,7 @@ export class Saturation {
   readonly #saturated: (LexerState | undefined)[] = [];
   /**
    * By state: true if an accepting state is within {@link nearBytes} of this state and of each state reachable from
-   * it. Also false if there are too many reachable states to check.
+   * it. False if there are too many reachable states to check.
    */
   readonly #isNear: (boolean | undefined)[] = [];
 

@@ -63,7 +63,7 @@ test("accepts the texts of a grammar and no others", () => {
   }
 });
 
-test("checks texts of a highly ambiguous grammar within the limits", () => {
+test("accepts and rejects long texts of an ambiguous grammar within the limits", () => {
   const language = read('root ::= s\ns ::= "a" s "b" | "a" s "c" | s s | "d"');
   assert.ok(accepts(language, `${"a".repeat(40)}d${"bc".repeat(20)}`));
   assert.ok(!accepts(language, `${"a".repeat(40)}d${"bc".repeat(21)}`));
@@ -124,7 +124,7 @@ test("masks equal those computed by trying each token, and no mask leads to a de
   }
 });
 
-test("refuses invalid grammars, with the position", () => {
+test("refuses invalid grammars and reports the position", () => {
   for (const [text, kind, subject, place] of [
     ["", "malformed", "no rule root", "position 0"],
     ['root ::= "a', "malformed", "an unclosed text", "position 9"],

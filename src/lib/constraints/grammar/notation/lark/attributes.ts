@@ -1,4 +1,4 @@
-// Attributes of a rule, as in guidance's grammars: `name[lazy]: ...`. Attributes that name captures are ignored, and
+// Attributes of a rule, as in guidance's grammars: `name[lazy]: ...`. Attributes for captures are ignored, and
 // attributes for token sampling are refused. Attributes for the end of a terminal restrict the terminal's texts.
 import { allCharacters } from "../../../regex/characters/code-points.ts";
 import { literalNode, literalText } from "../grammar-text.ts";
@@ -97,7 +97,7 @@ const anyText = (min: number): GrammarNode => ({
   max: Number.POSITIVE_INFINITY,
 });
 
-/** Returns a node for the node's texts that have no matching proper prefix. */
+/** Returns a node for those texts of the given node of which no proper prefix matches it. */
 function shortest(node: GrammarNode): GrammarNode {
   return without(node, { kind: "sequence", parts: [node, anyText(1)] });
 }

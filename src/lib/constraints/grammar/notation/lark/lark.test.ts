@@ -178,7 +178,7 @@ test("masks equal those computed by trying each token, and no mask leads to a de
   }
 });
 
-test("refuses unsupported syntax, with the position", () => {
+test("refuses unsupported syntax and reports the position", () => {
   for (const [text, kind, subject, place] of [
     ["start: a", "malformed", "a", "position 7"],
     ['start: "a', "malformed", "an unclosed text", "position 7"],

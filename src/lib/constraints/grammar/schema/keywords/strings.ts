@@ -50,8 +50,8 @@ function mayBeString(type: ExactJson | undefined): boolean {
 }
 
 /**
- * Adds a notice about an unknown format, or refuses it if strict formats are configured. JSON Schema 2020-12,
- * validation, section 7.2.1: an implementation ignores unknown formats.
+ * Adds a notice about an unknown format, or refuses it if strict formats are configured. By default an implementation
+ * ignores unknown formats (JSON Schema 2020-12, validation, section 7.2.1).
  */
 function unknownFormat(
   { compilation }: KeywordContext,

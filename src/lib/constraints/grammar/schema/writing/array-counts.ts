@@ -1,4 +1,4 @@
-// Counts of an array's items. With them, rules never begin an array that cannot be completed.
+// Counts the items of arrays, so that the rules never begin an array that cannot be completed.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 
@@ -119,7 +119,7 @@ function progressAfter(
 
 /** True if items of these alternatives can complete an array that is past its first items. */
 function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly ItemWay[]): boolean {
-  // Items that no counter limits can fill a short array.
+  // Items that no counter limits can fill an array up to its minimum.
   const isFillable = ways.some(({ countedBy }) =>
     countedBy.every((counter) => plan.counters[counter].max === Number.POSITIVE_INFINITY),
   );
