@@ -348,7 +348,7 @@ test("accepts a batch of ten thousand records", async () => {
   assert.equal(again.kind === "stored" && again.records.length, 10_000);
 });
 
-test("gives a retry the response of the first request, whatever the order of keys", async () => {
+test("gives a retry the response of the first request, in any order of keys", async () => {
   const opened = await openService();
   const { service, clock } = opened;
   const sent = input({

@@ -1,5 +1,4 @@
-// Rows of a table, packed into two texts. Threads can pass a text to each other in constant time, whatever the number
-// of rows.
+// Rows of a table, packed into two texts. A thread passes a text to another in constant time, however many rows it has.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {

@@ -6,16 +6,17 @@ import type { Seal } from "./seal.ts";
 
 export interface ArtifactStore {
   /**
-   * Returns the unique id of this location, which is the same for all servers that share it. The id is created on the
-   * first call.
+   * Returns the unique id of this location. All servers that share the location get the same id; the first call
+   * creates it.
    */
   placeId(): Promise<string>;
   /**
-   * Calls `write` with an empty folder, then atomically and durably stores its files under the key. They replace
-   * everything at and below the key. If `write` throws, nothing is stored and the old artifact is kept, so `write` may
-   * check its own output.
+   * Calls `write` with an empty folder, then atomically and durably stores the folder's files under the key. They
+   * replace everything at and below the key. If `write` throws, nothing is stored and the old artifact is kept, so
+   * `write` may check its own output.
    *
-   * @param options.mayPut like the writer's
+   * @param options.mayPut additional check, called just before this artifact is moved into place; if it throws,
+   * nothing is stored
    */
   put<Result>(
     key: string,
@@ -25,18 +26,18 @@ export interface ArtifactStore {
   /** Stores a single file in the same way as `put`. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
-   * Returns a path on this machine to an artifact's folder or file. The path is valid until the artifact is removed,
-   * or, if it was fetched from a remote store, for some minutes; for a missing artifact, it does not exist. It may or
-   * may not contain the artifacts below the key.
+   * Returns a path on this machine to an artifact's folder or file; for a missing artifact, a path that does not
+   * exist. The path is valid until the artifact is removed, or, if it was fetched from a remote store, for some
+   * minutes. The folder may or may not contain the artifacts below the key.
    *
-   * @param seal expected content; null skips the check, which would read the files
+   * @param seal expected content; null to skip the check, which would read the files
    * @throws ServiceError `conflict` if the artifact differs from the seal or is missing
    */
   path(key: string, seal: Seal | null): Promise<string>;
   /**
-   * Copies an artifact's files to a path on this machine, whose folder must exist. Later changes of the artifact do
-   * not affect the copies, which must not be written to. If the artifact is being removed, the copy may be incomplete,
-   * which a seal detects.
+   * Copies an artifact's files to a path on this machine, whose parent folder must exist. Later changes of the
+   * artifact do not affect the copies, but the copies must not be written to. If the artifact is being removed, the
+   * copy may be incomplete, which a seal detects.
    *
    * @returns false if there is no such artifact
    */
@@ -56,8 +57,8 @@ export interface ArtifactStore {
   /** Removes unfinished writes at or below a key that dead processes of this server left behind. */
   removeUnfinished(key: string): Promise<void>;
   /**
-   * Marks everything below a key as held: this server is about to remove it, or has not yet recorded its owner. If the
-   * server dies before `release`, {@link sweepAbandoned} decides whether it is removed.
+   * Marks everything below a key as held: this server is about to remove it, or has stored it but not yet recorded its
+   * owner. If the server dies before `release`, {@link sweepAbandoned} decides whether it is removed.
    */
   hold(key: string): Promise<void>;
   release(key: string): Promise<void>;

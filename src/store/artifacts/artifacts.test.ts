@@ -1,4 +1,4 @@
-// Runs the artifact contract on every store, and tests the order in which a folder reaches the disk.
+// Runs the artifact contract on each kind of store, and tests in which order a folder is flushed to disk.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -44,11 +44,14 @@ checkArtifacts("bucket", (t) => {
   return (writer) => new BucketArtifacts({ bucket, cache: { folder: newRoot(t), bytesMax: 1e9 }, ...writer });
 });
 
-/** Records from now on which paths in the root are synced, and whether the stored artifact had its name by then. */
+/**
+ * Records the paths below `root` that are flushed from now on, and whether the artifact `put` had its final name by
+ * then.
+ */
 async function watchSyncs(t: TestContext, root: string, put: string): Promise<string[]> {
   const seen: string[] = [];
   const handle = await open(root, "r");
-  // The class of file handles is not exported.
+  // Obtained from an instance, because Node.js does not export the class of file handles.
   const methods = Object.getPrototypeOf(handle) as {
     sync: (this: { readonly fd: number }) => Promise<void>;
   };
@@ -63,7 +66,7 @@ async function watchSyncs(t: TestContext, root: string, put: string): Promise<st
   return seen;
 }
 
-test("syncs files and their folder before renaming the folder, and then its parents", async (t) => {
+test("flushes files and their folder before renaming the folder, and then its parents", async (t) => {
   if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
   const root = newRoot(t);
   const seen = await watchSyncs(t, root, join(root, "adapters/m/1"));
@@ -84,7 +87,7 @@ test("syncs files and their folder before renaming the folder, and then its pare
   assert.deepEqual(readdirSync(join(root, "work/s")), []);
 });
 
-test("syncs parent folders that another process may have created before dying, and syncs removals", async (t) => {
+test("flushes parent folders that another process may have created before it died, and flushes removals", async (t) => {
   if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
   const root = newRoot(t);
   mkdirSync(join(root, "adapters/m"), { recursive: true });
@@ -99,7 +102,7 @@ test("syncs parent folders that another process may have created before dying, a
   assert.equal(seen.at(-1), "adapters", "the folder that was left empty went too");
 });
 
-test("syncs the root folder on first use, including one that another process created", async (t) => {
+test("flushes the root folder on first use, even if another process created it", async (t) => {
   if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
   const parent = newRoot(t);
   const root = join(parent, "data");
@@ -112,7 +115,7 @@ test("syncs the root folder on first use, including one that another process cre
   assert.deepEqual(seen, [". after", "data after"]);
 });
 
-test("removes a dead process's unfinished writes of an artifact for its successor, and nothing else", async (t) => {
+test("removes only those unfinished writes of an artifact that dead processes of this server left behind", async (t) => {
   const root = newRoot(t);
   const store = new FolderArtifacts({ root, server: () => "s" });
   const left = ["adapters+m+1.a", "adapters+m+1+state.b", "adapters+m+10.c", "adapters+m+2.d"];
@@ -121,7 +124,7 @@ test("removes a dead process's unfinished writes of an artifact for its successo
   assert.deepEqual(readdirSync(join(root, "work/s")).toSorted(), left.slice(2));
 });
 
-test("removes a server's scratch folder after its use, and with its lease", async (t) => {
+test("removes a server's scratch folder after use, and at the latest after its lease has ended", async (t) => {
   const root = newRoot(t);
   const [one, two] = ["one", "two"].map((server) => new ServerFolder({ root, server: () => server }));
   const scratch = await one.withScratch(async (folder) => {
@@ -141,7 +144,7 @@ test("removes a server's scratch folder after its use, and with its lease", asyn
   for (const cache of caches) assert.deepEqual(readdirSync(cache), ["weights"]);
 });
 
-test("caches data of an added model in the model's folder, and that of all others together", () => {
+test("caches data of an added model in that model's folder, and data of other models in a common folder", () => {
   const folder = new ServerFolder({ root: "/data", server: () => "s" });
   for (const path of ["/models/a", "/data", "/data/models", "/data/modelsx/a", "/data/other/models/a"])
     assert.equal(folder.cacheOf(path), "/data/cache", path);

@@ -3,8 +3,8 @@ import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Flushes a file's content or a folder's entries to disk. On Windows, only a file that is open for writing can be
- * flushed; folders cannot, but the file system keeps a journal of their entries.
+ * Flushes a file's content or a folder's entries to disk. On Windows, a file must be open for writing to be flushed,
+ * and folders cannot be flushed, but the file system keeps a journal of their entries.
  */
 export async function flush(path: string): Promise<void> {
   const isWindows = process.platform === "win32";

@@ -1,5 +1,5 @@
 // Artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. Unfinished
-// writes and holds are in `work/<server>`, which shows to which server they belong.
+// writes and holds are in `work/<server>`, so that the server they belong to is known.
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -212,15 +212,15 @@ async function place(
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
     await makeFolder(dirname(target), root);
-    // Checks as late as possible. A process that is suspended after this check for longer than its lease may still
-    // overwrite another server's artifact.
+    // Checks as late as possible. Nevertheless, a process that is suspended after this check for longer than its lease
+    // may overwrite another server's artifact.
     await mayPut();
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);
     } catch (error) {
       if (tried === placingTriesMax) throw error;
-      // A concurrent removal has also deleted the parent folder, which was empty.
+      // A concurrent removal has deleted the parent folder because it was empty.
       if (isMissing(error)) continue;
       if (!isHeldForAMoment(error)) throw error;
       await systemClock.sleep(100 * tried);

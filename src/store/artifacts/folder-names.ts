@@ -1,4 +1,4 @@
-// Lists folders that may not exist.
+// Lists the names in a folder that may not exist.
 import { readdir } from "node:fs/promises";
 
 /** Returns the names in a folder; empty if there is no such folder. */

@@ -1,5 +1,6 @@
-// Duplicates the files of a folder as hard links, which take no space or time, or as copies if the file system has no
-// hard links. Removing one of the two does not affect the other, and nobody writes to files of artifacts.
+// Duplicates the files of a folder as hard links, which take no space and almost no time, or as copies if the file
+// system has no hard links. Either duplicate can be removed without affecting the other. A shared content is safe,
+// because nobody writes to files of artifacts.
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -40,7 +41,7 @@ async function linkFolder(from: string, to: string): Promise<void> {
 async function linkEntry(from: string, to: string): Promise<void> {
   const isFile = (await stat(from).catch(() => null))?.isFile() === true;
   try {
-    // Links to the target of a symbolic link, because a relative symbolic link would be wrong in another folder.
+    // Links the target of a symbolic link: a relative symbolic link would point elsewhere from another folder.
     await link(isFile ? await realpath(from) : from, to);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,5 +1,5 @@
-// Seals of artifacts: one hash over some of an artifact's files, with which a reader detects any changed byte. Files
-// are read synchronously, in processes and threads that are about to read them anyway.
+// Seals of artifacts: a hash over some of an artifact's files, with which a reader detects each changed byte. Files
+// are read synchronously, because seals are used only in processes and threads that read the files anyway.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface Seal {
-  /** Human-readable kind of the artifact, such as "adapter". */
+  /** Kind of the artifact for messages, such as "adapter". */
   readonly what: string;
   /** Names of the hashed files, in order; the folder may contain other files. */
   readonly files: readonly string[];

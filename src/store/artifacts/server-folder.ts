@@ -1,5 +1,5 @@
-// A server's own folder, locked for one server at a time. It contains caches, data that attempts at a job keep for
-// later attempts, and scratch files in `work/<server>`. The artifacts may be in the same folder or elsewhere.
+// A server's own folder, which only one server at a time can lock. It contains caches, data that attempts at a job
+// keep for later attempts, and scratch files in `work/<server>`. The artifacts may be in the same folder or elsewhere.
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { ArtifactWriter } from "./artifact-store.ts";
@@ -30,7 +30,7 @@ export const cacheFolder = "cache";
 /** Name of the folder, in a model's folder, with data computed from the model. */
 const ownCache = ".cache";
 
-/** Names of the folders that servers create. Earlier versions also created `imports`. */
+/** Names of the folders that servers create. `imports` is one of them because earlier versions created it. */
 export const folderNames: readonly string[] = [
   "adapters",
   "files",
@@ -50,8 +50,8 @@ export class ServerFolder {
   }
 
   /**
-   * Returns the cache folder for data computed from a model, which is computed again if missing. For an added model,
-   * the cache is in the model's own folder, so that it is deleted with the model.
+   * Returns the folder for data that is computed from a model, and computed again if missing. For an added model, it
+   * is in the model's own folder, so that it is deleted with the model.
    *
    * @param model path of the model, or a path in it
    */
@@ -67,7 +67,7 @@ export class ServerFolder {
     return join(this.#options.root, jobKey(jobId));
   }
 
-  /** Returns the ids of the jobs that have such a folder. */
+  /** Returns the ids of the jobs whose attempts have kept progress. */
   jobIds(): Promise<readonly string[]> {
     return namesIn(join(this.#options.root, "jobs"));
   }

@@ -1,4 +1,4 @@
-// The contract of every store of artifacts, used by one server or shared by two, either of which may die.
+// The contract of each kind of artifact store. One server uses it, or two share it, and either may die.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { hashOfFiles } from "../seal.ts";
 
-/** Creates an empty place, deleted after the test; each call of the result opens it for a server. */
+/** Creates an empty location, which is deleted after the test, and returns a function that opens it for a server. */
 export type MakeArtifacts = (context: TestContext) => (writer: ArtifactWriter) => ArtifactStore;
 
 const put = (store: ArtifactStore, key: string, ...names: readonly string[]): Promise<void> =>
@@ -129,7 +129,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     });
     await assert.rejects(publishing, { code: "cancelled" });
     assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
-    // Repeats this with a condition of the write itself, which holds until it has written.
+    // The same with a check for a single put, which is called only after the files are written.
     let isWritten = false;
     const write = async (folder: string): Promise<void> => {
       writeFileSync(join(folder, "of another"), "");

@@ -1,4 +1,4 @@
-// Tests artifacts in a bucket under failures: of the network, the store, the stored data, and the writing server.
+// Tests artifacts in a bucket when the network or the store fails, stored data is damaged, or the writing server dies.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -27,7 +27,7 @@ import { pieceBytes } from "./manifest.ts";
 const server = await startBucketServer();
 after(() => server.close());
 
-/** A clock that never waits. */
+/** A clock whose sleeps end immediately. */
 const hurried: Clock = { ...systemClock, sleep: async () => undefined };
 
 function newFolder(t: TestContext): string {
@@ -55,7 +55,7 @@ const put = (store: ArtifactStore, text: string): Promise<void> =>
 
 const index = /index\/adapters\/m\/1\.json/;
 
-/** Returns the artifact as seen by a server with an empty cache. */
+/** Returns the artifact's content as a server with an empty cache reads it. */
 async function seen(t: TestContext, bucket: BucketPlace): Promise<string> {
   const path = await open(t, bucket, { name: "reader" }).path("adapters/m/1", null);
   return existsSync(path)
@@ -65,14 +65,15 @@ async function seen(t: TestContext, bucket: BucketPlace): Promise<string> {
     : "nothing";
 }
 
-test("leaves the whole artifact or none, and no remains after a sweep, whichever request of a put is the server's last", async (t) => {
+test("leaves the whole artifact or none, and no remains after a sweep, if the server dies during any request of a put", async (t) => {
   const whole = (text: string): string => `${text} a,${text} b`;
   const outcomes = new Set<string>();
   for (let lived = 0, hasEnded = false; !hasEnded; lived++) {
     const place = server.newPlace();
     await put(open(t, place, { name: "before" }), "old");
     let count = 0;
-    // Half of the time the server dies before its request reaches the store, otherwise before it gets the answer.
+    // Every other time, the server dies before its request reaches the store, otherwise before it receives the
+    // response.
     server.pass(() =>
       count++ < lived ? "through" : count === lived + 1 && lived % 2 === 0 ? "cut" : "lost",
     );
@@ -97,7 +98,7 @@ test("leaves the whole artifact or none, and no remains after a sweep, whichever
   assert.equal(outcomes.size, 2);
 });
 
-test("leaves the whole artifact or nothing after a sweep, whichever request of a removal is the server's last", async (t) => {
+test("leaves the whole artifact or nothing after a sweep, if the server dies during any request of a removal", async (t) => {
   for (let lived = 0, hasEnded = false; !hasEnded; lived++) {
     const place = server.newPlace();
     const store = open(t, place);
@@ -119,7 +120,7 @@ test("leaves the whole artifact or nothing after a sweep, whichever request of a
   }
 });
 
-test("leaves nothing of a put by a server that was taken for dead, and fails the put", async (t) => {
+test("fails the put of a server that another one took for dead, and leaves nothing of it", async (t) => {
   const place = server.newPlace();
   const [orphan, other] = [open(t, place), open(t, place, { name: "two" })];
   let isSwept = false;
@@ -128,7 +129,7 @@ test("leaves nothing of a put by a server that was taken for dead, and fails the
     isSwept = true;
     return "lost";
   });
-  // The other server sweeps between two attempts at a piece.
+  // The other server sweeps between two attempts to send a piece.
   const clock: Clock = {
     ...systemClock,
     sleep: async () => {
@@ -144,11 +145,11 @@ test("leaves nothing of a put by a server that was taken for dead, and fails the
   assert.equal(await seen(t, place), "next a,next b");
 });
 
-test("splits a large file into pieces, and restores it however often the connection breaks", async (t) => {
+test("splits a large file into pieces, and restores it although connections break", async (t) => {
   const place = server.newPlace();
   const bytes = Buffer.alloc(2 * pieceBytes + 12_345, "abcdefg");
   const broken = new Set<string>();
-  // Each request is lost once, and each piece that is read breaks off once.
+  // Breaks the connection of each request once: for a piece that is read, during the response.
   server.pass(({ method, path }) => {
     const once = `${method} ${path}`;
     if (broken.has(once)) return "through";
@@ -161,7 +162,7 @@ test("splits a large file into pieces, and restores it however often the connect
   assert.equal((await new BucketClient(place).list("data/")).length, 3);
 });
 
-test("rejects an artifact with a corrupt or missing piece", async (t) => {
+test("rejects an artifact with a damaged or missing piece", async (t) => {
   const place = server.newPlace();
   const bucket = new BucketClient(place);
   await put(open(t, place), "old");
@@ -180,7 +181,7 @@ test("rejects an artifact with a corrupt or missing piece", async (t) => {
   await assert.rejects(seen(t, place), { code: "conflict", message: /is not an artifact manifest/ });
 });
 
-test("rejects an artifact if the store answers with other bytes, too few or endlessly many", async (t) => {
+test("rejects an artifact if the store returns other bytes, too few bytes, or an endless stream", async (t) => {
   const place = server.newPlace();
   await put(open(t, place), "old");
   const lies = (ending: RegExp, body: ((stored: Buffer) => Buffer) | "endless") =>
@@ -224,21 +225,21 @@ test("rejects an artifact if the store answers with other bytes, too few or endl
 const isRead = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
   method === "GET" && !path.includes("list-type");
 
-/** Returns the seal of an adapter with this text as its content. */
+/** Returns the seal of an adapter whose files contain this text. */
 function sealOf(t: TestContext, text: string): Seal {
   const folder = newFolder(t);
   for (const name of ["a", "b"]) writeFileSync(join(folder, name), `${text} ${name}`);
   return { what: "adapter", files: ["a", "b"], hash: hashOfFiles(folder, ["a", "b"]) };
 }
 
-test("reads again if the store returns a replaced object once, and never accepts old bytes as new", async (t) => {
+test("reads again if the store returns an old object once, and never accepts old bytes as new", async (t) => {
   const place = server.newPlace();
   const clock = new FakeClock();
   const writer = open(t, place, { name: "writer" });
   await put(writer, "old");
   const before = await new BucketClient(place).read("index/adapters/m/1.json");
   assert.ok(before !== null);
-  // One has the old content cached, the other has nothing.
+  // The first reader has the old content in its cache; the second has an empty cache.
   const readers = [1, 2].map((number) =>
     open(t, place, {
       name: `reader ${number}`,
@@ -258,7 +259,7 @@ test("reads again if the store returns a replaced object once, and never accepts
     assert.ok(staleLeft < 0, "it was read again");
     await clock.advance(60_000);
   }
-  // A store that stays stale is reported after a few reads.
+  // If the store keeps returning the old object, the error is reported after a few reads.
   let reads = 0;
   server.pass((asked) => {
     if (!isRead(asked) || !index.test(asked.path)) return "through";
@@ -276,7 +277,7 @@ test("reads again if the store returns a replaced object once, and never accepts
   });
 });
 
-test("reads again if an object is missing or has other bytes once", async (t) => {
+test("reads again if an object is missing or has other bytes only once", async (t) => {
   const place = server.newPlace();
   const onceEach = (path: RegExp, passage: Passage) => {
     const seenOnce = new Set<string>();
@@ -299,7 +300,7 @@ test("reads again if an object is missing or has other bytes once", async (t) =>
   assert.equal(readFileSync(join(path, "b"), "utf8"), "old b");
 });
 
-test("reports a bucket that returns replaced or removed objects once more in the bucket check", async (t) => {
+test("reports in the bucket check that the bucket has returned a replaced or removed object", async (t) => {
   newFolder(t);
   const place = server.newPlace();
   await checkBucket(place);
@@ -325,7 +326,7 @@ test("reports a bucket that returns replaced or removed objects once more in the
   }
 });
 
-test("serves cached artifacts while the store is away, and refuses others naming the store and the error", async (t) => {
+test("serves cached artifacts while the store is unreachable, and refuses others with the store's name and the error", async (t) => {
   const place = server.newPlace();
   const clock = new FakeClock();
   const store = open(t, place, { clock: { ...hurried, monotonicMs: () => clock.monotonicMs() } });
@@ -361,7 +362,7 @@ test("serves cached artifacts while the store is away, and refuses others naming
   await assert.rejects(store.path("adapters/m/2", null), { ...away, message: /SlowDown/ });
 });
 
-test("evicts the least recently used entry first, but none in use", async (t) => {
+test("evicts the least recently used entry first, but no entry in use", async (t) => {
   const clock = new FakeClock();
   const folder = newFolder(t);
   const cache = new ArtifactCache({ folder, bytesMax: 250 }, clock);

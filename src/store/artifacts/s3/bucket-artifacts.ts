@@ -1,11 +1,10 @@
-// Artifacts in a bucket of an S3-compatible store, shared by several servers, and read through a cache on each
-// machine.
+// Artifacts in a bucket of an S3-compatible store, shared by several servers. Each machine reads them through a cache.
 //
 // - `index/<key>.json`: manifest; the artifact exists while this object does.
-// - `data/<key>/<content>/`: its pieces, under a name that no other content ever gets.
-// - `work/<server>/`: work that a server has begun (`server-work`).
+// - `data/<key>/<content>/`: pieces of the artifact. No other content ever gets the same name.
+// - `work/<server>/`: notes about work that a server has begun (`server-work`).
 //
-// Reads and lists must be consistent with completed writes and removals, as in S3.
+// Reads and lists must be consistent with completed writes and removals, as they are in S3.
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -38,13 +37,16 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   : 0];
 
 /**
- * Time in milliseconds for which a manifest is cached. It is limited because the manifest's pieces never change, but
- * may be removed.
+ * Time in milliseconds for which a manifest is cached. It is short because the pieces of a cached manifest may have
+ * been removed, although they never change.
  */
 const freshMs = 10_000;
 /** Maximum number of cached manifests; the oldest is dropped first. */
 const knownMax = 10_000;
-/** Maximum number of attempts to fetch an artifact that other servers replace at the same time. */
+/**
+ * Maximum number of attempts to fetch an artifact. An attempt fails if another server replaces the artifact at the
+ * same time.
+ */
 const fetchesMax = 3;
 
 export class BucketArtifacts implements PlacedArtifacts {
@@ -70,7 +72,7 @@ export class BucketArtifacts implements PlacedArtifacts {
     return { kind: "bucket", bucket, cache, server: server() };
   }
 
-  /** The id is derived from the bucket's URL without a request, so all servers must use the same URL. */
+  /** The id is derived from the bucket's URL without a request, so all servers must be configured with the same URL. */
   async placeId(): Promise<string> {
     return bucketUrl(this.#options.bucket);
   }
@@ -98,7 +100,7 @@ export class BucketArtifacts implements PlacedArtifacts {
         if (seal !== null) requireSealed(path, seal);
         return path;
       } catch (error) {
-        // The store or the cached manifest may be older than a replacement of the artifact.
+        // The artifact may have been replaced after the store's response or the cached manifest was created.
         if (tried === readsMax) throw error;
         this.#known.delete(key);
         await this.#bucket.pause(tried);
@@ -227,7 +229,8 @@ export class BucketArtifacts implements PlacedArtifacts {
       throw error;
     }
     const manifest = { content, isFolder, files };
-    // If this fails, it is unknown whether the artifact exists. The note is then kept, and a later sweep finds out.
+    // If this fails, the manifest may or may not have been stored. The note is kept, so that a later sweep checks
+    // whether the artifact exists.
     await this.#index.put(key, manifest);
     await this.#work.keep(noted);
     await this.#cleanUp(noted, before);
@@ -236,15 +239,15 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   /**
-   * Removes the previous artifact at the key and those below it. A note makes sure that a sweep completes the removal
-   * after a failure.
+   * Removes the artifact that was at the key before, and those below the key. If this fails, a sweep completes the
+   * removal because of the note.
    */
   async #cleanUp({ server, key }: NotedContent, before: Manifest | null): Promise<void> {
     try {
       if (before !== null) await this.#work.settle({ server, key, content: before.content });
       for (const below of await this.#index.keysAt(key)) if (below !== key) await this.remove(below);
     } catch {
-      // An error is ignored, because the new artifact is stored already.
+      // Ignored, because the new artifact is already stored.
     }
   }
 
@@ -254,7 +257,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       for (const { name } of files) await flush(join(path, name));
       await this.#cache.keep(content, path);
     } catch {
-      // An error, such as a full disk, is ignored, because the artifact is in the bucket.
+      // An error such as a full disk is ignored, because the artifact is in the bucket.
     }
   }
 
@@ -285,7 +288,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       return this.#remember(key, await this.#index.find(key, { isUrgent: true }));
     } catch (error) {
       if (!(error instanceof ServiceError && error.obstacle === "blobs-away")) throw error;
-      // The store is unreachable: cached manifests are used, so that cached artifacts remain available.
+      // While the store is unreachable, cached manifests stay in use, so that cached artifacts remain available.
       return this.#remember(key, known.manifest);
     }
   }

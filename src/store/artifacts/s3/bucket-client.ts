@@ -1,5 +1,6 @@
-// A bucket with operations on objects and their parts, each with a time limit and retries. The data of each request
-// fits in memory. The client does not interpret objects, and loads the vendor's library at the first request.
+// Client for a bucket, with operations on objects and parts of objects. Each has a time limit and retries, and the
+// data of each request fits in memory. The client does not interpret objects, and loads the vendor's library at the
+// first request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { S3 } from "@aws-sdk/client-s3";
@@ -17,14 +18,17 @@ export interface BucketEntry {
   readonly at: Date;
 }
 
-/** A part of a multipart upload, with the store's identification. */
+/** An uploaded part of a multipart upload. */
 export interface UploadedPart {
   /** Number of the part, from 1. */
   readonly number: number;
   readonly tag: string;
 }
 
-/** Environment of processes that use the library: silences its announcements of future versions in their logs. */
+/**
+ * Environment variables of processes that use the library. They keep it from printing announcements of future versions
+ * to the log.
+ */
 export const storeEnvironment = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 
 /** An object's address in requests. */
@@ -45,7 +49,7 @@ const patiently: Limits = { triesMax: 5, tryMs: 60_000 };
 const urgently: Limits = { triesMax: 1, tryMs: 2000 };
 
 export interface HowToRead {
-  /** True if the caller has an alternative and must not wait long: one attempt with a short time limit. */
+  /** True if the caller has an alternative and must not wait long: only one attempt is made, with a short time limit. */
   readonly isUrgent?: boolean;
 }
 /** Maximum number of times that an object is read if its content is not as expected. */
@@ -53,11 +57,11 @@ export const readsMax = 3;
 /** Page size of object lists. */
 const listedMax = 1000;
 /**
- * Pause after the first attempt. It doubles each time, with a random factor of 0.5 to 1.5 so that servers do not retry
- * in step.
+ * Pause in milliseconds after the first attempt. It doubles with each attempt, and is multiplied by a random factor of
+ * 0.5 to 1.5, so that servers do not retry at the same time.
  */
 const firstPauseMs = 200;
-/** Region of requests if none is configured; stores other than AWS require no specific region. */
+/** Region of requests if none is configured. Only AWS requires a specific region. */
 const otherRegion = "us-east-1";
 
 export class BucketClient {
@@ -72,18 +76,18 @@ export class BucketClient {
   }
 
   /**
-   * Returns an object's bytes, at most one piece; null if there is no such object. @throws ServiceError `unavailable`,
-   * as all operations do
+   * Returns an object's bytes, at most as many as a piece has; null if there is no such object. @throws ServiceError
+   * `unavailable`, as all operations do
    */
   read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
     return this.#get(key, { bytesMax: pieceBytes }, isUrgent ? urgently : patiently);
   }
 
   /**
-   * Reads an object like {@link read}. If its content is not as expected, the read is repeated after a pause, because
-   * some stores return an older version of the object for a while.
+   * Reads an object like {@link read}. If its content is not as expected, reads it again after a pause, because some
+   * stores return an older version of an object for a while.
    *
-   * @returns the last result, expected or not
+   * @returns the last result, whether or not it is as expected
    */
   async readUntil(key: string, isExpected: (bytes: Buffer | null) => boolean): Promise<Buffer | null> {
     for (let tried = 1; ; tried++) {
@@ -122,7 +126,7 @@ export class BucketClient {
     return found && (found.ContentLength ?? 0);
   }
 
-  /** True if the object exists. False also if the bucket does not exist. */
+  /** Returns true if the object exists; false if the object or the bucket does not. */
   async has(key: string): Promise<boolean> {
     return (await this.size(key)) !== null;
   }
@@ -171,8 +175,8 @@ export class BucketClient {
   }
 
   /**
-   * Lists the objects whose keys begin with `start`, up to `countMax`. Grouping by folders is not used, because some
-   * stores are slow at it.
+   * Lists the objects whose keys begin with `start`, up to `countMax`. Does not let the store group keys by folder,
+   * because some stores do that slowly.
    */
   async list(start: string, countMax = Infinity): Promise<readonly BucketEntry[]> {
     const found: BucketEntry[] = [];
@@ -192,7 +196,7 @@ export class BucketClient {
 
   /**
    * Reads an object. @throws ServiceError `unavailable`, also if the store sends more bytes than expected, because a
-   * faulty store could fill the memory
+   * faulty store could otherwise fill the memory
    */
   async #get(
     key: string,
@@ -235,7 +239,7 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let byteCount = 0;
   for await (const part of body) {
-    // Safe cast: bodies are byte streams.
+    // Safe cast: the body of a response is a byte stream.
     const bytes = part as Buffer;
     byteCount += bytes.length;
     if (byteCount > bytesMax) throw new Error(`it is answered with more than ${bytesMax} bytes`);
@@ -259,9 +263,9 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
-      // The library makes one attempt, because retries are made here and include reading the body.
+      // The library makes only one attempt. Retries are made here, so that they include reading the body.
       maxAttempts: 1,
-      // Additional checksums of the library are disabled, because stored data has its own hashes and not every store
+      // The library's additional checksums are off, because stored data has its own hashes, and not every store
       // supports these checksums.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",

@@ -1,9 +1,9 @@
 // Translates errors of an object store or the network into messages for an operator: the bucket, the key, and what to
-// do. Pure.
+// do. Has no side effects.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** Retry delay in seconds that errors suggest. */
+/** Seconds after which the errors tell clients to retry. */
 const retryAfterSeconds = 5;
 
 /** Instructions for operators, by the error name of the store or its client library. */
@@ -37,7 +37,7 @@ export function isMissingObject(error: unknown): boolean {
 }
 
 /**
- * Returns the error for callers. Jobs that meet it wait until the store is available and lose no data.
+ * Returns the error for callers. A job that fails with it waits until the store is available, and loses no data.
  *
  * @param what attempted operation, such as "read"
  */
@@ -61,7 +61,7 @@ export function bucketError(
 }
 
 function statusOf(error: unknown): number | null {
-  // HTTP status, from a field that the client library adds to errors; absent if there was no response.
+  // HTTP status in a field that the client library adds to errors. The field is absent if there was no response.
   const metadata = (error as { readonly $metadata?: { readonly httpStatusCode?: unknown } } | null)
     ?.$metadata;
   return typeof metadata?.httpStatusCode === "number" ? metadata.httpStatusCode : null;

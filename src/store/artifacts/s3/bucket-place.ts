@@ -1,11 +1,11 @@
-// Parses a bucket's URL, `s3://bucket/prefix`. Sends no request.
+// Location of artifacts in a bucket, and parsing of its URL, `s3://bucket/prefix`. Sends no requests.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface BucketPlace {
   readonly bucket: string;
   /** Prefix of every key: empty, or ends with a slash. */
   readonly prefix: string;
-  /** URL of the store; null for AWS, or for the store in the configuration files of AWS. */
+  /** URL of the store; null for the default, which is AWS or the store in AWS's configuration files. */
   readonly endpoint: string | null;
   /**
    * True if the bucket is in the path of requests (`host/bucket/key`), false if it is in the host name
@@ -43,7 +43,7 @@ export function readBucketUrl(
   );
 }
 
-/** Returns the URL, which is shown to people and identifies the bucket. */
+/** Returns a URL that identifies the bucket, for messages and as an id. */
 export function bucketUrl({ bucket, prefix, endpoint }: BucketPlace): string {
   const url = `s3://${bucket}/${prefix}`.replace(/\/$/, "");
   return endpoint === null ? url : `${url} at ${endpoint}`;

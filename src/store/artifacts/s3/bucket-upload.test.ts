@@ -1,4 +1,4 @@
-// Tests objects written piece by piece to a third-party store, and read in ranges.
+// Tests that objects can be written to a third-party store piece by piece, and read in ranges.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type BucketServer, startBucketServer } from "../testing/bucket-server.ts";
@@ -10,7 +10,7 @@ before(async () => void (store = await startBucketServer()));
 after(() => store.close());
 
 const partBytes = 1000;
-/** Splits into pieces whose size differs from that of parts. */
+/** Returns pieces of data whose size differs from the size of parts. */
 const piecesOf = (byteCount: number): readonly Uint8Array[] =>
   Array.from({ length: Math.ceil(byteCount / 300) }, (_, index) =>
     Uint8Array.from({ length: Math.min(300, byteCount - index * 300) }, (_value, at) => (index + at) % 251),
@@ -36,11 +36,11 @@ for (const byteCount of [0, 1, 999, 1200, 5000])
     assert.deepEqual(await readAll(bucket, "a/file"), Buffer.concat(pieces));
   });
 
-test("shows no object before an upload completes, and reports a missing one", async () => {
+test("creates no object before an upload completes, and reports a missing object", async () => {
   const bucket = new BucketClient(store.newPlace());
   const upload = new BucketUpload(bucket, "file", partBytes);
   for (const piece of piecesOf(5000)) await upload.write(piece);
-  // The test store does not support this request; some real ones do not either.
+  // The test store does not support cancelling an upload; neither do some real stores.
   await upload.abandon().catch(() => undefined);
   assert.equal(await bucket.size("file"), null);
   assert.equal(await bucket.readPart("file", { from: 0, byteCount: 1 }), null);

@@ -16,7 +16,7 @@ export class BucketUpload {
   /** Id of the multipart upload; null while all data fits into one part. */
   #uploadId: string | null = null;
 
-  /** @param partBytes size of each part except the last; stores require at least 5 MiB */
+  /** @param partBytes size of each part except the last in bytes; stores require at least 5 MiB */
   constructor(bucket: BucketClient, key: string, partBytes: number) {
     this.#bucket = bucket;
     this.#key = key;

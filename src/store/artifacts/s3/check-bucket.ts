@@ -1,5 +1,5 @@
-// Checks that a bucket supports every operation a server needs: an object is written, listed, read, replaced, read
-// again and removed.
+// Checks that a bucket supports each operation that a server needs: it writes, lists, reads, replaces, reads again and
+// removes an object.
 import { newUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { BucketClient } from "./bucket-client.ts";

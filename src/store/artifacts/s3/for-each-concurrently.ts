@@ -4,8 +4,8 @@
 const requestsMax = 4;
 
 /**
- * Runs the work on each item, a few at a time. After an error, no more work is started, and the error is thrown once
- * all running work has ended.
+ * Runs the work on each item, a few at a time. After an error, starts no more work, and throws the error once all
+ * running work has ended.
  */
 export async function forEachConcurrently<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

@@ -1,11 +1,12 @@
-// Manifest of an artifact in a bucket: its files in pieces with their hashes. The manifest is a single object, so
-// writing it creates or replaces the artifact atomically. Readers never see pieces that no manifest contains.
+// Manifest of an artifact in a bucket: the artifact's files, as pieces with their hashes. The manifest is a single
+// object, so writing it creates or replaces the artifact atomically. Pieces that no manifest refers to are invisible
+// to readers.
 import { createHash } from "node:crypto";
 import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface Manifest {
-  /** UUID of this content; its pieces are stored under it. */
+  /** UUID of this content, which is part of the keys of its pieces. */
   readonly content: string;
   /** True for a folder of files. False for a single file, whose name is then empty. */
   readonly isFolder: boolean;
@@ -20,8 +21,8 @@ export interface FileManifest {
 }
 
 /**
- * Size of a piece in bytes: small enough to hold several in memory, and to send one within a single attempt on a slow
- * connection.
+ * Size of a piece in bytes. It is small enough to have several pieces in memory, and to send one within the time limit
+ * of an attempt on a slow connection.
  */
 export const pieceBytes = 1 << 24;
 

@@ -1,5 +1,5 @@
-// Transfers files to objects and back, in pieces. Each piece is sent and retried separately, and verified with its
-// hash when it is read.
+// Transfers files to and from a bucket in pieces. Each piece is a separate object that is retried separately, and its
+// hash is verified when it is read.
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { flush } from "../flush.ts";
@@ -8,7 +8,10 @@ import { forEachConcurrently } from "./for-each-concurrently.ts";
 import { readsMax, type BucketClient } from "./bucket-client.ts";
 import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
 
-/** @param to key prefix of the pieces @param path path of the file @param name name in the manifest */
+/**
+ * Stores a file. @param to key prefix of its pieces @param path path of the file @param name name of the file in the
+ * manifest
+ */
 export async function storeFile(
   bucket: BucketClient,
   to: string,
@@ -32,10 +35,10 @@ export async function storeFile(
 }
 
 /**
- * Writes the files completely to the path and flushes them.
+ * Writes the files to a path and flushes them.
  *
- * @returns false if a piece is missing, because the artifact was replaced or removed
- * @throws ServiceError `conflict` if a piece is corrupt
+ * @returns false if a piece is missing because the artifact was replaced or removed
+ * @throws ServiceError `conflict` if a piece is damaged
  */
 export async function fetchFiles(
   bucket: BucketClient,

@@ -1,6 +1,6 @@
-// Notes of servers under `work/` in a bucket: content that a server is writing or removing, and keys that it holds.
-// Because no request changes two objects atomically, an operation that could be interrupted is noted before it begins.
-// Content with a note is kept only if a manifest refers to it.
+// Notes of servers, under `work/` in a bucket: about content that a server is writing or removing, and about keys that
+// it holds. No request can change two objects atomically, so a note is written before an operation that could be
+// interrupted. A sweep keeps content with a note only if a manifest refers to it.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { forEachConcurrently } from "./for-each-concurrently.ts";
@@ -19,7 +19,7 @@ export interface NotedContent {
 
 interface Note {
   readonly key: string;
-  /** True if another server considers the writing server dead and is removing the content. */
+  /** True if another server considers the writing server dead, and is removing the content. */
   readonly isAbandoned?: boolean;
 }
 
@@ -39,7 +39,7 @@ export class ServerWork {
 
   /**
    * Removes the note of an artifact whose manifest is stored. @throws ServiceError `cancelled` if another server is
-   * removing it
+   * removing the artifact
    */
   async keep(noted: NotedContent): Promise<void> {
     const note = noteOf(noted.server, noted.content);
@@ -61,13 +61,16 @@ export class ServerWork {
     await this.#bucket.remove(noteOf(server, content));
   }
 
-  /** Settles all unfinished content that a server noted at and below a key and that it will not complete. */
+  /**
+   * Settles all unfinished content that a server has noted at and below a key. Call it if the server will not complete
+   * that content.
+   */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;
     await forEachConcurrently(await this.#bucket.list(start), async (entry) => {
       const note = await this.#read(entry.key);
       if (note === null || !below(note.key)) return;
-      // If the writing server is still alive, it sees this mark and stops.
+      // If the server is still alive, it sees this mark and does not complete its write.
       await this.#write(entry.key, { ...note, isAbandoned: true });
       await this.settle({ server, key: note.key, content: entry.key.slice(start.length) });
     });
@@ -127,7 +130,7 @@ function noteOf(server: string, content: string): string {
   return `${root}/${server}/${contentFolder}/${content}`;
 }
 
-/** The key is hashed, because its slashes would create folders in some stores. */
+/** The key is hashed because its slashes would create folders in some stores. */
 function holdOf(server: string, key: string): string {
   return `${root}/${server}/${heldFolder}/${createHash("sha256").update(key).digest("hex")}`;
 }

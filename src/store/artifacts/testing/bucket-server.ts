@@ -12,24 +12,30 @@ import { newUuid } from "../../../base/domain/random.ts";
 import { storeEnvironment } from "../s3/bucket-client.ts";
 import type { BucketPlace } from "../s3/bucket-place.ts";
 
-/** Fate of a request: it reaches the store, gets this answer, or its connection breaks before or within the answer. */
+/**
+ * How the proxy handles a request: it passes the request on, returns a given response, or breaks the connection before
+ * or during the response.
+ */
 export type Passage =
   | "through"
   | "lost"
   | "cut"
   | { readonly status: number; readonly code: string }
-  /** Replaces the store's body by one of the same declared length; `endless` never ends. */
+  /**
+   * Replaces the body of the store's response by another with the same declared length. `endless` sends a body without
+   * an end.
+   */
   | { readonly body: ((stored: Buffer) => Buffer) | "endless" };
 
 export interface BucketServer {
   /** Returns an unused prefix in the bucket. */
   readonly newPlace: () => BucketPlace;
-  /** Sets the fate of all following requests, until it is called again. */
+  /** Sets how all following requests are handled. */
   readonly pass: (passage: (asked: { readonly method: string; readonly path: string }) => Passage) => void;
   readonly close: () => Promise<void>;
 }
 
-/** The package has no types. */
+/** Type of the package, which has no type declarations. */
 interface Store {
   run(): Promise<{ readonly port: number }>;
   close(): Promise<void>;
@@ -38,7 +44,7 @@ type MakeStore = new (options: Readonly<Record<string, unknown>>) => Store;
 
 const bucket = "of-tests";
 
-/** Also sets the store's credentials in this process's environment. */
+/** Starts the store. Also sets its credentials in this process's environment. */
 export async function startBucketServer(): Promise<BucketServer> {
   const directory = mkdtempSync(join(tmpdir(), "hone-buckets-"));
   const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as MakeStore;
@@ -47,7 +53,7 @@ export async function startBucketServer(): Promise<BucketServer> {
     port: 0,
     address,
     silent: true,
-    // The store omits the slash after a bucket's name when it verifies signatures.
+    // Needed because the store verifies signatures without the slash after a bucket's name.
     allowMismatchedSignatures: true,
     directory,
     configureBuckets: [{ name: bucket }],

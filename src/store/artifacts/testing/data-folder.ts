@@ -1,4 +1,4 @@
-// For tests: a single server's folder with its artifacts in it.
+// For tests: the folder of a single server, with the artifacts in the same folder.
 import { FolderArtifacts } from "../folder-artifacts.ts";
 import { ServerFolder } from "../server-folder.ts";
 

@@ -1,5 +1,5 @@
-// For tests: artifacts in memory, as in a store on another machine. Files that are read stay in a folder as long as
-// the store.
+// For tests: artifacts in memory, which behave like those in a remote store. Files that are read stay in a folder as
+// long as the store.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -11,7 +11,7 @@ import { requireSealed } from "../seal.ts";
 /** State shared by servers that share artifacts. */
 export interface SharedMemory {
   readonly id: string;
-  /** By artifact key and file name, or only by key for a single file. */
+  /** Bytes of each file, by artifact key and file name, or only by key for an artifact that is a single file. */
   readonly files: Map<string, { readonly bytes: Buffer; readonly at: Date }>;
   /** Keys that each server holds. */
   readonly held: Map<string, Set<string>>;
@@ -94,7 +94,7 @@ export function memoryArtifacts(
     has: async (key) => below(key).length > 0,
     names: async (key) => names(key),
     remove: async (key) => remove(key),
-    // Unfinished writes are private to a process and end with it.
+    // Nothing to remove: unfinished writes are in the memory of a process, and disappear with it.
     removeUnfinished: async () => undefined,
     hold: async (key) => void held.set(server(), (held.get(server()) ?? new Set()).add(key)),
     release: async (key) => void held.get(server())?.delete(key),

@@ -1,5 +1,5 @@
-// Executes a feedback query: counts the matching records, finds the sequences of the records on the requested page in
-// order, and reads those records.
+// Executes a feedback query: counts the matching records, finds the sequence numbers of the records on the requested
+// page in order, and reads those records.
 import { sql, type RawBuilder } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type {
@@ -61,8 +61,8 @@ interface CountedPage {
 }
 
 /**
- * Reads the page and the total count in one statement, because the round trip is most of the duration of an indexed
- * search. Returns null if the search strategy depends on the count, or if the page is empty, because an empty result
+ * Reads the page and the total count in one statement, because most of the duration of an indexed search is the round
+ * trip. Returns null if the search strategy depends on the count, or if the page is empty, because an empty result
  * contains no count.
  */
 async function readCountedPage(
@@ -110,12 +110,12 @@ async function inOrder(
   return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
 }
 
-/** Maximum number of index rows to sort by time; sorting that many takes about thirty milliseconds. */
+/** Maximum number of index rows that are sorted by time. Sorting as many takes about 30 milliseconds. */
 const sortedMax = 150_000;
 
 /**
- * Reads a page sorted by time for a condition that is only a number range, using the index of numbers, which contains
- * number and time. Returns null for other queries.
+ * Reads a page sorted by time, for a condition that is only a number range. The index of numbers suffices, because it
+ * contains number and time. Returns null for other queries.
  */
 async function readPageByTime(
   { queries, searches }: Connection,
@@ -139,8 +139,9 @@ interface Asked {
 }
 
 /**
- * Reads a page of a query that matches many records and sorts by a number first. Records with this number come first,
- * in index order. Returns null if this strategy is not applicable, or if the page includes records without the number.
+ * Reads a page of a query that matches many records and sorts by a number first. Records that have this number come
+ * first, in index order. Returns null if this strategy is not applicable, or if the page includes records without the
+ * number.
  */
 async function readPageByNumber(
   { connection, numbers, few }: SearchTools,
@@ -184,7 +185,10 @@ async function sequencesOf(
 /** Text fields that are never missing. */
 const presentTexts: readonly TextField[] = ["id", "projectId", "vendorRef", "vendorUserId", "feedbackType"];
 
-/** Returns the requested order: present values first, numbers before texts, and storage order for equal values. */
+/**
+ * Returns SQL for the requested order. Records with a value come before those without, numbers before texts, and
+ * records with equal values are in storage order.
+ */
 function orderSql(sortBy: readonly SortKey[], form: SqlForm): RawBuilder<unknown> {
   const terms = sortBy.flatMap((key) => termsOf(key, form));
   return sql.join([...terms, sql`feedback.sequence`]);

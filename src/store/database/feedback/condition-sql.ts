@@ -1,5 +1,4 @@
-// Translates a condition to SQL, with its constants as parameters. The result unknown is represented by null, as in
-// SQL.
+// Translates a condition to SQL, with its constants as parameters. As in SQL, null represents the result `unknown`.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   Comparison,
@@ -71,7 +70,7 @@ export function conditionSql(condition: Condition, form: SqlForm): SqlCondition 
   }
 }
 
-/** Makes text comparisons use code point order; some databases use another order by default. */
+/** Makes text comparisons use code point order, because some databases use another order by default. */
 function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm): readonly [Sql, Sql] {
   const isText =
     side.kind === "text of" ||
@@ -82,8 +81,8 @@ function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm)
 }
 
 /**
- * Nests conditions as a balanced tree, because databases limit the depth of expressions. A thousand conditions are ten
- * levels deep.
+ * Nests conditions as a balanced tree, because databases limit the depth of expressions. A thousand conditions are
+ * then only ten levels deep.
  */
 function joined(kind: "and" | "or", parts: readonly SqlCondition[]): SqlCondition {
   if (parts.length === 1) return parts[0];
@@ -126,8 +125,8 @@ function constantSql(constant: Constant): Sql {
   switch (constant.type) {
     case "text":
       return sql`cast(${constant.value} as text)`;
-    // Casts the number from text, as numbers in payloads are cast. The same digits then give the same number in every
-    // database, regardless of how it rounds.
+    // Casts the number from text, as numbers in payloads are cast. Equal digits then give equal numbers in every
+    // database, whichever way it rounds.
     case "number":
       return sql`cast(${JSON.stringify(constant.value)} as double precision)`;
     case "time":

@@ -1,5 +1,5 @@
 // Compares queries in SQL with a naive filter, sort and slice, which follows the request format and shares no code
-// with reading, storing or answering queries.
+// with the parsing, storage or execution of queries.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,13 +43,13 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   for (let start = 0; start < drawn.length; start += 250) {
     const chunk = drawn.slice(start, start + 250);
     const [author] = chunk;
-    // Every second chunk is written as a batch by one author.
+    // Every second chunk is written as a batch, which has a single author.
     const written = start % 500 === 0 ? chunk : chunk.map((record) => ({ ...record, ...authorOf(author) }));
     if (start % 500 === 0) await stores.feedback.create(written);
     else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));
     records.push(...written);
   }
-  // A replaced record and a deleted one must leave nothing in an index.
+  // Neither a replaced nor a deleted record may leave entries in an index.
   const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
   const old = records.findIndex(({ projectId }) => projectId === project);
   const replaced = await stores.feedback.replace(
@@ -87,12 +87,16 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   assert.ok(foundCount > queryCount / 3, `${foundCount} of ${queryCount} queries found some`);
 }
 
-test("answers random queries over 1000 records on SQLite like a naive filter", async (t) => {
+test("returns the same results as a naive filter for random queries over 1000 records on SQLite", async (t) => {
   await checkQueries(sqliteFile(t), searchCount(60));
 });
 
-test("answers random queries on PostgreSQL like a naive filter", { skip: withoutPostgres }, async (t) => {
-  const { url, drop } = await createPostgres();
-  t.after(drop);
-  await checkQueries(openPostgres({ url, connections: 4 }), searchCount(30));
-});
+test(
+  "returns the same results as a naive filter for random queries on PostgreSQL",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { url, drop } = await createPostgres();
+    t.after(drop);
+    await checkQueries(openPostgres({ url, connections: 4 }), searchCount(30));
+  },
+);

@@ -1,4 +1,5 @@
-// Conversion of feedback records to rows and back. A row contains the stored form, the sequence and the times.
+// Converts feedback records to rows and back. A row contains a record's stored form, its sequence number and its
+// times.
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { packedFields, packedValues } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -46,7 +47,7 @@ export async function insertRecords(
   return count;
 }
 
-/** Returns a record's values in the order of {@link packedColumns}. */
+/** Returns a record's values, in the order of {@link packedColumns}. */
 function valuesOf(record: FeedbackRecord): readonly (string | number | null)[] {
   const { id, contentHash } = record;
   return packedValues({ id, content: record, contentHash }, storedForm(record));
@@ -57,7 +58,7 @@ function lengthOfRow(row: readonly unknown[]): number {
   return row.reduce<number>((length, value) => length + (typeof value === "string" ? value.length : 0), 0);
 }
 
-/** Returns the columns that a replacement changes: all except project, id, sequence and creation time. */
+/** Returns the columns that a replacement changes: all except project, id, sequence number and creation time. */
 export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable> {
   const values = valuesOf(record);
   const packed = packedColumns.map((column, index) => [column, values[index]] as const);

@@ -1,4 +1,4 @@
-// Feedback records and their revision history. Contents are validated by the caller.
+// Feedback records and their revision history. The caller validates contents before they are stored.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -63,7 +63,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       const answers: (FeedbackRecord | null)[] = [];
       for (const record of records)
         answers.push(await findStoredAnswer(transaction, record, storedOf(stored.records, record)));
-      // If this throws, the transaction is rolled back.
+      // An error from `answer` rolls the transaction back.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
       const bytes = payloadBytesOf(stored.inserted);
@@ -84,7 +84,8 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
   });
-  // Writes one batch at a time; entities take turns. A single record therefore waits for at most one batch.
+  // Writes only one batch at a time, with entities taking turns. A single record therefore waits for at most one
+  // batch.
   const batches = new FairTurns(1, waitingBatchesMax);
   const inTurn = async <Answer>(projectId: string, write: () => Promise<Answer>): Promise<Answer> => {
     const entity = parseProjectId(projectId)?.entity ?? projectId;
@@ -106,7 +107,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     createBatch: async (batch, author) => {
       const write = (): Promise<Fields> =>
         queries.transaction().execute(async (transaction) => {
-          // From here on, other writers of feedback wait until the transaction ends.
+          // From this statement on, other transactions that write feedback wait until this one ends.
           const last = await nextSequences(transaction, "feedback", batch.count);
           const placed = { ...author, first: last - batch.count + 1 };
           await insertBatch(transaction, connection.form, batch, placed);
@@ -254,8 +255,8 @@ function outcomes(
 }
 
 /**
- * Returns the stored record if its content, or that of its first revision, equals this record's content; otherwise
- * null.
+ * Returns the stored record with this id if this record is a retry: if its content equals that of the stored record or
+ * of the stored record's first revision. Otherwise returns null.
  */
 async function findStoredAnswer(
   transaction: Transaction<Schema>,
@@ -295,7 +296,8 @@ async function insertNew(
     const key = keyOf(record);
     if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
-  // From here on, other writers of feedback wait, so existing records with these ids are committed and visible.
+  // From this statement on, other transactions that write feedback wait. Existing records with these ids are therefore
+  // committed and visible.
   const last = await nextSequences(transaction, "feedback", firstByKey.size);
   const first = last - firstByKey.size + 1;
   const numbered = [...firstByKey.values()].map((record, index) => ({ record, sequence: first + index }));
@@ -353,14 +355,14 @@ function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string,
 }
 
 /**
- * Adds the payload sizes of newly stored records to the counts of their projects. From here on, other writers of the
- * projects' rows wait.
+ * Adds the payload sizes of newly stored records to the totals of their projects. From then on, other transactions
+ * that write the same projects' rows wait.
  */
 async function countAdded(
   transaction: Transaction<Schema>,
   bytes: ReadonlyMap<string, number>,
 ): Promise<void> {
-  // In a fixed order, to avoid deadlocks.
+  // The order is fixed to avoid deadlocks.
   for (const projectId of [...bytes.keys()].toSorted())
     await addProjectBytes(transaction, "record_bytes", projectId, bytes.get(projectId) ?? 0);
 }
@@ -465,8 +467,8 @@ function revisionOf(row: Selectable<FeedbackRevisionTable>): FeedbackRevision {
 }
 
 /**
- * Returns the sequence in a revision id; -1, which no revision has, unless the id has exactly the form that
- * `revisionOf` gives it.
+ * Returns the sequence number in a revision id; -1, which no revision has, if the id is not exactly in the form of
+ * `revisionOf`.
  */
 function sequenceOf(revisionId: string): number {
   const sequence = Number(revisionId);

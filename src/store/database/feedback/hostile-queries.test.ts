@@ -1,4 +1,4 @@
-// Tests malicious and pathological queries: each is answered or refused with a clear message.
+// Tests malicious and pathological queries: each returns a result, or is refused with a clear message.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ async function ask(expression: object, rest: object = {}): Promise<readonly stri
   return items.map(({ id }) => id);
 }
 
-test("treats LIKE and GLOB patterns as plain text", async () => {
+test("treats LIKE and GLOB wildcards as plain text", async () => {
   for (const [part, expected] of [
     ["100%", ["percent"]],
     ["%", ["percent"]],
@@ -65,7 +65,7 @@ test("treats LIKE and GLOB patterns as plain text", async () => {
     assert.deepEqual(await ask(contains("payload.note", part)), expected, part);
 });
 
-test("treats any name as a name, including SQL", async () => {
+test("treats any text as a field name, including SQL", async () => {
   for (const [name, value, expected] of [
     ['payload.a"b\\c$\\.[0].', "deep", ["quoted"]],
     ["payload.'; drop table feedback; --", 1, ["quoted"]],
@@ -77,7 +77,7 @@ test("treats any name as a name, including SQL", async () => {
   assert.equal((await ask({ $not: [eq("id", "x")] })).length, 7);
 });
 
-test("matches NUL and unpaired surrogates by their replacements, and returns them unchanged", async () => {
+test("matches NUL characters and unpaired surrogates by their replacements, and returns them unchanged", async () => {
   assert.deepEqual(await ask(eq("payload.note", "a\0b")), ["nul"]);
   assert.deepEqual(await ask(eq("payload.note", "\udc00")), ["half"]);
   assert.deepEqual((await stores.feedback.find("team/games", "half"))?.payload, {
@@ -94,7 +94,7 @@ test("rounds numbers beyond 2^53 as JSON parsers do", async () => {
   assert.deepEqual(await ask({ $gt: [field("payload.big"), literal(Number.MAX_VALUE)] }), []);
 });
 
-test("answers queries with the maximum number of operands, in any nesting", async () => {
+test("executes queries with the maximum number of operands, in any nesting", async () => {
   const count = Math.floor((limits.operandsMax - 1) / 3);
   const alternatives = Array.from({ length: count }, (_, index) =>
     index === 0 ? eq("id", "star") : { $gt: [field(`payload.p${index}`), literal(index)] },

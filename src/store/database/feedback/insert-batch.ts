@@ -1,4 +1,4 @@
-// Inserts the records of a packed batch with one statement per pack: the bytes from the request's parser are passed to
+// Inserts the records of a packed batch with one statement per pack. The bytes from the request's parser are passed to
 // the database unchanged.
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type FeedbackBatch, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -9,9 +9,9 @@ import { packedColumns } from "./feedback-rows.ts";
 
 /**
  * Inserts the records of a batch. Fails if an id exists already or occurs twice (see `isKeyTaken` of the connection).
- * It does not look up ids first, because on PostgreSQL that would take up to a sixth of the insert's time.
+ * Ids are not looked up first, because on PostgreSQL that would take up to a sixth of the insert's time.
  *
- * @param first sequence of the first record
+ * @param first sequence number of the first record
  */
 export async function insertBatch(
   transaction: Transaction<Schema>,

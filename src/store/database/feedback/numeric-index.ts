@@ -1,6 +1,6 @@
-// Index of the numbers in payloads by path and value, so that a query by number reads few records. Each (project,
-// path) has a field id, which keeps an index row at about twenty bytes. A record with too many numbers to index
-// (`base/domain/feedback-query/payload-numbers`) is marked, and every query by number also scans the marked records.
+// Index of the numbers in payloads, by path and value, so that a query by a number reads few records. Each pair of
+// project and path has a field id, which keeps an index row at about 20 bytes. A record with too many numbers to index
+// (`base/domain/feedback-query/payload-numbers`) is marked, and each query by a number also scans the marked records.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -13,11 +13,14 @@ import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../paging.ts";
 
-/** Maximum number of indexed fields in a project. It is needed because object keys may be arbitrary, such as ids. */
+/**
+ * Maximum number of indexed fields in a project. A limit is needed because clients may use arbitrary object keys, such
+ * as ids.
+ */
 const fieldsMax = 2000;
 /** Maximum number of fields cached in memory, for all projects together. */
 const knownMax = 100_000;
-/** Maximum number of rows in a statement with four parameters per row. */
+/** Maximum number of rows in a statement that has four parameters per row. */
 const rowsMax = 1000;
 /** Maximum number of rows in a statement whose parameters are whole columns. */
 const listedMax = 20_000;
@@ -31,7 +34,7 @@ interface Numbered {
   readonly sequence: number;
 }
 
-/** Field id, number, sequence of the record, and the record's creation time. */
+/** Field id, number, and the record's sequence number and creation time. */
 type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
 const columns = ["field_id", "number", "sequence", "created_ms"] as const;
 
@@ -68,7 +71,7 @@ export class FeedbackNumbers {
     return made;
   }
 
-  /** Adds the numbers of a batch like {@link add}; the batch's records are numbered from `first`. */
+  /** Adds the numbers of a batch like {@link add}. The sequence numbers of the batch's records start at `first`. */
   async addBatch(
     transaction: Transaction<Schema>,
     { fields, triples }: PackedNumbers,

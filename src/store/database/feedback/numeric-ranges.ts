@@ -1,5 +1,5 @@
-// Derives number ranges from a condition: for each path, the interval that must contain the number at this path in
-// every matching record.
+// Derives number ranges from a condition: for each path, the range in which every matching record must have a number
+// at this path.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Comparison, Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { fieldPath } from "./numeric-index.ts";
@@ -36,8 +36,8 @@ function rangeOf(condition: Condition): NumericRange | null {
 }
 
 /**
- * Returns the parts of a condition that are not comparisons of the number at the path; the range fully covers those
- * comparisons.
+ * Returns the parts of a condition that the range does not cover: those that are not comparisons of the number at the
+ * path.
  */
 export function conditionsOutsideRange(
   condition: Condition,

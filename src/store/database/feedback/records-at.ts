@@ -1,5 +1,5 @@
-// Reads a project's records by their sequences, up to a byte limit. Sizes are read first, and then only the records
-// that fit.
+// Reads a project's records by their sequence numbers, up to a byte limit. Reads the records' sizes first, and then
+// only the records that fit.
 import { type Kysely } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { fittingCount } from "../../../base/domain/page.ts";
@@ -8,21 +8,21 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
-/** Maximum number of rows that one statement reads: sizes, and records. */
+/** Maximum number of rows that one statement reads: of sizes, and of records. */
 const sizesMax = 1000;
 const recordsMax = 200;
 /** Maximum size of a statement's result. */
 const statementBytesMax = 1 << 20;
-/** Text columns without a small limit. */
+/** Text columns that have no small maximum length. */
 const contentBytes = sizeOf(["payload", "exact", "vendor_ref", "creator"]);
 /** Assumed size in bytes of the columns that are not measured. */
 const otherBytes = 512;
 
 /**
- * Reads the records with these sequences, in this order, as many as fit in the byte limit. Skips records that were
- * deleted meanwhile.
+ * Reads the records with these sequence numbers, in this order, as many as fit in the byte limit. Skips records that
+ * were deleted meanwhile.
  *
- * @returns the records, and as `lastIndex` the index of the last sequence read; -1 if none
+ * @returns the records, and as `lastIndex` the index of the last sequence number read; -1 if none was read
  */
 export async function recordsAt(
   database: Kysely<Schema>,
@@ -62,7 +62,7 @@ export async function recordsAt(
 }
 
 /**
- * Reads the records in one statement, which is possible for nearly all pages. Returns null if a record is missing or
+ * Reads the records in one statement, which suffices for nearly all pages. Returns null if a record is missing or
  * exceeds its share of the byte limit.
  */
 async function smallRecords(

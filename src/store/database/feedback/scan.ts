@@ -1,5 +1,5 @@
 // Reads matching records in the order of storage or of changes, for clients that read all records or poll for new
-// ones. Each page scans a fixed number of records, whether they match or not.
+// ones. A page scans a limited number of records, whether or not they match.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   FeedbackScan,
@@ -13,7 +13,7 @@ import { searchTurn } from "./answer-query.ts";
 import { conditionSql } from "./condition-sql.ts";
 import { recordsAt } from "./records-at.ts";
 
-/** Maximum number of records scanned for one page; that many take about fifty milliseconds. */
+/** Maximum number of records scanned for one page. Scanning as many takes about 50 milliseconds. */
 const scannedMax = 20_000;
 
 /** Reads a page of a scan. @throws ServiceError as `Searches.run` */
@@ -24,7 +24,7 @@ export async function scanPage(
 ): Promise<FeedbackScanPage> {
   const search = searchTurn(turn);
   const start = after ?? 0;
-  // Each source has an index in the scan's order, so the database merges the sources while reading.
+  // Each source has an index in the order of the scan, so the database merges the sources while reading.
   const placed = (holds: (place: RawBuilder<number>) => RawBuilder<SqlBool>): RawBuilder<unknown> =>
     sql.join(
       placesOf[order].map(
@@ -46,20 +46,20 @@ export async function scanPage(
   const places = await searches.run(found.compile(queries), search);
   const sequences = places.map(({ sequence }) => sequence);
   const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
-  // If the page is full or reached its byte limit, more of the scanned records may match.
+  // If the page is full or has reached its byte limit, more of the scanned records may match.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === scannedMax };
 }
 
-/** Returns SQL for `isSampled`. It is the first condition, because it needs only the record's sequence. */
+/** Returns SQL for `isSampled`. It is the first condition, because it needs only a record's sequence number. */
 function sampleSql(share: number): RawBuilder<unknown> {
   if (share >= 1) return sql``;
   const place = sql`(feedback.sequence % ${sampleCycle} * ${sampleFactor} % ${sampleCycle})`;
   return sql` and ${place} < ${sampleBound(share)}`;
 }
 
-/** Positions of records in each order; the conditions give each record exactly one. */
+/** Sources of records for each order. Their conditions are exclusive, so that each record has exactly one position. */
 const placesOf: Readonly<
   Record<
     NonNullable<FeedbackScan["order"]>,

@@ -18,9 +18,9 @@ import {
   type NumericRange,
 } from "./numeric-ranges.ts";
 
-/** Maximum number of records that count as few; reading and sorting that many takes about fifty milliseconds each. */
+/** Maximum number of records that count as few. Reading as many takes about 50 milliseconds, and so does sorting them. */
 export const fewRecords = 10_000;
-/** Factor by which the limit for a small range is raised if the alternative is to read all records. */
+/** Factor by which the limit for few records is raised if the alternative is to read all records. */
 const fewBesideOthers = 8;
 
 /** Dependencies of a search. */
@@ -51,7 +51,7 @@ export interface NumericFacts {
 
 export const noNumbers: NumericFacts = { isComplete: false, few: null, all: null };
 
-/** Counts the records in each range of a condition, up to the maximum that counts as few. */
+/** Counts the records in each range of a condition, but at most up to the number that counts as few. */
 export async function numericFacts(
   { connection, numbers, few: fewAlone }: SearchTools,
   { projectId, condition }: Pick<FeedbackQuery, "projectId" | "condition">,
@@ -123,18 +123,18 @@ export function sourceOf(
     : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
-  // Records that are not completely indexed are scanned too.
+  // Records with numbers that are not indexed are scanned too.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;
   return {
-    // On SQLite, a cross join keeps this order: from the few numbers to their records.
+    // On SQLite, a cross join fixes the join order: from the few numbers to their records.
     from: sql`(select sequence from feedback_numbers where ${few.where}${marked}) as numbered cross join feedback`,
     where: sql`feedback.sequence = numbered.sequence and ${ofProject}${holds}`,
   };
 }
 
-/** Adds a condition that uses the index of emoji. The condition on the payload is kept. */
+/** Adds a redundant condition that lets the database use the index of emoji. The condition on the payload is kept. */
 function emojiSql(condition: Condition): RawBuilder<unknown> {
   for (const part of conjuncts(condition)) {
     if (part.kind !== "compare" || part.operator !== "eq") continue;
