@@ -62,7 +62,7 @@ const excessive = {
 } as const satisfies Record<keyof typeof limits, object>;
 
 for (const [name, structured] of Object.entries(excessive)) {
-  test(`a constraint beyond ${name} is refused with 400, whole or streamed`, async () => {
+  test(`a constraint that exceeds ${name} is refused with 400, with and without streaming`, async () => {
     for (const stream of [false, true]) {
       const { status, text } = await ask(structured, { stream });
       assert.ok(text.includes(`limit ${name} of ${limits[name as keyof typeof limits]}`), text);

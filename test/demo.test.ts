@@ -38,11 +38,11 @@ for (const taught of ["maybe", "yes"] satisfies Word[])
     checkLearned(result);
     assert.deepEqual(samples, ["before", "after"]);
     const { length } = await client.checkpoints.list(result.model.id).all();
-    assert.equal(length, result.points.length, "one version a job, beside the base");
+    assert.equal(length, result.points.length, "one version per job, besides the base");
   });
 
 ways.set(
-  "the built-in model learns from thumbs alone, a tenth of them wrong, within fifteen jobs",
+  "the built-in model learns only from thumbs, a tenth of them wrong, within fifteen jobs",
   async (client) => {
     const task = feedbackTask(wordTask("maybe"));
     const { learningRate } = task.training;

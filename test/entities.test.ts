@@ -199,7 +199,7 @@ test("routes without credentials reveal nothing about any entity", async () => {
 });
 
 for (const role of searchedOf(["member", "admin"] as const, 1))
-  test(`keys and ids of one server are nothing at another, to its ${role} either`, async (t) => {
+  test(`keys and ids of one server are unknown on another, even to its ${role}`, async (t) => {
     const stranger = "sigma";
     const second = await newWorld([stranger]);
     t.after(() => second.close());

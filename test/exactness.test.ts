@@ -8,7 +8,7 @@ import { checkExactness, precisions } from "./exactness/run-exactness.ts";
 const model = "models/hone-tiny";
 
 for (const precision of searchedOf(precisions, 1)) {
-  test(`with --quantize ${precision}, an answer is the same to the last bit however it is computed`, async () => {
+  test(`with --quantize ${precision}, an answer is bit-equal no matter how it is computed`, async () => {
     const [kept, drafted] = [new Map<string, number>(), new Map<string, number>()];
     const sizes = { count: searchCount(8), promptLengthMax: 60 };
     const options = { model, precision, ...sizes, seed: searchSeed, threads: 2 };
@@ -20,8 +20,8 @@ for (const precision of searchedOf(precisions, 1)) {
       drafted.set(mode, draftedCount);
     }
     assert.deepEqual([kept.get("in a full batch"), drafted.get("in a full batch")], [0, 0]);
-    assert.ok((drafted.get("drafts, right and wrong") ?? 0) > 0, "drafts came true");
-    for (const mode of ["prompts kept for others", "prompts kept from the first time"])
+    assert.ok((drafted.get("right and wrong drafts") ?? 0) > 0, "drafts were accepted");
+    for (const mode of ["prefixes cached for other requests", "prefixes cached in the first round"])
       assert.ok((kept.get(mode) ?? 0) > 0, `${mode}: something was kept`);
   });
 }

@@ -83,7 +83,7 @@ async function logprobsOf(folder: string): Promise<readonly number[]> {
 }
 
 for (const one of ggufCases) {
-  test(`${one.name} has the log-probabilities of llama.cpp`, async () => {
+  test(`${one.name} has llama.cpp's log-probabilities`, async () => {
     const wanted = recorded[one.name];
     assert.ok(wanted !== undefined && wanted !== null, "llama.cpp computes it");
     const found = await logprobsOf(folderOf(writeCase(scratch, one)));

@@ -44,13 +44,13 @@ function check(tokenizer: Tokenizer, expected: readonly (readonly number[])[]): 
 }
 
 for (const [pre, expected] of Object.entries(fixture.gpt2.ids)) {
-  test(`byte-level tokens, split as ${pre} does, are those of the tokenizers library`, () => {
+  test(`byte-level tokens with the pre-tokenizer ${pre} equal those of the tokenizers library`, () => {
     check(tokenizerOf("gpt2", { pre }), expected);
   });
 }
 
 for (const [prefix, expected] of Object.entries(fixture.llama.ids)) {
-  test(`tokens of SentencePiece, add_space_prefix ${prefix}, are its own`, () => {
+  test(`SentencePiece tokens with add_space_prefix ${prefix} equal those of the sentencepiece library`, () => {
     check(tokenizerOf("llama", { add_space_prefix: prefix === "true", unknown_token_id: 0 }), expected);
   });
 }

@@ -77,19 +77,19 @@ const leftOver = (): readonly string[] => {
 };
 
 for (const [what, archive, status, message] of [
-  ["a large file that nothing reads", zippedTarOfOne("x", 3000), 413, /16777216 bytes together/],
-  ["20,000 names", tarOfMany(20_000, 0), 422, /more than 1000 entries/],
-  ["long descriptions", tarOfMany(10, 900_000, { type: "x" }), 422, /has 900000 bytes/],
+  ["a large ignored file", zippedTarOfOne("x", 3000), 413, /16777216 bytes together/],
+  ["20,000 entries", tarOfMany(20_000, 0), 422, /more than 1000 entries/],
+  ["large metadata entries", tarOfMany(10, 900_000, { type: "x" }), 422, /has 900000 bytes/],
   [
     "a large configuration",
     zippedTarOfOne("adapter_config.json", 12),
     422,
     /adapter_config\.json has 12582912 bytes; at most 1048576/,
   ],
-  ["much behind the end", zippedTarAndMore(100), 422, /follow its end/],
-  ["more than is kept", tarOfMany(1, 17 * mebibyte), 413, /more than 16777216 bytes/],
+  ["100 MiB after the end", zippedTarAndMore(100), 422, /follow its end/],
+  ["more than the limit for adapters", tarOfMany(1, 17 * mebibyte), 413, /more than 16777216 bytes/],
 ] as const) {
-  test(`${what}: refused in words that arrive, and nothing is left`, async () => {
+  test(`${what}: the sender receives the error, and nothing is left`, async () => {
     const answer = await send(archive);
     assert.equal(answer.status, status, answer.text);
     assert.match(answer.text, message);

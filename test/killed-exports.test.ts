@@ -62,7 +62,7 @@ async function begin(words: readonly string[], folder: string) {
 for (const [what, words] of Object.entries(commands)) {
   const newFolder = (): string => mkdtempSync(join(scratch, `${what}-`));
 
-  test(`an export of ${what} that is killed leaves no file of that name`, async () => {
+  test(`a killed export of ${what} leaves no file with the requested name`, async () => {
     const folder = newFolder();
     const { child, ended } = await begin(words, folder);
     child.kill("SIGKILL");
@@ -72,7 +72,7 @@ for (const [what, words] of Object.entries(commands)) {
     assert.deepEqual(more, []);
   });
 
-  test(`an export of ${what} whose connection breaks fails, and leaves no file of that name`, async () => {
+  test(`an export of ${what} whose connection breaks fails and leaves no file with the requested name`, async () => {
     const folder = newFolder();
     const { child, ended, errors } = await begin(words, folder);
     halfSent.at(-1)?.destroy();
@@ -87,7 +87,7 @@ for (const [what, words] of Object.entries(commands)) {
     } else assert.deepEqual(left, []);
   });
 
-  test(`an export of ${what} that ends is there whole, and nothing else`, async () => {
+  test(`a completed export of ${what} leaves the complete file and nothing else`, async () => {
     const folder = newFolder();
     const { child, ended, errors } = await begin(words, folder);
     halfSent.at(-1)?.end('{"id":"c"}\n');

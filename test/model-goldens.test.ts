@@ -342,7 +342,7 @@ for (const name of names) {
     assert.ok(entropy.every((value) => value >= 0 && value <= Math.log(512)));
   });
 
-  test(`${name}: decoding over a cache gives the reference's tokens`, async () => {
+  test(`${name}: decoding with the KV cache gives the reference's tokens`, async () => {
     const model = readModel(name);
     const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
       count: 40,
@@ -362,7 +362,7 @@ for (const name of names) {
     assert.deepEqual(greedy.ids, texts.greedy_ids);
   });
 
-  test(`${name}: serving with an adapter agrees with training with it`, async () => {
+  test(`${name}: serving with an adapter agrees with training`, async () => {
     const model = readModel(name);
     const adapter = createRandomAdapter(model.config, { rank: 2, alpha: 3, seed: 1 });
     const lora = servingLora(model.config, adapter);
@@ -415,7 +415,7 @@ test("an adapter that PEFT made for fused projections changes the model as in th
 // Includes signed codes only if this processor multiplies them exactly.
 const { codes: fastestCodes } = await integerKernels(null);
 for (const codes of fastestCodes === "int8" ? (["int8", "uint8"] as const) : (["uint8"] as const)) {
-  test(`over ${codes} weights, training bounds the logits as the reference does`, async () => {
+  test(`with ${codes} weights, training limits the logits like the reference`, async () => {
     const folder = `${goldens}/models/gemma3-capped`;
     const config = readModelConfig(folder);
     const kernels = { codes, fourBits: false };

@@ -31,7 +31,7 @@ const sources: Readonly<Record<string, string>> = {
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
   // Mentions content in a comment, since continuing a message is refused for a template that does not.
   "shows whole messages": "{# content and all #}{% for m in messages %}{{ m | tojson }}{% endfor %}",
-  "shows what else it is given":
+  "shows all other variables":
     "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort | d, enable_thinking | d, mine | d] | tojson }}" +
     "{{ messages[-1].content or 'none' }}|{% if add_generation_prompt %}go{% endif %}",
   "thinks unless told not to":
@@ -140,7 +140,7 @@ function check(template: ChatTemplate): void {
 }
 
 for (const name of readdirSync(root)) {
-  test(`serving and training render one prompt with the template of ${name}`, async () => {
+  test(`serving and training render the same prompt with the template of ${name}`, async () => {
     check(await loadChatTemplate(`${root}/${name}`));
     check(await loadChatTemplate(`${root}/${name}`, { toolsAsText: true }));
   });
@@ -151,6 +151,6 @@ test("serving and training render the same prompt with the built-in model's temp
 });
 
 for (const [name, source] of Object.entries(sources)) {
-  test(`serving and training render one prompt with a template that ${name}`, () =>
+  test(`serving and training render the same prompt with a template that ${name}`, () =>
     check(createChatTemplate({ source, toolUseSource: null, specialTokens: {}, clock: systemClock })));
 }

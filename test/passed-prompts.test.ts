@@ -136,7 +136,7 @@ test("with `kv_transfer_params` one server computes a prompt and another answers
 });
 
 for (const bits of searchedOf(["8", "4"], 1)) {
-  test(`the same holds in ${bits} bits, and another precision is computed where it is answered`, async () => {
+  test(`in ${bits} bits the transfer is exact too, and a prompt at another precision is computed by the answering server`, async () => {
     const flags = [...model, "--quantize", bits];
     const one = await serverWith({}, { flags });
     const other = await serverWith({ peers: [one.url, prefilling.url] }, { flags });

@@ -116,7 +116,7 @@ const ways = new Map<string, () => Promise<void>>();
 
 const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
 
-ways.set("of pairs a model learns to say what people preferred", () =>
+ways.set("learns from pairs to give the preferred answer", () =>
   check("pairs", async (client, modelId) => {
     const job = await client.jobs.createPreference({ model_id: modelId, pairs, config: small });
     const taken = await stepsOfJob(client, job);
@@ -130,7 +130,7 @@ ways.set("of pairs a model learns to say what people preferred", () =>
   }),
 );
 
-ways.set("of single thumbs it does so too", () =>
+ways.set("learns from single thumbs", () =>
   check("thumbs", async (client, modelId) => {
     const thumbs = pairs.flatMap(({ prompt, chosen, rejected }) => [
       { prompt, completion: chosen, label: true },
@@ -207,7 +207,7 @@ function checkFeedback(
 
 const isPreferred = ({ text }: Answer): boolean => text === preferred;
 
-ways.set("of ratings of its recorded answers it learns to say what people preferred", () =>
+ways.set("learns from ratings of its recorded answers", () =>
   checkFeedback(
     "rated",
     (answers) =>
@@ -223,7 +223,7 @@ ways.set("of ratings of its recorded answers it learns to say what people prefer
   ),
 );
 
-ways.set("of choices as they were answered, by their tokens", () =>
+ways.set("learns from choices with the tokens of the answers", () =>
   check("choices", async (client, modelId) => {
     const chosenPairs = [];
     for (const [seed, content] of questions.entries()) {
@@ -242,7 +242,7 @@ ways.set("of choices as they were answered, by their tokens", () =>
   }),
 );
 
-ways.set("of which answer is better than which, by another loss", () =>
+ways.set("learns from comparisons of answers, with another loss", () =>
   checkFeedback(
     "compared",
     (answers) =>
@@ -262,7 +262,7 @@ ways.set("of which answer is better than which, by another loss", () =>
   ),
 );
 
-ways.set("of answers as people corrected them", () =>
+ways.set("learns from corrected answers", () =>
   checkFeedback(
     "corrected",
     (answers) =>

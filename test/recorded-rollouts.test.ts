@@ -199,7 +199,7 @@ async function servedTokens(request: JsonObject): Promise<readonly Tokens[]> {
 }
 
 for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3)) {
-  test(`${name}: recorded as served, and trained on as recorded`, async () => {
+  test(`${name}: the recording equals the served tokens, and training uses exactly these`, async () => {
     const model = await hone.model(`recorded/${name.replaceAll(/\W+/g, "-")}`, { base: "tiny" });
     const trajectories = await Promise.all(
       [1, 2].map(async (seed) => {

@@ -102,7 +102,7 @@ async function runningCount(server: RunningServer): Promise<number> {
 }
 
 for (const how of searchedOf(["killed", "told to stop"] as const, 1)) {
-  test(`a server that was ${how} finishes its job after the restart, with exactly one new version`, async () => {
+  test(`a server that was ${how} finishes its job after a restart, with exactly one new version`, async () => {
     const dataFolder = newDataFolder();
     let server = await startServer({ dataFolder, flags });
     try {

@@ -24,7 +24,7 @@ const precisions = [
 ] as const;
 
 for (const [bits, differenceMax] of searchedOf(precisions, 1)) {
-  test(`a job over a base in ${bits} bits trains on what it answered, and its version is served`, async () => {
+  test(`a job with a ${bits}-bit base model trains on its answers, and its version is served`, async () => {
     const dataFolder = newDataFolder();
     const server = await startServer({ dataFolder, flags: [...goldenModel, "--quantize", bits] });
     try {

@@ -11,7 +11,7 @@ const server = serverOfFile({ flags: goldenTiny });
 const difference = "loss/first_max_logprob_difference";
 
 for (const base of searchedOf(["hone-tiny", "tiny"], 1)) {
-  test(`training finds the log-probabilities that serving ${base} returned, to 1e-4`, async () => {
+  test(`training reproduces the log-probabilities returned by serving ${base}, to 1e-4`, async () => {
     const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
     const model = await client.models.create({ project: "p", name: base, base_model: base });
     for (let step = 0; step < 2; step++) {

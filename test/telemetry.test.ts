@@ -288,12 +288,12 @@ test("pending telemetry is sent when the server stops, also as JSON", async (t) 
 
 const collectors: readonly [string, OtlpReceiver["answer"]][] = [
   ["refuses", (response) => void response.writeHead(400).end()],
-  ["talks rubbish", (response) => void response.socket?.end("\0rubbish\r\n\r\n")],
+  ["sends garbage", (response) => void response.socket?.end("\0rubbish\r\n\r\n")],
   ["never answers", () => undefined],
 ];
 
 for (const [name, answer] of searchedOf(collectors, 1))
-  test(`a collector that ${name} costs spans, which are counted, and nothing else`, async (t) => {
+  test(`a collector that ${name} only loses spans, which are counted`, async (t) => {
     const environment = {
       OTEL_BSP_MAX_QUEUE_SIZE: "8",
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "4",

@@ -88,7 +88,7 @@ const read: Readonly<Record<string, (answer: unknown) => unknown>> = {
 const names = readdirSync(folder);
 
 for (const name of names) {
-  test(`the requests of ${name} are answered as their client needs it, also when it sends them again`, async (t) => {
+  test(`the requests of ${name} get the responses that their client needs, also when resent`, async (t) => {
     const { send } = await serverOf(t);
     const requests = recordedIn(name);
     assert.ok(requests.length > 3);

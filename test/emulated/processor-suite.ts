@@ -21,7 +21,7 @@ test("uses the 8-bit codes that are exact on this processor, which always includ
 });
 
 for (const quantization of (["off", "8", "4"] as const).filter((each) => precisions.includes(each))) {
-  test(`with --quantize ${quantization} an answer is the same alone and in a batch`, async () => {
+  test(`with --quantize ${quantization}, an answer is the same with and without a batch`, async () => {
     const engine = embeddedEngine({ cacheFolder, waitingCountMax: 4, quantization });
     await engine.start();
     const requests = [

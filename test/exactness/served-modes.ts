@@ -26,11 +26,11 @@ const nothingKept = { flags: ["--engine-prefix-cache-percent=0"], draftTokensMax
 export const servedAlone: ServedMode = { name: "over HTTP, alone", ...nothingKept, together: 1 };
 
 export const servedModes: readonly ServedMode[] = [
-  { name: "over HTTP, 16 at once", ...nothingKept, together: 16 },
-  { name: "over HTTP, prompts kept", flags: [], together: 8, rounds: 2 },
-  { name: "over HTTP, drafted", flags: [], together: 1 },
+  { name: "over HTTP, 16 concurrent", ...nothingKept, together: 16 },
+  { name: "over HTTP, prefixes cached", flags: [], together: 8, rounds: 2 },
+  { name: "over HTTP, with drafts", flags: [], together: 1 },
   {
-    name: "over HTTP, interrupted by better ones",
+    name: "over HTTP, preempted",
     flags: ["--engine-scheduling=priority"],
     together: 16,
     more: { priority: 1 },

@@ -12,7 +12,7 @@ const [, , again] = seeds;
 let first: Awaited<ReturnType<typeof simulate>> | null = null;
 
 for (const seed of seeds) {
-  test(`world ${seed}: what was acknowledged is there, once and whole`, async (t) => {
+  test(`world ${seed}: acknowledged data exists exactly once and complete`, async (t) => {
     const world = await simulate(seed);
     if (seed === again) first = world;
     const { violations, operations, faults } = world;
@@ -23,9 +23,9 @@ for (const seed of seeds) {
 }
 
 test("a seed gives the same world each time, regardless of earlier runs", async () => {
-  assert.ok(first !== null, "the worlds before were those of the test above");
+  assert.ok(first !== null, "the test above has run this seed");
   const other = await simulate(again);
-  assert.ok(first.eventCount > 1000, "much has happened");
+  assert.ok(first.eventCount > 1000, "the world has many events");
   assert.deepEqual(
     [other.trace, other.eventCount, other.operations],
     [first.trace, first.eventCount, first.operations],

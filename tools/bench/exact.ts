@@ -68,7 +68,7 @@ function textOf({
   const equal = `${requestCount - differing.length} of ${requestCount} equal`;
   const more =
     "stepCount" in counts
-      ? `, ${counts.stepCount} steps, ${counts.keptCount} prompt tokens from the cache, ${counts.draftedCount} drafted`
+      ? `, ${counts.stepCount} steps, ${counts.keptCount} prompt tokens from the cache, ${counts.draftedCount} drafted tokens accepted`
       : "";
   const wrong = differing.length === 0 ? "" : `; different: ${differing.join(", ")}`;
   return `--quantize ${precision}, ${mode}: ${equal}, ${tokenCount} tokens${more}${wrong}`;

@@ -185,7 +185,7 @@ test("deleted data may be gone, and data with an unknown outcome may exist or no
 });
 
 for (const [words, left, operations = history] of wrongs) {
-  test(`it finds ${words.source}`, () => {
+  test(`finds: ${words.source}`, () => {
     const faults = checkHistory(operations, { ...remains, ...left });
     assert.ok(
       faults.some((fault) => words.test(fault)),
