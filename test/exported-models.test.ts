@@ -1,5 +1,5 @@
-// Exports a trained version and imports it again: merged, as a model that a server serves as a base, and as an
-// adapter. Its scores stay the same, to the last digits that the formats keep.
+// Tests exporting a trained version and importing it again: merged, as a model that a server serves as a base, and as
+// an adapter. Log-probabilities stay the same up to the precision of the formats.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,10 @@ import {
 const scratch = mkdtempSync(join(tmpdir(), "hone-exported-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** A small model in float32: what merging changes then has no rounding of sixteen bits to hide in. */
+/**
+ * Returns the folder of a small model in float32, so that rounding to sixteen bits does not hide the changes of a
+ * merge.
+ */
 function baseInFloat32(): string {
   const source = "test/fixtures/small-model";
   const folder = join(scratch, "base");
@@ -37,13 +40,13 @@ function baseInFloat32(): string {
 
 const base = baseInFloat32();
 const flags = ["--built-in-model", "off", "--engine-threads", "1"];
-/** Four bits would do as well: its projections are fused, and out of a file. */
+/** A base whose projections are fused and come from a GGUF file. Four bits would work the same. */
 const ggufBase = "gguf=test/fixtures/gguf/phi3.gguf";
 const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`, "--model", ggufBase] });
 
 const question = { role: "user", content: "tell me a story about the sea" };
 
-/** A greedy answer with the log-probabilities of its tokens. */
+/** Returns a greedy answer with the log-probabilities of its tokens. */
 async function answerOf({ url, apiKey }: RunningServer, model: string) {
   const client = new Hone({ baseUrl: url, apiKey });
   const body = { model, messages: [question], max_tokens: 24, temperature: 0, logprobs: true };
@@ -63,11 +66,11 @@ async function hone(...words: readonly string[]): Promise<string> {
   return output;
 }
 
-/** Trains `p/m` to version 1, once. */
+/** Trains `p/m` to version 1 on the first call. */
 let training: Promise<number | null> | undefined;
 const trained = (): Promise<number | null> => (training ??= train("p/m"));
 
-/** Trains a model, which is registered where it is new, by a step; returns the version that it made. */
+/** Trains a model by one step, and registers it if it is new; returns the number of the new version. */
 async function train(name: string, base = "base"): Promise<number | null> {
   const { url, apiKey } = server();
   const client = new Hone({ baseUrl: url, apiKey });
@@ -92,7 +95,7 @@ async function train(name: string, base = "base"): Promise<number | null> {
   return (await client.jobs.wait(jobId)).result_step;
 }
 
-test("a merged model served as a base says what its version does", async () => {
+test("a merged model served as a base gives the same answers as the version", async () => {
   await trained();
   const merged = join(scratch, "merged");
   assert.match(
@@ -119,7 +122,7 @@ test("a merged model served as a base says what its version does", async () => {
   }
 });
 
-test("an exported adapter comes back as a version of another model that says the same, and trains on", async () => {
+test("an exported adapter can be imported as a version of another model with the same answers, and trained further", async () => {
   await trained();
   const folder = join(scratch, "peft");
   await hone("models", "export", "p/m:step1", "--out", folder);
@@ -133,7 +136,7 @@ test("an exported adapter comes back as a version of another model that says the
   assert.deepEqual(await answerOf(server(), "p/back:step1"), before);
 });
 
-test("over a base in a GGUF file a version trains, leaves as a model and as an adapter, and comes back", async () => {
+test("with a GGUF base, a version can be trained, exported as a model and as an adapter, and imported again", async () => {
   assert.equal(await train("p/g", "gguf"), 1);
   const [ofBase, ofVersion] = [await answerOf(server(), "gguf"), await answerOf(server(), "p/g:step1")];
   assert.notDeepEqual(ofVersion.logprobs, ofBase.logprobs, "training changed something");
@@ -155,7 +158,8 @@ test("over a base in a GGUF file a version trains, leaves as a model and as an a
   const other = await startServer({ dataFolder, flags: [...flags, "--model", `merged=${merged}`] });
   try {
     const { ids, logprobs } = await answerOf(other, "merged");
-    // Sixteen bits round what was learned: the first token's log-probability is compared, before answers can part.
+    // Compares only the first token's log-probability, because sixteen bits round the trained weights and later tokens
+    // may differ.
     assert.equal(ids?.[0], ofVersion.ids?.[0]);
     const [found, wanted] = [logprobs[0], ofVersion.logprobs[0]];
     assert.ok(Math.abs(found - wanted) < 0.05, `${found}, and ${wanted} of the version`);
@@ -165,7 +169,7 @@ test("over a base in a GGUF file a version trains, leaves as a model and as an a
   }
 });
 
-test("a request ends on the version it began with, and the name goes back to the newest that is left", async () => {
+test("a request ends on the version it began with, and after a deletion the name refers to the newest remaining version", async () => {
   await trained();
   await train("p/m");
   const { url, apiKey } = server();
@@ -187,7 +191,7 @@ test("a request ends on the version it began with, and the name goes back to the
   assert.equal(await train("p/m"), 3, "a step is used once");
 });
 
-test("a model's adapters are on the projections that it was registered with; what it imported keeps its own", async () => {
+test("a model's adapters use the projections given at its registration, but an imported adapter keeps its own", async () => {
   await trained();
   await hone("models", "create", "p", "two", "--base-model", "base", "--target-modules", "v_proj,q_proj");
   await train("p/two");
@@ -208,7 +212,7 @@ test("a model's adapters are on the projections that it was registered with; wha
 });
 
 /**
- * Returns the targets in the adapter_config.json of a version's PEFT folder, and the modules with matrices in its
+ * Returns the targets in the adapter_config.json of a version's PEFT folder, and the modules that have matrices in its
  * file.
  */
 async function exported(

@@ -1,5 +1,6 @@
-// Base models that cannot be loaded, each broken in another way, on a server that has others: those serve, and everything that
-// names a broken one says why. A server ends only if no model is left.
+// Tests base models that cannot be loaded, each for a different reason, on a server that also has working ones. The
+// working models are served, and every request for a broken one gets the reason. The server exits only if no model
+// works.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -25,7 +26,7 @@ after(() => {
   removeDataFolder(data);
 });
 
-/** A copy of a model that works, broken by the change. */
+/** Returns a copy of a working model that `change` has broken. */
 function copyOf(name: string, change: (copy: string) => void): string {
   const copy = join(folder, name);
   cpSync(whole, copy, { recursive: true });
@@ -38,7 +39,7 @@ const inConfig = (copy: string, changes: object): void => {
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...changes }));
 };
 
-/** The fault of each model, and the reason that is expected. */
+/** Path of each broken model, and a pattern for the expected reason. */
 const broken: Readonly<Record<string, { readonly path: string; readonly reason: RegExp }>> = {
   missing: { path: join(folder, "no-such.gguf"), reason: /There is no file no-such\.gguf/ },
   gone: { path: join(folder, "no-such-folder"), reason: /no-such-folder is not a model/ },
@@ -84,7 +85,7 @@ const flags = [
 const server = serverOfFile({ flags });
 const chat = (model?: string) => ({ model, messages: [{ role: "user", content: "hello" }], max_tokens: 2 });
 
-test("the other models serve, and the server is well", async () => {
+test("the other models are served, and the server is healthy", async () => {
   for (const model of ["tiny", "hone-tiny"]) {
     const { status, body } = await call(server(), "POST", "/v1/chat/completions", { body: chat(model) });
     assert.equal(status, 200, JSON.stringify(body));
@@ -113,13 +114,13 @@ test("lists each model with its reason, without file paths for clients", async (
   assert.deepEqual(new Set(names), new Set([...Object.keys(broken), "tiny", "hone-tiny"]));
 });
 
-test("the system check is red for them", async () => {
+test("the system check reports the broken models as failed", async () => {
   const { status, body } = await call(server(), "GET", "/v1/system-check");
   assert.deepEqual([status, body.gpu_queue], [503, "ok"]);
   for (const { reason } of Object.values(broken)) assert.match(body.models, reason);
 });
 
-test("the log says whole paths", () => {
+test("the log contains full paths", () => {
   assert.ok(
     server()
       .output()
@@ -143,13 +144,13 @@ test("answers every request for a failed model with 503 and the reason", async (
     }
 });
 
-test("a request without a model gets the reason of the default model, and no other model's answer", async () => {
+test("a request without a model gets the default model's reason, not another model's answer", async () => {
   const { status, body } = await call(server(), "POST", "/v1/chat/completions", { body: chat() });
   assert.equal(status, 503);
   assert.match(body.error.message, broken["missing"]?.reason ?? /^$/);
 });
 
-test("what is trained over one says so too, and its jobs wait until it is served again", async () => {
+test("a version trained on a broken base gives the base's reason too, and its jobs wait until the base is served again", async () => {
   const copy = copyOf("base", () => undefined);
   const own = ["--model", `tiny=${copy}`, "--engine-threads", "1", "--training-batch-tokens", "750"];
   const first = await startServer({ dataFolder: data, flags: own });
@@ -184,7 +185,7 @@ test("what is trained over one says so too, and its jobs wait until it is served
   await third.terminate();
 });
 
-test("a server without a model that works ends, with one line that has every reason", () => {
+test("a server without a working model exits with one line that lists every reason", () => {
   const own = join(folder, "alone");
   mkdirSync(own);
   const models = ["corrupt", "torn"].flatMap((name) => ["--model", `${name}=${broken[name]?.path}`]);

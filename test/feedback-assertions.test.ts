@@ -1,6 +1,6 @@
-// Assertions of the established trace server about feedback, over HTTP against the real service. Hone's own rules
-// differ in places: faults are 422, a replacement keeps the id, a missing record cannot be replaced, and a retry adds
-// nothing.
+// Runs the established trace server's assertions about feedback over HTTP against the real service. Hone's rules
+// differ in four places: invalid fields get 422, a replacement keeps the id, a missing record cannot be replaced, and
+// a retry adds nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { keys } from "../src/api/http/testing/fake-server.ts";
@@ -40,7 +40,7 @@ async function stored(projectId: string): Promise<readonly Answer[]> {
   return (await ask("/feedback/query", { project_id: projectId })).body.result;
 }
 
-/** That a record is refused, at these fields and no others. */
+/** Asserts that a record is refused because of exactly these fields. */
 async function refuses(changes: object, ...fields: readonly string[]): Promise<void> {
   const { status, body } = await create(changes);
   assert.equal(status, 422, JSON.stringify(changes).slice(0, 200));
@@ -56,7 +56,7 @@ async function takes(changes: object): Promise<Answer> {
   return body;
 }
 
-test("a reaction is answered with its alias and without its tone; two emoji are refused, and none", async () => {
+test("a reaction is returned with its alias and the emoji without skin tone; two emoji or none are refused", async () => {
   const feedback_type = "wandb.reaction.1";
   const { payload } = await takes({ feedback_type, payload: { emoji: "👍🏽" } });
   assert.deepEqual(payload, {
@@ -69,7 +69,7 @@ test("a reaction is answered with its alias and without its tone; two emoji are 
     await refuses({ feedback_type, payload: { emoji } }, "payload.emoji");
 });
 
-test("a note has 1 to 1,024 characters, and a payload a mebibyte", async () => {
+test("a note may have 1 to 1,024 characters, and a payload up to a mebibyte", async () => {
   const note = (text: string) => ({ feedback_type: "wandb.note.1", payload: { note: text } });
   for (const length of [0, 1025]) await refuses(note("é".repeat(length)), "payload.note");
   for (const length of [1, 1024]) await takes(note("👍".repeat(length)));
@@ -77,18 +77,18 @@ test("a note has 1 to 1,024 characters, and a payload a mebibyte", async () => {
   await takes({ payload: { text: "x".repeat((1 << 20) - 100) } });
 });
 
-test("a caller's id is kept, and without one it is a UUID of version 7; null is as good as absent everywhere", async () => {
+test("keeps a caller's id, otherwise creates a UUID of version 7; null counts as absent in every field", async () => {
   assert.equal((await takes({ id: "a caller's own" })).id, "a caller's own");
   const fields = ["id", "creator", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id"];
   const nothing = Object.fromEntries([...fields, "wb_user_id"].map((field) => [field, null]));
-  // As Python's client sends it: fields of agents' scorers with nothing in them.
+  // As Python's client sends it: the fields of agents' scorers are present but empty.
   const scorers = { scorer_tags: [], scorer_ratings: {}, span_agent_name: "", span_status_code: "UNSET" };
   const { id, wb_user_id: author } = await takes({ ...nothing, ...scorers });
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(author, "member-owner");
 });
 
-test("an annotation names its spec and has a value", async () => {
+test("an annotation must name its spec and have a value", async () => {
   const annotation = {
     feedback_type: "wandb.annotation.quality",
     annotation_ref: object("quality"),
@@ -104,7 +104,7 @@ test("an annotation names its spec and has a value", async () => {
   await takes({ ...note, annotation_ref: "" });
 });
 
-test("a runnable names what judged, the call of an op, and has an output", async () => {
+test("a runnable must name its judge, the call if the judge is an op, and have an output", async () => {
   const runnable = {
     feedback_type: "wandb.runnable.judge",
     runnable_ref: op("judge"),
@@ -122,7 +122,7 @@ test("a runnable names what judged, the call of an op, and has an output", async
   await refuses({ ...reaction, ...references }, "runnable_ref", "call_ref", "trigger_ref");
 });
 
-test("a queue that is unknown in its project is refused by its id, also one of another project", async () => {
+test("a queue that does not exist in the record's project is refused by its id, even if another project has it", async () => {
   const newQueue = async (projectId: string) => {
     const { status, body } = await ask("/annotation_queues", {
       project_id: projectId,
@@ -141,7 +141,7 @@ test("a queue that is unknown in its project is refused by its id, also one of a
   }
 });
 
-test("a batch is answered in its order, and stores all of it or nothing", async () => {
+test("the answers to a batch are in its order, and a batch is stored completely or not at all", async () => {
   const of = (projectId: string, count: number) =>
     Array.from({ length: count }, (_, index) => ({
       ...record,
@@ -158,7 +158,7 @@ test("a batch is answered in its order, and stores all of it or nothing", async 
       body.res.map(({ id, payload }) => ({ id, payload })),
       batch.map(({ id, payload }) => ({ id, payload })),
     );
-    // A client that had no answer sends it again.
+    // A client that got no answer resends the batch.
     assert.deepEqual((await send(batch)).body.res, body.res);
     const { body: found } = await ask("/feedback/query", { project_id: `acme/batch-${count}`, limit: 0 });
     assert.equal(found.total_count, count);
@@ -172,7 +172,7 @@ test("a batch is answered in its order, and stores all of it or nothing", async 
   assert.deepEqual(await stored("acme/batch-bad"), []);
 });
 
-test("puts a replacement in place of the old record, and changes nothing if it is refused", async () => {
+test("a replacement takes the place of the old record, and a refused one changes nothing", async () => {
   const own = { ...record, project_id: "acme/replaced" };
   const { body: first } = await ask("/feedback/create", own);
   const replace = (changes: object) =>
@@ -186,7 +186,7 @@ test("puts a replacement in place of the old record, and changes nothing if it i
   assert.deepEqual(await payloads(), [[first.id, { a: 2 }]]);
 });
 
-test("a wrong key is 401, another entity's project 403, and a field that lacks is named", async () => {
+test("a wrong key gets 401, another entity's project 403, and a missing field is named", async () => {
   const asked = async (changes: object, key?: string) =>
     (await ask("/feedback/create", { ...record, ...changes }, key)).status;
   assert.equal(await asked({}, "hone_wrong"), 401);
