@@ -23,11 +23,7 @@ export const pageQueryFields = {
 export const pageQuerySchema = Type.Object(pageQueryFields);
 type PageQuery = Static<typeof pageQuerySchema>;
 
-/**
- * Converts a query to the request for a page of a store.
- *
- * @param order order for a query that names none
- */
+/** Returns the page to request from a store; `order` applies if the query names none. */
 export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
   // After an empty page, clients send its empty `last_id` back as the cursor.
   const after = query.after === "" ? undefined : query.after;
@@ -79,11 +75,7 @@ export function numberIn(text: string): number | null {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
 }
 
-/**
- * Converts a page to an answer.
- *
- * @param body converts an item
- */
+/** Converts a page to an answer; `body` converts each item. */
 export function pageBody<Item extends { readonly id: string }>(
   page: Page<Item>,
   body: (item: Item) => object,

@@ -1,5 +1,5 @@
-// The field `kv_transfer_params`, as in vLLM's servers and their proxies. In a request, it asks to hold a prompt for
-// another server or to fetch one from there; in an answer, it names the held prompt.
+// `kv_transfer_params` as in vLLM's servers and their proxies: requests to hold or fetch a prompt, and the name of a
+// held prompt.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";
