@@ -1,5 +1,4 @@
-// `kv_transfer_params` as in vLLM's servers and their proxies: requests to hold or fetch a prompt, and the name of a
-// held prompt.
+// `kv_transfer_params` as in vLLM's servers and their proxies: asks to hold or fetch a prompt, or names a held one.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";

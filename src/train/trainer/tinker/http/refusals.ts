@@ -34,10 +34,7 @@ export function garbled(what: string, found: string, cause?: unknown): ServiceEr
   });
 }
 
-/**
- * Returns the reason in a refusal: FastAPI's `detail` (a text or a list of faults), otherwise `error`, `error_message`
- * or the whole text.
- */
+/** Returns the reason in a refusal: FastAPI's `detail`, otherwise `error`, `error_message` or the whole text. */
 export function reasonOf({ body, status }: Reply): string {
   const text = textOf(body);
   let said: unknown;
@@ -62,11 +59,7 @@ const lostPattern =
 /** Messages of a server that has no capacity for another model. */
 const fullPattern = /maximum number of lora|no free (?:adapter|slot)/i;
 
-/**
- * Returns the error for a refusal.
- *
- * @param what name of the operation, as in "refused …"
- */
+/** Returns the error for a refusal; `what` names the operation, as in "refused …". */
 export function refusalOf(reply: Reply, what: string): ServiceError {
   const { status } = reply;
   const reason = reasonOf(reply);
