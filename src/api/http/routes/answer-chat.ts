@@ -1,5 +1,5 @@
-// POST /v1/chat/completions, and the common code of routes that answer from a model: asking the chat service, and
-// answering whole or as a stream of events. The wire folder defines the formats.
+// POST /v1/chat/completions, and the code shared by all routes that answer from a model: they call the chat service,
+// and send a complete answer or a stream of events. The folder wire defines the formats.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
@@ -31,47 +31,50 @@ import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { chatRequestSchema } from "../../wire/chat/chat-request.ts";
 import { chatAnswer } from "../../wire/chat/chat-response.ts";
 
-/** Readers of requests to models, and their limits. */
+/** Body reader and memory budget of routes that answer from a model. */
 export interface Answering {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;
 }
 
-/** Creates the events of one completion's stream. */
+/** Writes the events of one completion's stream. */
 interface StreamWriter<Step> {
-  /** Returns the events before the first step; `usage` covers only the prompt. */
+  /** Returns the events to send before the first step; `usage` has only the prompt's tokens so far. */
   begin?(usage: ChatUsage): readonly object[];
   add(step: Step): readonly object[];
   end(usage: ChatUsage): readonly object[];
-  /** Returns the events for an error; by default the usual error body. */
+  /** Returns the events for an error; default: the common error body. */
   fail?(body: ErrorBody): readonly object[];
 }
 
-/** Collects a completion into one answer. */
+/** Collects a completion into one complete answer. */
 interface AnswerWriter<Step> {
   add(step: Step): void;
   end(usage: ChatUsage): object;
 }
 
-/** A request that was read, and how to answer it. */
+/** A request that has been read, and how to answer it. */
 interface PreparedChat<Step> {
   readonly ignored: readonly string[];
-  /** Notices for the client about how the request was read, as sentences. */
+  /** Sentences for the client about how the request was read. */
   readonly notices: readonly string[];
   readonly isStream: boolean;
   begin(signal: AbortSignal): Promise<ChatCompletion<Step>>;
-  /** @param take called with the bytes of the answer in memory */
+  /** @param take called with the number of bytes that the answer adds in memory */
   whole(header: ChatHeader, take: TakeBytes): AnswerWriter<Step>;
   stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
-  /** True if the stream's events are named by their type. */
+  /** True if the events of a stream are named by their type. */
   readonly isNamed?: boolean;
-  /** Event that keeps the stream alive; a comment by default. */
+  /** Event that keeps a silent stream alive; default: a comment. */
   readonly keepAliveEvent?: object;
-  /** Returns the event for a completion that could not begin; by default the usual error body. */
+  /**
+   * Returns the event for a completion that could not begin, after the stream has begun; default: the common error
+   * body.
+   */
   failure?(body: ErrorBody): object;
 }
 
-/** Begins one completion for the request; `located` adds field paths to its errors. */
+/** Begins one completion for the request. `located` adds field paths to errors. */
 type BeginChat = (
   chat: ChatRequest,
   options: BeginOptions & { readonly located: (error: unknown) => unknown },
@@ -79,7 +82,7 @@ type BeginChat = (
 
 export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta[]> {
   readonly paths: readonly string[];
-  /** Kind of body to read. */
+  /** Kind of the request's body. */
   readonly kind: Kind;
   readonly schema: {
     readonly summary: string;
@@ -104,7 +107,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(toAbortReason(error, signal));
       const { caller, allowance, span } = request;
-      // A body may contain many requests.
+      // Waits for a turn before each completion, because one body may ask for many.
       await loopTurns.next(caller.entity);
       const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
       writeStandings(request, reply);
@@ -120,7 +123,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   for (const path of paths) app.post(path, options, handler);
 }
 
-/** Returns the whole answer, or the reply that was taken over for a stream. */
+/** Returns the complete answer; for a stream, sends all events and returns the reply. */
 async function answerChat<Step>(
   asked: PreparedChat<Step>,
   {
@@ -163,7 +166,8 @@ async function stream<Step>(
     dependencies,
   }: { readonly reply: FastifyReply; readonly take: TakeBytes; readonly dependencies: HttpDependencies },
 ): Promise<FastifyReply> {
-  // Errors before the beginning get an ordinary answer, unless that takes too long.
+  // An error that occurs before the stream begins gets its own status. The stream begins when the completion does, or
+  // earlier if that takes too long.
   await waitBeforeStreaming(beginning, dependencies);
   const events = openEventStream(reply, dependencies, {
     isNamed: asked.isNamed ?? false,
@@ -183,7 +187,7 @@ async function stream<Step>(
   return reply;
 }
 
-/** Names the recorded answer; when a whole answer is sent, its record is on disk. */
+/** Sets the header that names the recorded completion. A complete answer is sent only once its record is on disk. */
 function writeCall(reply: FastifyReply, { recordedAs }: Pick<ChatCompletion, "recordedAs">): void {
   if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
 }
@@ -192,7 +196,7 @@ function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
   if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
 }
 
-/** Headers contain only plain characters. */
+/** Replaces characters that a header cannot contain. */
 function inHeader(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }

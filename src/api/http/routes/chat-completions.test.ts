@@ -15,7 +15,7 @@ async function ask(server: Server, body: object, url = "/v1/chat/completions") {
   });
 }
 
-/** Returns the events of a stream, parsed; asserts that it is one and ends correctly. */
+/** Requests a stream and returns its parsed events; asserts that the answer is a stream and ends correctly. */
 async function askStream(server: Server, body: object): Promise<readonly Record<string, unknown>[]> {
   const answer = await ask(server, { ...body, stream: true });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -58,7 +58,7 @@ const text = (token: string, id: number) => ({
   bytes: [...Buffer.from(token)],
 });
 
-test("answers whole with every declared field, at both spellings of the path", async () => {
+test("returns a complete answer with every declared field, at both spellings of the path", async () => {
   const server = await fakeServer();
   for (const url of ["/v1/chat/completions", "/v1/chat/completions/"]) {
     const answer = await ask(server, { request_id: "r1", model: "m" }, url);
@@ -81,7 +81,7 @@ test("answers whole with every declared field, at both spellings of the path", a
   await server.close();
 });
 
-test("returns what `logprobs`, `top_logprobs` and `return_token_ids` ask for", async () => {
+test("returns the data that `logprobs`, `top_logprobs` and `return_token_ids` ask for", async () => {
   const server = await fakeServer();
   const answer = (await ask(server, { logprobs: true, top_logprobs: 2, return_token_ids: true, n: 2 })).json<{
     choices: readonly Record<string, unknown>[];
@@ -118,7 +118,7 @@ test("returns what `logprobs`, `top_logprobs` and `return_token_ids` ask for", a
   await server.close();
 });
 
-test("returns the training data of a trained model's choices without being asked", async () => {
+test("returns the training data of a trained model's choices even if it is not requested", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const answer = (await ask(server, {})).json<Record<string, unknown>>();
@@ -143,7 +143,7 @@ test("writes tokens as ids with `return_tokens_as_token_ids`", async () => {
   await server.close();
 });
 
-test("streams an opening for every choice, deltas, the finish with an empty one, and the usage", async () => {
+test("streams an opening chunk for each choice, deltas, the finish with an empty delta, then the usage", async () => {
   const server = await fakeServer();
   const chunks = await askStream(server, { n: 2, request_id: "r", stream_options: { include_usage: true } });
   const head = {
@@ -181,7 +181,7 @@ test("streams an opening for every choice, deltas, the finish with an empty one,
   await server.close();
 });
 
-test("streams ids and log-probabilities chunk by chunk, the prompt's only in the first", async () => {
+test("streams token ids and log-probabilities chunk by chunk, and the prompt's token ids only in the first chunk", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const [opening, first] = await askStream(server, { return_token_ids: true });
@@ -198,7 +198,7 @@ test("streams ids and log-probabilities chunk by chunk, the prompt's only in the
   await server.close();
 });
 
-test("puts echoed text before each choice's text, in a separate chunk of a stream", async () => {
+test("puts echoed text before each choice's text; in a stream, in a separate chunk", async () => {
   const server = await fakeServer();
   server.chat.script.echo = "Say ";
   const answer = (await ask(server, { echo: true, n: 2, return_token_ids: true })).json<{
@@ -241,7 +241,7 @@ const thinking = [
   },
 ];
 
-test("joins thoughts and tool calls in a whole answer", async () => {
+test("joins reasoning and tool calls in a complete answer", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = thinking;
   server.chat.script.finish = "tool_calls";
@@ -260,7 +260,7 @@ test("joins thoughts and tool calls in a whole answer", async () => {
   await server.close();
 });
 
-test("streams thoughts and tool calls piece by piece, naming each call once", async () => {
+test("streams reasoning and tool calls piece by piece, naming each call once", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = thinking;
   server.chat.script.finish = "tool_calls";
@@ -295,7 +295,7 @@ test("streams thoughts and tool calls piece by piece, naming each call once", as
   await server.close();
 });
 
-test("counts the tokens of the chunk's choice with `stream_options.continuous_usage_stats`", async () => {
+test("counts only the tokens of the chunk's choice with `stream_options.continuous_usage_stats`", async () => {
   const server = await fakeServer();
   const options = { include_usage: true, continuous_usage_stats: true };
   const chunks = await askStream(server, { n: 2, stream_options: options });
@@ -304,7 +304,7 @@ test("counts the tokens of the chunk's choice with `stream_options.continuous_us
   await server.close();
 });
 
-/** Streams an answer whose first event comes after more than two silences. */
+/** Requests a stream whose first event comes only after more than two keep-alive intervals; returns the events. */
 async function askLate(refusal: Error | null): Promise<string> {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
@@ -321,14 +321,14 @@ async function askLate(refusal: Error | null): Promise<string> {
   return body;
 }
 
-test("begins a stream after a long silence, and keeps it alive", async () => {
+test("begins a stream during a long silence, and keeps it alive", async () => {
   const [comment, role, ...rest] = (await askLate(null)).split("\n\n");
   assert.equal(comment, ": keep-alive");
   assert.match(role ?? "", /^data: .*"role":"assistant"/);
   assert.deepEqual([rest.length, rest.at(-2), rest.at(-1)], [5, "data: [DONE]", ""]);
 });
 
-test("sends an error after that as an event", async () => {
+test("sends an error as an event if the stream began during a long silence", async () => {
   const error = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
   const [comment, event, ...rest] = (await askLate(error)).split("\n\n");
   assert.equal(comment, ": keep-alive");
@@ -336,7 +336,7 @@ test("sends an error after that as an event", async () => {
   assert.deepEqual(rest, ["data: [DONE]", ""]);
 });
 
-test("answers an error before the first token ordinarily, also for a stream", async () => {
+test("answers an error before the first token with its status, even if a stream was requested", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
   const answer = await ask(server, { stream: true });
@@ -347,7 +347,7 @@ test("answers an error before the first token ordinarily, also for a stream", as
   await server.close();
 });
 
-test("refuses an unknown model at the field that named it", async () => {
+test("refuses an unknown model, and locates the fault at the model field", async () => {
   const server = await fakeServer();
   const fault = { location: ["model"], message: "There is none.", type: "value_error" };
   server.chat.script.refusal = new ServiceError({
@@ -363,7 +363,7 @@ test("refuses an unknown model at the field that named it", async () => {
   await server.close();
 });
 
-test("sends a later error as one event with the error body, then [DONE]", async () => {
+test("sends an error during a stream as one event with the error body, then [DONE]", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new Error("secret");
   const chunks = await askStream(server, {});
@@ -375,14 +375,14 @@ test("sends a later error as one event with the error body, then [DONE]", async 
   await server.close();
 });
 
-test("answers with an error, never with half an answer, if generation fails", async () => {
+test("answers with an error, never with a partial answer, if generation fails", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "engine died" });
   assert.equal((await ask(server, {})).statusCode, 503);
   await server.close();
 });
 
-test("aborts generation when the client disconnects, streamed or not", async () => {
+test("aborts generation when the client disconnects, for streams and complete answers", async () => {
   const server = await fakeServer();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   server.chat.script.hangs = true;
@@ -405,7 +405,7 @@ test("aborts generation when the client disconnects, streamed or not", async () 
   await server.close();
 });
 
-test("passes the caller on, and names unknown fields in a header", async () => {
+test("passes the caller to the chat service, and names unknown fields in a header", async () => {
   const server = await fakeServer();
   const answer = await server.ask({
     method: "POST",
@@ -425,7 +425,7 @@ test("passes the caller on, and names unknown fields in a header", async () => {
   await server.close();
 });
 
-test("interrupts running answers when the server closes, each with an error", async () => {
+test("interrupts running answers with an error when the server closes", async () => {
   const server = await fakeServer();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   server.chat.script.hangs = true;
@@ -463,7 +463,7 @@ test("ends running requests of a key when its revocation is announced", async ()
   await closed;
 });
 
-test("ends running requests of a revoked key within a second, and no others", async () => {
+test("ends running requests of a revoked key within a second, but no others", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   server.chat.script.hangs = true;
@@ -475,7 +475,7 @@ test("ends running requests of a revoked key within a second, and no others", as
       headers: { authorization: bearer(key) },
       payload: { ...helloBody, stream: isStream, ...more },
     });
-    // An injected request is sent once it is awaited.
+    // `inject` sends a request only once it is awaited.
     void answer.then(() => undefined);
     await seen;
     return { answer };

@@ -18,7 +18,7 @@ const chunksOf = ({ body }: LightMyRequestResponse): readonly Body[] =>
     .filter((event) => event.startsWith("data: {"))
     .map((event) => JSON.parse(event.slice("data: ".length)) as Body);
 
-/** Checks the status and the faults of a refused body. */
+/** Sends a body that must be refused, and checks the status and the faults. */
 async function refuses(payload: object, status: number, faults: readonly (readonly [string, RegExp])[]) {
   const server = await fakeServer({ settings: { completionPrompts: 4 } });
   const answer = await complete(server, payload);
@@ -33,7 +33,7 @@ async function refuses(payload: object, status: number, faults: readonly (readon
   for (const [index, [, text]] of faults.entries()) assert.match(detail[index]?.msg ?? "", text);
 }
 
-test("answers with every declared field of OpenAI's and vLLM's APIs", async () => {
+test("answers with every field of OpenAI's and vLLM's APIs", async () => {
   const server = await fakeServer();
   const answer = await complete(server, { prompt: "Say hello", request_id: "r1", model: "tiny" });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -69,7 +69,7 @@ test("answers with every declared field of OpenAI's and vLLM's APIs", async () =
   await server.close();
 });
 
-test("sends notices about the request in a header, whole or streamed", async () => {
+test("sends notices about the request in a header of the complete answer or the stream", async () => {
   const server = await fakeServer();
   server.chat.script.notice = "format: no such format is known";
   for (const [prompt, stream] of [
@@ -82,7 +82,7 @@ test("sends notices about the request in a header, whole or streamed", async () 
   await server.close();
 });
 
-test("accepts a text, texts, token ids or lists of them as prompts, each as one request", async () => {
+test("accepts one or several texts or lists of token ids as prompts, and makes a chat request of each", async () => {
   const text = (content: string, addSpecialTokens = true): object => ({
     kind: "text",
     text: content,
@@ -159,7 +159,7 @@ test("writes log-probabilities as four lists, with offsets in characters of the 
   await server.close();
 });
 
-test("streams the choices of all prompts as they arrive, then the usage of all", async () => {
+test("streams the choices of all prompts as they arrive, then the total usage", async () => {
   const server = await fakeServer();
   const body = {
     prompt: ["a", "b"],
@@ -194,7 +194,7 @@ test("streams the choices of all prompts as they arrive, then the usage of all",
   await server.close();
 });
 
-test("reports the usage of only the chunk's choice in every chunk", async () => {
+test("reports in each chunk only the usage of the chunk's choice", async () => {
   const server = await fakeServer();
   const options = { include_usage: true, continuous_usage_stats: true };
   const answer = await complete(server, { prompt: ["a", "b"], stream: true, stream_options: options });
@@ -203,7 +203,7 @@ test("reports the usage of only the chunk's choice in every chunk", async () => 
   await server.close();
 });
 
-test("answers a request for no tokens with only the echo", async () => {
+test("answers a request for no tokens without generated text", async () => {
   const server = await fakeServer();
   const answer = await complete(server, { prompt: "x", max_tokens: 0, logprobs: 1, return_token_ids: true });
   const { choices, usage } = answer.json<{ choices: Body[]; usage: Body }>();
@@ -214,7 +214,7 @@ test("answers a request for no tokens with only the echo", async () => {
   await server.close();
 });
 
-test("refuses invalid prompts and contradictions with their paths", async () => {
+test("refuses invalid prompts and contradictory fields, with their paths", async () => {
   const prompts = "body.prompt";
   await refuses({}, 422, [[prompts, /required/]]);
   await refuses({ prompt: null }, 422, [
@@ -239,7 +239,7 @@ test("refuses invalid prompts and contradictions with their paths", async () => 
   await refuses({ prompt: "a", stream_options: { include_usage: true } }, 422, [["body", /stream=True/]]);
 });
 
-test("accepts fields that request nothing, and reports a chat's own fields as ignored", async () => {
+test("accepts fields that ask for nothing, and reports fields of chat requests as ignored", async () => {
   const server = await fakeServer();
   const body = { prompt: "a", suffix: "", n: 2, best_of: 2, echo: null, top_logprobs: 3, tools: [] };
   const answer = await complete(server, body);
@@ -247,7 +247,7 @@ test("accepts fields that request nothing, and reports a chat's own fields as ig
   await server.close();
 });
 
-test("reports a fault of one prompt at its path in the body", async () => {
+test("locates a fault of one prompt at its path in the body", async () => {
   const server = await fakeServer();
   const fault = { location: ["prompt", "text"], message: "`prompt.text` is too long", type: "value_error" };
   server.chat.script.refusal = new ServiceError({ code: "unsupported", faults: [fault] });
@@ -267,7 +267,7 @@ test("reports a fault of one prompt at its path in the body", async () => {
   await server.close();
 });
 
-test("sends an error during a stream as its last event, which ends every prompt", async () => {
+test("sends an error during a stream as the last event, which ends all prompts", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "gone" });
   const answer = await complete(server, { prompt: ["a", "b"], stream: true });
@@ -278,7 +278,7 @@ test("sends an error during a stream as its last event, which ends every prompt"
   await server.close();
 });
 
-test("begins a stream after a long silence, and sends later errors as events", async () => {
+test("begins a stream during a long silence, and sends a later error as an event", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   const { script } = server.chat;

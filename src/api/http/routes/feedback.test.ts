@@ -28,7 +28,7 @@ const answered = {
   payload: { note: "good" },
 };
 
-test("creates a batch and answers in order, each record in its own spelling", async () => {
+test("creates a batch and answers with its records in order, each in the spelling that the client used", async () => {
   const server = await fakeServer();
   const batch = [
     { ...item, id: "a" },
@@ -73,7 +73,7 @@ test("treats an empty reference as absent, and reports ignored fields", async ()
   await server.close();
 });
 
-test("falls back to the other spelling's reference if one is empty, and refuses two empty ones", async () => {
+test("uses the reference in the other spelling if one is empty, and refuses two empty ones", async () => {
   const server = await fakeServer();
   for (const spelled of [
     { vendor_ref: "", weave_ref: reference },
@@ -92,7 +92,7 @@ test("falls back to the other spelling's reference if one is empty, and refuses 
   await server.close();
 });
 
-test("names the limit of a text in its refusal, for every text of a record", async () => {
+test("names the maximum length when it refuses a text that is too long, for every text of a record", async () => {
   const server = await fakeServer();
   for (const [field, lengthMax] of Object.entries({
     creator: 1024,
@@ -114,7 +114,7 @@ test("names the limit of a text in its refusal, for every text of a record", asy
   await server.close();
 });
 
-test("names the faults of every record with its index", async () => {
+test("names the faults of each record in a batch by the record's index", async () => {
   const server = await fakeServer();
   const batch = [
     item,
@@ -166,7 +166,7 @@ test("replaces a record, in either spelling", async () => {
   await server.close();
 });
 
-test("answers 404 for an unknown record to replace, and names the body's field", async () => {
+test("answers 404 for an unknown record to replace, located at feedback_id", async () => {
   const server = await fakeServer();
   server.feedback.refusal = notFound("feedback record", "f");
   const answer = await post(server, "replace", { ...item, feedback_id: "f" });
@@ -175,7 +175,7 @@ test("answers 404 for an unknown record to replace, and names the body's field",
   await server.close();
 });
 
-test("passes on the refusals of the feedback service with their paths", async () => {
+test("passes on the refusals of the feedback service with their paths in the body", async () => {
   const server = await fakeServer();
   const fault = {
     location: ["batch", "0", "vendor_ref"],
@@ -196,7 +196,7 @@ test("lists earlier revisions of a record", async () => {
   await server.close();
 });
 
-test("accepts as many records in a batch as allowed, and not one more", async () => {
+test("accepts as many records in a batch as the limit allows, but not one more", async () => {
   const server = await fakeServer({ settings: { feedbackBatchRecords: 2 } });
   const batchOf = (count: number) => ({ batch: Array.from({ length: count }, () => item) });
   assert.equal((await post(server, "batch/create", batchOf(2))).statusCode, 200);
@@ -210,7 +210,7 @@ const asked = (field: string, value: unknown) => ({
   $expr: { $eq: [{ $getField: field }, { $literal: value }] },
 });
 
-test("lists the feedback on a reference with its whole content", async () => {
+test("lists the feedback on a reference with all its content", async () => {
   const server = await fakeServer();
   await post(server, "create", { ...item, id: "a", creator: "Bob" });
   await post(server, "create", { ...item, vendor_ref: "w:///acme/p/call/2" });
@@ -282,7 +282,7 @@ test("returns rows with the requested fields, under the requested names", async 
   await server.close();
 });
 
-test("refuses a malformed query by its shape, and unsupported operations by name", async () => {
+test("refuses malformed queries and unsupported operations, with their paths", async () => {
   const server = await fakeServer();
   const refused = async (path: string, body: object, status: number, place: string): Promise<void> => {
     const answer = await post(server, path, { project_id: "acme/p", ...body });

@@ -1,4 +1,5 @@
-// Feedback: create records singly and in batches, replace a record, query, purge, and list earlier revisions.
+// Feedback: creates records singly and in batches, replaces, queries and purges records, and lists their earlier
+// revisions.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../base/domain/assert.ts";
@@ -36,10 +37,10 @@ import {
   usesOtherSpelling,
 } from "../../wire/feedback/feedback.ts";
 
-/** Characters after which a piece of an answer is sent; a record has up to a megabyte. */
+/** Number of characters after which a piece of an answer is sent. A record has up to a megabyte. */
 const pieceLength = 1 << 16;
 
-/** Records that are written in one turn. */
+/** Maximum number of records that are written without pauses. */
 const rowsAtOnce = 100;
 
 export function feedbackRoutes(
@@ -142,7 +143,7 @@ export function feedbackRoutes(
   );
 }
 
-/** Yields the text of {@link feedbackQueryBody} in pieces, with turns for others in between. */
+/** Yields the text of {@link feedbackQueryBody} in pieces, with pauses in which other requests have their turn. */
 async function* queryText(
   body: QueryBody,
   result: FeedbackResult,
@@ -156,7 +157,7 @@ async function* queryText(
   yield `],"total_count":${result.totalCount}}`;
 }
 
-/** Yields the answer's JSON in pieces, because it repeats every payload. */
+/** Yields the JSON of a batch's answer in pieces, because it is long: it repeats every payload. */
 function answerText(
   created: CreatedBatch,
   { answers, useOtherSpelling }: ReadFeedbackBatch,
@@ -169,7 +170,7 @@ function answerText(
   return inTurnsOf(tenant, pieces);
 }
 
-/** Waits for the tenant's turn after each piece. */
+/** Yields the pieces, and waits for the tenant's next turn after each. */
 async function* inTurnsOf(tenant: string, pieces: Iterable<string>): AsyncGenerator<string, void> {
   for (const piece of pieces) {
     yield piece;
@@ -186,7 +187,7 @@ function* storedBatchAnswer(
   yield "]}";
 }
 
-/** Yields the JSON of a list's items, separated by commas. */
+/** Yields the JSON of the items in pieces, separated by commas. */
 function* listPieces<Item>(
   items: readonly Item[],
   toItemBody: (item: Item, index: number) => object,

@@ -51,7 +51,7 @@ test("reports the state, the reason and a retry time if the server is not ready"
   await server.close();
 });
 
-test("waits for its database while it is unreachable, and says why", async () => {
+test("reports that it waits for an unreachable database, and why", async () => {
   const server = await fakeServer();
   server.state.databaseFault = "connect ECONNREFUSED";
   const answer = await get(server, "/health");
@@ -63,7 +63,7 @@ test("waits for its database while it is unreachable, and says why", async () =>
   await server.close();
 });
 
-test("adds notices that are not faults next to the parts", async () => {
+test("reports notices that are not faults besides the state of each component", async () => {
   const server = await fakeServer();
   server.state.databaseNote = "A newer program is beside this one.";
   const answer = await get(server, "/v1/system-check");
@@ -73,7 +73,7 @@ test("adds notices that are not faults next to the parts", async () => {
   await server.close();
 });
 
-test("reports that a server only trains, and refuses requests to models before it checks keys", async () => {
+test("if it only trains, refuses requests to models before it checks keys, but reports health and metrics", async () => {
   const server = await fakeServer({ wrap: (dependencies) => ({ ...dependencies, isServing: false }) });
   for (const path of ["/health", "/metrics", "/version"])
     assert.equal((await get(server, path)).statusCode, 200);
@@ -100,7 +100,7 @@ test("reports a draining server, and an unreachable database", async () => {
   await server.close();
 });
 
-test("reports a failed part with its reason until it recovers", async () => {
+test("reports a failed component with its reason until the component recovers", async () => {
   const server = await fakeServer();
   server.state.diskFault = new ServiceError({ code: "unavailable", message: "The disk is full." });
   const red = await get(server, "/v1/system-check");
@@ -139,7 +139,7 @@ test("times a request from its headers to the end of its answer", async () => {
   await server.close();
 });
 
-test("counts requests in progress as the load", async () => {
+test("reports the number of requests in progress as the load", async () => {
   const server = await fakeServer();
   const load = async (): Promise<unknown> => (await get(server, "/load")).json();
   assert.deepEqual(await load(), { server_load: 0 });

@@ -1,4 +1,4 @@
-// Health, version, load and metrics of the server, without credentials.
+// Health, version, load and metrics of the server. These routes need no credentials.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import {
@@ -16,7 +16,7 @@ import type { InFlight } from "../limits/admission.ts";
 
 interface Health {
   readonly state: string;
-  /** Why the state is not `ready`, for people. */
+  /** Text for people: why the state is not `ready`. */
   readonly reason: string;
   readonly models: EngineHealth["models"];
 }
@@ -77,7 +77,7 @@ export function healthRoutes(
   );
 }
 
-/** Returns the answers of a check; a 503 says what is wrong. */
+/** Returns the documentation of a health check's answers; status 503 has the faults. */
 function checkAnswers(json: object) {
   const answer = "The server is healthy.";
   const content = { "application/json": { schema: unhealthySchema } };
@@ -117,7 +117,10 @@ async function outcomeOf(check: () => Promise<void>): Promise<string> {
   }
 }
 
-/** Adds the error body to a failed check, with its finding, for clients that read nothing else. */
+/**
+ * Returns the answer of a failed check. It also has the error body, which includes the faults, for clients that read
+ * nothing else.
+ */
 function failedCheck(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
   const { status, headers, body } = errorAnswer(
     new ServiceError({ code: "unavailable", message: why }),

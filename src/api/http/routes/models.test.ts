@@ -26,7 +26,7 @@ const ask = (
 const create = (server: Server, body: object, key: string = keys.member) =>
   ask(server, "POST", "/v1/preview/models", { project: "p", name: "m", base_model: "tiny", ...body }, key);
 
-/** Trains the model to a version; returns the job's id. */
+/** Trains the model to a version with this step; returns the job's id. */
 async function addVersion(server: Server, modelId: string, step: number): Promise<string> {
   const body = { model_id: modelId, trajectory_groups: [] };
   const { id } = (await ask(server, "POST", "/v1/preview/training-jobs", body)).json<{ id: string }>();
@@ -34,7 +34,7 @@ async function addVersion(server: Server, modelId: string, step: number): Promis
   return id;
 }
 
-test("registers a model in the key's own entity, and returns an existing one when asked", async () => {
+test("registers a model in the key's own entity, and returns an existing model if requested", async () => {
   const server = await fakeServer();
   const first = await create(server, { entity: null });
   assert.equal(first.statusCode, 200);
@@ -50,7 +50,7 @@ test("registers a model in the key's own entity, and returns an existing one whe
   await server.close();
 });
 
-test("accepts rank and scale of a new model's adapters, and refuses others for an existing model", async () => {
+test("accepts rank and scale of a new model's adapters, and refuses different ones for an existing model", async () => {
   const server = await fakeServer();
   const made = await create(server, { lora_rank: 32, lora_alpha: 64 });
   const { lora_rank: rank, lora_alpha: alpha } = made.json<Body>();
@@ -64,7 +64,7 @@ test("accepts rank and scale of a new model's adapters, and refuses others for a
   await server.close();
 });
 
-test("accepts and shows the target modules of a new model, and refuses others for an existing model", async () => {
+test("accepts and shows the target modules of a new model, and refuses different ones for an existing model", async () => {
   const server = await fakeServer();
   const asked = { target_modules: ["v_proj", "q_proj", "v_proj"] };
   const made = (await create(server, asked)).json<Body>();
@@ -84,7 +84,7 @@ test("accepts and shows the target modules of a new model, and refuses others fo
   await server.close();
 });
 
-test("refuses unknown bases, other entities and names that no chat request could spell", async () => {
+test("refuses unknown bases, other entities, and names that no chat request could contain", async () => {
   const server = await fakeServer();
   const unknown = await create(server, { base_model: "huge" });
   assert.equal(unknown.statusCode, 404);
@@ -103,7 +103,7 @@ test("refuses unknown bases, other entities and names that no chat request could
   await server.close();
 });
 
-test("lists, reads and deletes models, each entity its own", async () => {
+test("lists, reads and deletes models of the key's entity, but not those of others", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await create(server, { name: "m2" });
@@ -130,7 +130,7 @@ test("lists, reads and deletes models, each entity its own", async () => {
   await server.close();
 });
 
-test("deletes a model on a request with a JSON content type and no body, with its jobs and versions", async () => {
+test("deletes a model with its jobs and versions, even if the request has a JSON content type and no body", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -198,7 +198,7 @@ test("pages through checkpoints", async () => {
   await server.close();
 });
 
-test("deletes checkpoints; step 0 counts as deleted and can still be served", async () => {
+test("deletes checkpoints, and counts step 0 as deleted although it can still be served", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -215,7 +215,7 @@ test("deletes checkpoints; step 0 counts as deleted and can still be served", as
   await server.close();
 });
 
-test("keeps a pinned checkpoint, and says so, until it is unpinned", async () => {
+test("keeps a pinned checkpoint, and reports it as pinned, until it is unpinned", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   for (const step of [1, 2]) await addVersion(server, id, step);
@@ -244,7 +244,7 @@ test("keeps a pinned checkpoint, and says so, until it is unpinned", async () =>
   await server.close();
 });
 
-test("lets those with access to a model accept versions over other base weights", async () => {
+test("lets callers with access to a model accept other base weights for its versions", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const draft = { modelId: id, metrics: {}, adapterHash: null, createdAt: new Date(0) };
@@ -264,7 +264,7 @@ test("lets those with access to a model accept versions over other base weights"
   await server.close();
 });
 
-test("exports a checkpoint as a tar archive of its files, with its length", async () => {
+test("exports a checkpoint's files as a tar archive, and sends the archive's length", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -287,7 +287,7 @@ test("exports a checkpoint as a tar archive of its files, with its length", asyn
   await server.close();
 });
 
-test("imports a tar archive as the next checkpoint, and nothing else", async () => {
+test("imports a tar archive as the next checkpoint, and accepts no other body", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}/checkpoints`;
@@ -315,7 +315,7 @@ test("imports a tar archive as the next checkpoint, and nothing else", async () 
   await server.close();
 });
 
-test("reports faults of an adapter's configuration in the body, by file", async () => {
+test("locates faults of an adapter's configuration in the body, by file", async () => {
   const server = await fakeServer({
     wrap: (dependencies) => {
       const { checkpointFiles } = dependencies;
@@ -364,7 +364,7 @@ test("keeps a checkpoint that a job starts from until the job has ended", async 
   await server.close();
 });
 
-test("lists the models that a key can chat with: bases, and its entity's models with each version", async () => {
+test("lists the models that a key can chat with: the bases, and its entity's models with each version", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -397,7 +397,7 @@ test("lists the models that a key can chat with: bases, and its entity's models 
   await server.close();
 });
 
-test("describes any name that a chat accepts, in any spelling, as the list does", async () => {
+test("describes any name that a chat request accepts, in any spelling, as the list does", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);

@@ -1,5 +1,5 @@
-// POST /v1/kv-transfers: sends a held prompt to another server, once. Servers prove with a signature that they share a
-// secret; API keys are not accepted.
+// POST /v1/kv-transfers: sends the KV cache of a prompt that this server holds to another server, once. Servers prove
+// with a signature that they share a secret; API keys are not accepted.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { transferPath } from "../../../inference/kv-transfer/fetch-prompt.ts";
@@ -12,7 +12,7 @@ import { sendPieces } from "../paced-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
 import { onResponseEnd } from "../request-lifecycle.ts";
 
-/** Room for a handle and an entity's name. */
+/** Enough for a handle and the name of an entity. */
 const bodyBytesMax = 4096;
 
 export function promptTransferRoute(
@@ -24,8 +24,8 @@ export function promptTransferRoute(
     failedLogins.count({ address: request.ip, requestId: request.id });
     throw unsigned(message);
   };
-  // The signature covers the body, so the body is read before authentication. Therefore it must be short, and is not
-  // read if it cannot be of use.
+  // The signature covers the body, so the body must be read before the request is authenticated. Therefore it must be
+  // short, and it is not read if the request cannot succeed.
   const preParsing = async (request: FastifyRequest): Promise<void> => {
     if (exchange === null) throw notHeld();
     if (!namesScheme(request.headers.authorization))

@@ -1,5 +1,5 @@
-// Finds a model or a job for a caller, or refuses it as unknown or as another entity's. A job of another entity's
-// model is answered like one that does not exist.
+// Finds the model or job that a request names, and checks the caller's access. Another entity's model is `forbidden`,
+// while a job of such a model is answered like one that does not exist.
 import { mayReach, type Caller } from "../../../base/domain/access.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
@@ -8,8 +8,10 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/field-paths.ts";
 
 /**
- * @param location path of the id
- * @throws ServiceError `not_found`, or `forbidden` if the model is another entity's
+ * Returns the model with the id.
+ *
+ * @param location location of the id in the request
+ * @throws ServiceError `not_found`, or `forbidden` for another entity's model
  */
 export async function reachModel(
   { models }: Pick<HttpDependencies, "models">,
@@ -27,7 +29,7 @@ export async function reachModel(
 /**
  * Returns the model and the step that a path names.
  *
- * @throws ServiceError as {@link reachModel}; `not_found` for a step that is not a number
+ * @throws ServiceError as {@link reachModel}, and `not_found` for a step that is not a number
  */
 export async function reachStep(
   dependencies: Pick<HttpDependencies, "models">,
@@ -39,7 +41,11 @@ export async function reachStep(
   return { model, step: Number(step) };
 }
 
-/** @throws ServiceError `not_found`, also if the job's model is another entity's */
+/**
+ * Returns the job with the id.
+ *
+ * @throws ServiceError `not_found`, also for a job of another entity's model
+ */
 export async function reachJob(
   { models, jobs }: Pick<HttpDependencies, "models" | "jobs">,
   caller: Caller,

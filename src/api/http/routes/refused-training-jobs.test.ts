@@ -14,7 +14,7 @@ import {
   choice,
 } from "../testing/training-jobs-under-test.ts";
 
-test("refuses a log-probability beyond training's number range, and invalid prompt options", async () => {
+test("refuses a log-probability outside the number range of training, and invalid prompt options", async () => {
   const { server, modelId } = await withModel();
   const entry = { token: "token_id:5", logprob: -1e308, bytes: [], top_logprobs: [] };
   const least = { ...choice, logprobs: { content: [{ ...entry, logprob: -3.4e38 }], refusal: null } };
@@ -29,7 +29,7 @@ test("refuses a log-probability beyond training's number range, and invalid prom
   await server.close();
 });
 
-/** A consistent Choice of two tokens, except for the given fields. */
+/** Returns a Choice of two tokens that is consistent except for the given fields. */
 function answered(fields: object): object {
   const entries = [5, 6].map((id) => ({
     token: `token_id:${id}`,
@@ -52,7 +52,7 @@ const entryOf = (token: string, logprob: number | null): object => ({
   top_logprobs: [],
 });
 
-/** Expected fault of one Choice in a job, with its path in the Choice. */
+/** Inconsistent Choices: a description, the Choice, and the expected fault's path in the Choice and message. */
 const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
   [
     "fewer log-probabilities than token ids",
@@ -117,7 +117,7 @@ for (const [name, item, place, message] of wrongChoices) {
   });
 }
 
-test("accepts a choice with only ids, only log-probabilities, a named prompt, or none of them", async () => {
+test("accepts a choice with only token ids, with only log-probabilities, with a named prompt, or with neither", async () => {
   const { server, modelId } = await withModel();
   const items = [
     answered({ logprobs: null }),
@@ -136,7 +136,7 @@ test("accepts a choice with only ids, only log-probabilities, a named prompt, or
   await server.close();
 });
 
-test("reports contradictions and faults of type once each, and counts those beyond a hundred", async () => {
+test("reports each contradiction and each value of a wrong type once, and counts the faults beyond a hundred", async () => {
   const { server, modelId } = await withModel();
   const many = Array.from({ length: 60 }, () => answered({ token_ids: [5, 512], logprobs: null }));
   const groups = [{ trajectories: [{ messages_and_choices: many, reward: "high" }] }];
@@ -158,7 +158,7 @@ test("stops checking a choice once it has too many faults", async () => {
   await server.close();
 });
 
-test("refuses the greatest token id before storing the job, also if the model comes last", async () => {
+test("refuses a token id beyond the vocabulary before it stores the job, even if the model comes last in the body", async () => {
   const { server, modelId } = await withModel();
   const padding = { role: "user", content: "x".repeat(1 << 17) };
   const send = (id: number) => {
@@ -179,7 +179,7 @@ test("refuses the greatest token id before storing the job, also if the model co
   await server.close();
 });
 
-test("names every fault of a job in one answer", async () => {
+test("names each fault of a job in one answer", async () => {
   const { server, modelId } = await withModel();
   const trajectory = {
     messages_and_choices: [
@@ -252,7 +252,7 @@ test("refuses numbers that are not finite, at any depth", async () => {
   await server.close();
 });
 
-test("names the model that is unknown or not accessible", async () => {
+test("refuses an unknown model or one of another entity, and names model_id", async () => {
   const { server, modelId } = await withModel();
   const unknown = await post(server, {
     model_id: "00000000-0000-4000-8000-000000000000",
@@ -274,7 +274,7 @@ test("names the model that is unknown or not accessible", async () => {
   await server.close();
 });
 
-test("refuses a cursor of another entity's job like an unknown one", async () => {
+test("refuses another entity's job as a cursor, as if the job did not exist", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   assert.equal((await get(server, `${path}?after=${id}`)).statusCode, 200);
@@ -288,7 +288,7 @@ test("refuses a cursor of another entity's job like an unknown one", async () =>
   await server.close();
 });
 
-test("refuses a job for an unknown or foreign model before its body has arrived", async () => {
+test("refuses a job for an unknown model, or for another entity's model, before the body has arrived", async () => {
   const { server, modelId } = await withModel();
   const origin = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const statusOf = async (id: string, key: string): Promise<number | undefined> => {

@@ -1,4 +1,4 @@
-// OpenAI's Responses API over HTTP: whole answers, the events of streams, and refusals. The fake server also checks
+// OpenAI's Responses API over HTTP: complete answers, the events of streams, and refusals. The fake server also checks
 // every answer against its documented schema.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +23,7 @@ interface SentEvent {
   readonly [member: string]: unknown;
 }
 
-/** Events of a stream; each is named by its type, and numbered in order. */
+/** Returns the events of a stream; asserts that each is named by its type, and that they are numbered in order. */
 function eventsOf(body: string): readonly SentEvent[] {
   const blocks = body.split("\n\n");
   assert.equal(blocks.pop(), "");
@@ -35,7 +35,7 @@ function eventsOf(body: string): readonly SentEvent[] {
   });
 }
 
-/** Requests a stream and a whole answer, which must equal the stream's last event. */
+/** Requests a complete answer and a stream; asserts that the stream's last event has the same response. */
 async function bothWays(server: Server, body: object = {}) {
   const whole = (await ask(server, body)).json<Record<string, unknown>>();
   const streamed = await ask(server, { ...body, stream: true });
@@ -45,7 +45,10 @@ async function bothWays(server: Server, body: object = {}) {
   return { whole, events };
 }
 
-/** Events between those of the response itself, without their numbers. */
+/**
+ * Returns the events between the first two and the last one, which are about the whole response, without their
+ * numbers.
+ */
 const withoutNumbers = (events: readonly SentEvent[]): readonly object[] =>
   events
     .slice(2, -1)
@@ -68,7 +71,7 @@ const message = (id: string, text: string, status = "completed") => ({
   status,
 });
 
-test("answers with a message, whole and as the events of a text", async () => {
+test("answers with a text message, complete and as streamed events", async () => {
   const server = await fakeServer();
   const { whole, events } = await bothWays(server, { metadata: { a: "b" }, instructions: "Be kind." });
   assert.deepEqual(whole, {
@@ -126,7 +129,7 @@ test("answers with a message, whole and as the events of a text", async () => {
   await server.close();
 });
 
-test("puts thoughts, text and calls into separate items, in order", async () => {
+test("puts reasoning, text and tool calls into separate items, in order", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "tool_calls";
   server.chat.script.pieces = [
@@ -206,7 +209,7 @@ test("marks a truncated answer and its last item as incomplete", async () => {
   await server.close();
 });
 
-test("answers nothing with a message without text", async () => {
+test("answers with a message without text if the model wrote nothing", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = [{ text: "" }];
   const { whole } = await bothWays(server);
@@ -214,7 +217,7 @@ test("answers nothing with a message without text", async () => {
   await server.close();
 });
 
-test("returns log-probabilities with their text if requested, also for trained models", async () => {
+test("returns log-probabilities and their tokens' text only if requested, also for trained models", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const token = (text: string, bytes: readonly number[]) => ({ token: text, logprob: -0.5, bytes });
@@ -234,7 +237,7 @@ test("returns log-probabilities with their text if requested, also for trained m
   await server.close();
 });
 
-/** Events of the message at this index. */
+/** Returns the log-probabilities of the message at this index of the output. */
 function entriesOf(
   whole: Readonly<Record<string, unknown>>,
   index: number,
@@ -248,7 +251,7 @@ function entriesOf(
 const tokensOf = (entries: readonly { readonly token: string }[]): readonly string[] =>
   entries.map(({ token }) => token);
 
-test("returns one log-probability per token, also for tokens without text", async () => {
+test("returns one log-probability for each token, even for tokens without text", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = [{ text: "" }, { text: "Hel" }, { text: "" }, { text: "lo" }, { text: "" }];
   const { whole, events } = await bothWays(server, { top_logprobs: 1 });
@@ -265,7 +268,7 @@ test("returns one log-probability per token, also for tokens without text", asyn
   await server.close();
 });
 
-test("answers an error before the first token ordinarily; a later one fails the response with its reason", async () => {
+test("answers an error before the first token with its status, and ends a stream with a later one in response.failed", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = new ServiceError({ code: "overloaded", message: "Later." });
   for (const stream of [false, true]) assert.equal((await ask(server, { stream })).statusCode, 429);
@@ -283,7 +286,7 @@ test("answers an error before the first token ordinarily; a later one fails the 
   await server.close();
 });
 
-test("locates a fault that chat finds where the client sent the field", async () => {
+test("locates a fault that the chat service finds at the field that the client sent", async () => {
   const server = await fakeServer();
   const faults = [
     { location: ["prompt", "messages", "1", "content", "0"], message: "a", type: "unsupported" },
@@ -308,7 +311,7 @@ test("locates a fault that chat finds where the client sent the field", async ()
   await server.close();
 });
 
-test("names unknown fields, and refuses stored state", async () => {
+test("reports unknown fields as ignored, and refuses stored state", async () => {
   const server = await fakeServer();
   const answer = await ask(server, { nothing: 1 });
   assert.deepEqual([answer.statusCode, answer.headers["x-hone-ignored"]], [200, "nothing"]);

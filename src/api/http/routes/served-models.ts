@@ -1,4 +1,4 @@
-// Names that a chat request accepts as its model: OpenAI's list, the entry of one name (both also in Anthropic's
+// Names that a chat request accepts as its model: a list of all and an entry for each (both in OpenAI's or Anthropic's
 // form), and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
@@ -24,7 +24,7 @@ import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
 import { readQuery } from "../input/read-input.ts";
 
-/** Documents the rest of the path under this name. */
+/** Documentation of the wildcard in the path, under the name `model`. */
 const nameParameter = {
   type: "object",
   properties: {
@@ -86,7 +86,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     async ({ caller, request }) => {
       // Safe cast: the router returns the rest of the path as a string.
       const { "*": name } = request.params as { readonly "*": string };
-      // An empty name would mean the default model in a chat, but is not a name here.
+      // In a chat request, an empty name means the default model; here it names no model.
       if (name === "") throw notFound("model", name);
       const { base, modelId, step } = await dependencies.directory.find(name, caller);
       const model =
@@ -107,7 +107,7 @@ function namedModel({ id, createdAt, base }: ServedModel): NamedModel {
   return { id, createdAt, contextLength: base?.contextLength ?? null };
 }
 
-/** Returns the name as in the list, regardless of the spelling sent. */
+/** Returns the entry of a trained model: the name as it was sent, with the model and the time that the list shows. */
 async function servedName(
   { models, versions }: Pick<HttpDependencies, "models" | "versions">,
   name: string,

@@ -33,7 +33,7 @@ const schema = {
   required: ["name"],
 };
 
-test("keeps the digits of numbers in a schema and in values", async () => {
+test("keeps all digits of numbers in a schema and in values", async () => {
   const payload = (schemaText: string, ...data: readonly string[]): string =>
     `{"structured_outputs":{"json":${schemaText}},"tests":[${data.map((text) => `{"data":${text}}`).join()}]}`;
   const accepted = async (text: string): Promise<readonly boolean[]> => {
@@ -50,7 +50,7 @@ test("keeps the digits of numbers in a schema and in values", async () => {
     assert.deepEqual(await accepted(text), [true, false], text);
 });
 
-test("reports that a constraint is served, and which values could be an answer", async () => {
+test("reports whether a constraint is served, and which values it accepts", async () => {
   const tests = [
     { valid: true, data: { age: 3, name: "Ann" } },
     { valid: null, data: { age: -3, name: "Ann" } },
@@ -82,7 +82,7 @@ test("reports that a constraint is served, and which values could be an answer",
   }
 });
 
-test("follows the options that a request would have", async () => {
+test("applies the same options to a constraint as a chat request does", async () => {
   const ask = async (structuredOutputs: object) => {
     const tests = [{ data: { b: 1, a: 2 } }];
     const answer = await check({ structured_outputs: structuredOutputs, tests });
@@ -94,7 +94,7 @@ test("follows the options that a request would have", async () => {
   assert.equal(await ask({ ...open, whitespace_pattern: "\\n" }), false);
 });
 
-test("accepts texts for constraints other than JSON, large or small", async () => {
+test("accepts texts as values for constraints other than JSON, large or small", async () => {
   const long = "a".repeat(300_000);
   const cases = [
     [{ regex: "a+" }, ["aaa", "", long], [true, false, true]],
@@ -136,7 +136,7 @@ test("reports the keyword, the path and the reason of a refused constraint", asy
   assert.deepEqual(await refusal({ grammar: 'root ::= "a" other' }), ["malformed", "other", "position 13"]);
 });
 
-test("names every fault of the request, and its ignored fields", async () => {
+test("names each fault of the request, and its ignored fields", async () => {
   assert.deepEqual(await faultsOf({}), ["structured_outputs missing"]);
   assert.deepEqual(await faultsOf({ response_format: { type: "text" }, tests: [] }), [
     "structured_outputs missing",
@@ -174,7 +174,7 @@ test("names every fault of the request, and its ignored fields", async () => {
   assert.equal(ignored.headers["x-hone-ignored"], "name, tests.0.name");
 });
 
-test("checks for the named model, by default the server's default model", async () => {
+test("checks for the named model; by default for the server's default model", async () => {
   const server = await fakeServer();
   const status = async (model: unknown): Promise<number> => {
     const headers = { authorization: bearer(keys.member), "content-type": "application/json" };

@@ -1,4 +1,4 @@
-// Checks a constraint before it is used for answers.
+// Route that checks a constraint before clients use it for answers.
 import type { FastifyInstance } from "fastify";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";

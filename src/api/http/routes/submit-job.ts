@@ -1,5 +1,5 @@
-// Submits a job of any kind from a request to the queue. Its model is looked up as soon as the body names it, and an
-// idempotency key makes repeated requests harmless.
+// Submits jobs of any kind to the queue. A job's model is looked up as soon as the body names it, and a repeated
+// request with the same idempotency key creates no second job.
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../../base/domain/service-error.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
@@ -24,7 +24,7 @@ import { reachModel } from "./reach.ts";
 
 const modelPlace = ["body", "model_id"];
 
-/** Checks the model before the data is read; clients send the model first. */
+/** Returns a check that finds the model before the data is read, because clients send the model first. */
 export function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
   return {
     find: modelIdAtHead,
@@ -34,7 +34,7 @@ export function modelCheck(request: FastifyRequest, dependencies: HttpDependenci
   };
 }
 
-/** Returns the number of token ids of a model; null if it is unknown, or the base is not served. */
+/** Returns the vocabulary size of a model; null if the model is unknown or its base is not served. */
 export function vocabularySizeOf(
   model: TrainedModel | null,
   { baseModels }: Pick<HttpDependencies, "baseModels">,
@@ -42,25 +42,21 @@ export function vocabularySizeOf(
   return baseModels().find(({ name }) => name === model?.baseModel)?.vocabularySize ?? null;
 }
 
-/** A job as read from its body. */
+/** A job as read from the request's body. */
 export interface SubmittedJob {
   readonly modelId: string;
   readonly task: JobTask;
   readonly configNotApplied: readonly string[];
   readonly lines: PackedLines;
-  /** Summaries of trajectories; absent if it trains on none. */
+  /** Summaries of the trajectories; absent if the job does not train on trajectories. */
   readonly outlines?: PackedLines;
-  /** Hash of the body. */
+  /** Hash of the request's body. */
   readonly hash: string;
-  /** Greatest token id of Choices; absent if there are none. */
+  /** Greatest token id in the Choices; absent or null if there are none. */
   readonly greatestTokenId?: GreatestTokenId | null;
 }
 
-/**
- * Stores the job durably.
- *
- * @returns its id
- */
+/** Stores the job durably; returns its id. */
 export async function submitJob(
   request: FastifyRequest,
   dependencies: HttpDependencies,
@@ -90,7 +86,7 @@ export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { rea
   return { madeBy: { requestId: id, traceparent: span?.traceparent ?? null } };
 }
 
-/** Returns the field paths of settings that a trainer may not support. */
+/** Returns the field paths of the model and the settings that a trainer may refuse. */
 export function trainerPaths(kind: JobKind) {
   const config = kind === "rl" ? "experimental_config" : "config";
   return {
@@ -101,13 +97,13 @@ export function trainerPaths(kind: JobKind) {
   };
 }
 
-/** Maximum number of options named one by one. */
+/** Maximum number of options for which a job has a separate warning. */
 const warnedMax = 20;
 
 /**
- * Submits with the request's idempotency key, if it has one.
+ * Returns a function that submits a job, with the request's idempotency key if it has one.
  *
- * @param hash hash of the body
+ * @param hash hash of the request's body
  */
 export function submitWith(
   request: FastifyRequest,
@@ -127,8 +123,8 @@ export function submitWith(
 }
 
 /**
- * Returns warnings for options that nothing reads, because the sender may rely on them. Known options that are not
- * supported were refused.
+ * Returns warnings for options that have no effect, because the sender may rely on them. Known options that are not
+ * supported were refused before.
  */
 export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
   const warnings = keys.slice(0, warnedMax).map((key) => {
@@ -144,9 +140,9 @@ export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
 
 /**
  * Returns the id of the job that an earlier request with the same idempotency key and body created, even if its model
- * or files have changed since; null if there is none.
+ * or files have changed since; null if there is no such job.
  *
- * @param hash hash of the body
+ * @param hash hash of the request's body
  * @throws ServiceError `conflict` if the key was used with another body, `invalid` for an invalid key
  */
 export async function submittedBefore(
@@ -170,7 +166,11 @@ function idempotencyOf(request: FastifyRequest, bodyHash: string): IdempotencyKe
   return key === null ? null : { keyId: request.caller.keyId, key, bodyHash };
 }
 
-/** @throws ServiceError `invalid` for an invalid key */
+/**
+ * Returns the request's idempotency key; null if it has none.
+ *
+ * @throws ServiceError `invalid` for an invalid key
+ */
 function idempotencyKeyOf(request: FastifyRequest): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;

@@ -1,4 +1,4 @@
-// Training jobs over HTTP: their settings, idempotency, lists, events and ends.
+// Training jobs over HTTP: their settings, idempotency, lists, events and outcomes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { samplePins } from "../../../store/database/contract/storage-under-test.ts";
@@ -17,7 +17,7 @@ import {
 
 type Body = Record<string, unknown>;
 
-test("creates a job with its trajectories, with every default filled in", async () => {
+test("creates a job with its trajectories, and fills in every default", async () => {
   const { server, modelId } = await withModel();
   const trajectory = {
     messages_and_choices: [{ role: "user", content: "hi" }, choice],
@@ -107,7 +107,10 @@ const resolved = {
   weight_decay: null,
 };
 
-/** Returns what a job reports about the settings it was sent with. */
+/**
+ * Creates a job with these settings; returns the settings in effect, those not applied, and what the server reports
+ * about them.
+ */
 async function configured(config: object): Promise<{
   readonly effective: unknown;
   readonly notApplied: unknown;
@@ -132,7 +135,7 @@ async function configured(config: object): Promise<{
   };
 }
 
-test("reads the settings: null means the default, aliases count, unknown keys are listed", async () => {
+test("reads settings: null means the default, aliases are accepted, and unknown keys are listed", async () => {
   const nulls = Object.fromEntries([...Object.keys(resolved), "loss_fn"].map((key) => [key, null]));
   const nothing = { effective: resolved, notApplied: [], ignored: undefined, warnings: [] };
   assert.deepEqual(await configured(nulls), nothing);
@@ -167,7 +170,7 @@ test("reads the settings: null means the default, aliases count, unknown keys ar
   assert.deepEqual((await configured(spelled)).effective, { ...resolved, batch_size: 8, passes: 2 });
 });
 
-test("shows the server's values for a job's open options once it has begun", async () => {
+test("shows the server's values for settings that a job left open, once the job has begun", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   const settings = {
@@ -191,7 +194,7 @@ test("shows the server's values for a job's open options once it has begun", asy
   await server.close();
 });
 
-test("prefers the named loss and normalize_advantages over their aliases", async () => {
+test("prefers the option for the loss and normalize_advantages over their aliases", async () => {
   const ppo = { ...resolved, ppo: true, epsilon: 0.2, epsilon_high: 0.2 };
   assert.deepEqual((await configured({ loss_fn: "ppo" })).effective, ppo);
   assert.deepEqual((await configured({ ppo: false, loss_fn: "ppo" })).effective, ppo);
@@ -209,8 +212,8 @@ test("prefers the named loss and normalize_advantages over their aliases", async
   );
 });
 
-test("accepts options of other trainers that ask for the actual behaviour", async () => {
-  // The defaults that openpipe-art 0.5.23 sends.
+test("accepts options of other trainers that ask for the server's actual behaviour", async () => {
+  // Defaults that openpipe-art 0.5.23 sends.
   const unset = {
     kl_penalty_reference_step: null,
     kl_penalty_source: "current_learner",
@@ -243,7 +246,7 @@ test("accepts options of other trainers that ask for the actual behaviour", asyn
   });
 });
 
-test("refuses known options that ask for unsupported behaviour, by name and with the alternative", async () => {
+test("refuses known options that ask for unsupported behaviour, naming each option and the alternative", async () => {
   const { server, modelId } = await withModel();
   const asking: Readonly<Record<string, readonly [unknown, RegExp]>> = {
     kl_penalty_step_lag: [1, /with the value 1\. The base model, step 0/],
@@ -278,7 +281,7 @@ test("refuses known options that ask for unsupported behaviour, by name and with
   await server.close();
 });
 
-test("refuses two aliases of one option that differ, and two ways to set the size of a step", async () => {
+test("refuses two aliases of one option with different values, and two ways to set the size of a step", async () => {
   const { server, modelId } = await withModel();
   const send = (experimental_config: object): object => ({
     model_id: modelId,
@@ -310,7 +313,7 @@ test("refuses two aliases of one option that differ, and two ways to set the siz
   await server.close();
 });
 
-test("answers a repeated idempotency key with the same job for the same body, and 409 for another", async () => {
+test("answers a repeated idempotency key with the same job if the body is the same, otherwise with 409", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, trajectory_groups: [] };
   const key = { "idempotency-key": "k" };
@@ -334,7 +337,7 @@ test("answers 429 with a retry time if the queue is full, and stores nothing", a
   await server.close();
 });
 
-test("lists jobs by model and state, and cancels one without a body", async () => {
+test("lists jobs by model and state, and cancels a job on a request without a body", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   const headers = { authorization: bearer(keys.member) };
@@ -406,7 +409,7 @@ test("shows and filters jobs by model name, with the rewards before and after", 
   await server.close();
 });
 
-test("pages through a job's events, and streams them live to clients that accept events", async () => {
+test("lists a job's events in pages, and streams them live to clients that accept events", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await playJob(server, {
@@ -451,7 +454,7 @@ test("pages through a job's events, and streams them live to clients that accept
   await server.close();
 });
 
-test("ends a watch with a last event when the job's model is deleted", async () => {
+test("ends a stream of events with a last event when the job's model is deleted", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -465,7 +468,7 @@ test("ends a watch with a last event when the job's model is deleted", async () 
   await server.close();
 });
 
-test("ends a watch of a closing server differently than at the end of the job", async () => {
+test("ends a stream of events with an error when the server closes, unlike at the end of the job", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -479,7 +482,7 @@ test("ends a watch of a closing server differently than at the end of the job", 
   assert.match(text, /"code":"unavailable"/);
 });
 
-test("refuses what the server's trainer does not support on arrival, with the path and the cure", async () => {
+test("refuses a job that the server's trainer does not support on arrival, with the path and the cure", async () => {
   const trainer: TrainerProfile = {
     ...embeddedProfile,
     name: "remote",
@@ -498,7 +501,7 @@ test("refuses what the server's trainer does not support on arrival, with the pa
   const rounded = { ...job, experimental_config: { base_precision: "int8" } };
   await refuses(server, rounded, [["experimental_config.base_precision", precision]]);
   assert.equal((await post(server, job)).statusCode, 200);
-  // Its version has a state of the embedded trainer.
+  // The trained version has a state that only the embedded trainer can use.
   await playJob(server, { step: 1 });
   await refuses(server, job, [
     ["model_id", /adapter of which the trainer .* remote, keeps no state.* Train a new model/],

@@ -1,4 +1,4 @@
-// Training jobs: create, list, read, watch, cancel, replay and retry.
+// Training jobs: creates, lists, reads, watches, cancels, replays and retries them.
 import type { FastifyInstance } from "fastify";
 import { type Caller, reachOf } from "../../../base/domain/access.ts";
 import { isTerminal, type JobEvent, type TrainingJob } from "../../../base/domain/job.ts";
@@ -148,9 +148,9 @@ export function trainingJobRoutes(
 }
 
 /**
- * Returns the id of the model that a query names; null if it names none.
+ * Returns the id of the model that a query names; null if the query names no model.
  *
- * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or for a model that is named twice
+ * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or if the query names a model twice
  */
 async function requestedModelId(
   { model_id: id, model: name }: ValueOf<typeof jobQuerySchema>,

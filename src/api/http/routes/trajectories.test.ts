@@ -93,7 +93,7 @@ test("limits the size of a page of logs, and shows a log that does not fit witho
   await server.close();
 });
 
-test("reports the path of a metric that may not be logged", async () => {
+test("locates a metric that must not be logged at its path", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const faulty = [{ trajectories: [] }, { trajectories: [{ metrics: { costs_judge: 1 } }] }];
@@ -108,7 +108,7 @@ test("reports the path of a metric that may not be logged", async () => {
   await server.close();
 });
 
-test("refuses a log whose body names another model than its path, and stores nothing", async () => {
+test("refuses a log whose body names a different model than its path, and stores nothing", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const body = { trajectory_groups: groups, model_id: "01890000-0000-7000-8000-000000000000" };
@@ -127,7 +127,7 @@ test("refuses a log whose body names another model than its path, and stores not
   await server.close();
 });
 
-test("leaves the training metrics of a version unchanged", async () => {
+test("does not overwrite the training metrics of a version", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const figures = { "data/step_num_trajectories": 64, "loss/train": 0.5 };
@@ -145,7 +145,7 @@ test("leaves the training metrics of a version unchanged", async () => {
   await server.close();
 });
 
-test("logs to the named version or the one that made the trajectories, and adds up parts of a split there", async () => {
+test("logs to the named version or the one that generated the trajectories, and combines parts of a split there", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const job = { model_id: modelId, trajectory_groups: [] };
@@ -178,7 +178,7 @@ test("logs to the named version or the one that made the trajectories, and adds 
   await server.close();
 });
 
-test("logs, lists and counts rewards whose sum exceeds all numbers", async () => {
+test("logs, lists and counts rewards whose sum exceeds the range of numbers", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const great = [{ trajectories: [1, 2, 3, 4].map(() => ({ reward: 1e308 })) }];

@@ -1,4 +1,4 @@
-// Logs trajectories of a model under a split, and returns them and their metrics.
+// Logs trajectories of a model under a split, and returns logged trajectories and their metrics.
 import type { FastifyInstance } from "fastify";
 import { logTrajectories } from "../../../train/trajectories/log-trajectories.ts";
 import { present } from "../../../base/domain/assert.ts";
@@ -32,9 +32,9 @@ export function trajectoryRoutes(
         "The metrics of these trajectories. The version's metrics combine all its logs under the same split.",
       json: loggedSchema,
       options: {
-        // Checks before the body is read, so that a refused body is not read.
+        // Finds the model before the body is read, so that the body of a refused request is not read.
         preParsing: async (request) => {
-          // Safe cast: the path has it.
+          // Safe cast: the path has this parameter.
           const { model_id: id } = request.params as { readonly model_id: string };
           request.model = await reachModel(dependencies, request.caller, id);
         },
@@ -101,7 +101,7 @@ export function trajectoryRoutes(
   );
 }
 
-/** Returns the error for a body that names another model than the path. */
+/** Returns the error for a body that names a different model than the path. */
 function contradiction(modelId: string, model: TrainedModel): ServiceError {
   const message = `Value error, the path names the model ${model.id}, and model_id is ${quoted(modelId)}; leave it out, or send the same.`;
   const faults = [{ location: ["body", "model_id"], message, type: "value_error" }];

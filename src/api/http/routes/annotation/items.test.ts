@@ -10,7 +10,7 @@ import { project, queueServer, toneQuestion } from "../../testing/queue-server.t
 
 type Server = Awaited<ReturnType<typeof queueServer>>;
 
-/** Returns the status and, for a refusal, the first path and message. */
+/** Returns the status and, for a refusal, the first fault's path and message. */
 async function tried(
   server: Server,
   path: string,
@@ -22,7 +22,7 @@ async function tried(
   return [answer.statusCode, fault.loc.join("."), fault.msg];
 }
 
-test("adds each call once, by id or by reference of the project", async () => {
+test("adds each call once, given by id or by a reference within the project", async () => {
   const server = await queueServer();
   const { post, newQueue } = server;
   const path = await newQueue({}, 0);
@@ -52,7 +52,7 @@ test("adds each call once, by id or by reference of the project", async () => {
   await server.close();
 });
 
-test("accepts an offset beyond all items, and a state named many times", async () => {
+test("refuses an enormous offset, and accepts a state that is named many times", async () => {
   const server = await queueServer({});
   const path = await server.newQueue({}, 2);
   const [status, where] = await tried(server, `${path}/items/query`, { offset: 1e300 });
@@ -63,7 +63,7 @@ test("accepts an offset beyond all items, and a state named many times", async (
   await server.close();
 });
 
-test("adds nothing of a request that would exceed a queue's limit", async () => {
+test("adds no item if a request would exceed the queue's limit", async () => {
   const server = await queueServer({ queueItems: 3 });
   const path = await server.newQueue({}, 2);
   const [status, , message] = await tried(server, `${path}/items`, { call_ids: ["3", "4"] });
@@ -75,7 +75,7 @@ test("adds nothing of a request that would exceed a queue's limit", async () => 
 
 const states = ["unstarted", "in_progress", "completed", "skipped"] as const;
 
-test("allows the moves of Weave's annotators: every move from every state", async () => {
+test("allows the same state changes as Weave, from every state to every state", async () => {
   const server = await queueServer();
   const allowed: Readonly<Record<string, readonly string[]>> = {
     unstarted: ["unstarted", "in_progress", "completed", "skipped"],
@@ -100,7 +100,7 @@ test("allows the moves of Weave's annotators: every move from every state", asyn
   await server.close();
 });
 
-test("keeps a claimed item for one annotator until its time is over", async () => {
+test("holds a claimed item for its annotator until the hold expires", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 2);
   const claim = (annotator: string, more: object = {}) =>
@@ -126,7 +126,7 @@ test("keeps a claimed item for one annotator until its time is over", async () =
   });
   await server.clock.advance(30_000);
   assert.equal((await claim("cas", { hold_seconds: 5 })).item?.call_id, "2");
-  // An answer after the hold expired is accepted: the work is done.
+  // The answer is accepted although the hold has expired, because the work is done.
   const item = (await server.post(`${path}/items/query`, { filter: { call_id: "2" } })).items[0];
   await server.post(`${path}/items/${item?.id}/answers`, { annotator: "bob", answers: { tone: "kind" } });
   await server.clock.advance(5000);
@@ -146,7 +146,7 @@ test("gives the last item to one of two simultaneous claims", async () => {
   await server.close();
 });
 
-test("gives every item once to each annotator of a queue with several annotators", async () => {
+test("gives each item to exactly as many annotators as the queue asks for", async () => {
   const server = await queueServer();
   const path = await server.newQueue({ annotators_per_item: 2 }, 6);
   const done: string[] = [];
@@ -202,14 +202,14 @@ test("stores answers as feedback on the item, and replaces them when the annotat
       [given.feedback[1]?.id, "rude"],
     ],
   );
-  // Going back to the first answer is not treated as a retry of it.
+  // A return to the first answers must not be mistaken for a retry of the first request.
   await answer({ quality: 4, tone: "kind" });
   await answer({ quality: 1, tone: "rude" }, "bob");
   assert.deepEqual(await tonesOn(server, item.weave_ref), ["ann kind", "bob rude"]);
   await server.close();
 });
 
-/** Returns the answers about the tone by annotator, in a fixed order. */
+/** Returns the stored answers to the question tone with their annotators, sorted. */
 async function tonesOn(server: Server, reference: string): Promise<readonly string[]> {
   const query = { $expr: { $eq: [{ $getField: "weave_ref" }, { $literal: reference }] } };
   const { result } = await server.post("/feedback/query", { query });
@@ -219,7 +219,7 @@ async function tonesOn(server: Server, reference: string): Promise<readonly stri
     .sort();
 }
 
-test("refuses invalid answers, each with its question, and stores nothing", async () => {
+test("refuses invalid answers, naming each question, and stores nothing", async () => {
   const server = await queueServer();
   const questions = [
     toneQuestion,
@@ -278,7 +278,7 @@ test("reopens answered or skipped items, and releases held ones", async () => {
   await server.close();
 });
 
-test("finds items by their properties and by annotators' states", async () => {
+test("finds items by their properties and by an annotator's state", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 3);
   const item = await server.take(path, { annotator: "ann" });
@@ -324,7 +324,7 @@ const byType = (type: string): object => ({
   $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: type }] },
 });
 
-test("adds the subjects of feedback by a query, each once, only of the project", async () => {
+test("adds the calls that feedback matching a query is about, each once, only those of the project", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 0);
   const reference = (call: string, of = project): string => `weave:///${of}/call/${call}`;
@@ -349,7 +349,7 @@ test("adds the subjects of feedback by a query, each once, only of the project",
   await server.close();
 });
 
-test("adds recorded completions by a filter, and shows the conversation to its annotator", async () => {
+test("adds recorded completions that match a filter, and shows their conversations to the annotator", async () => {
   const server = await queueServer();
   await storeModel(server.models, "m");
   const modelId = "m";
@@ -382,7 +382,7 @@ test("adds recorded completions by a filter, and shows the conversation to its a
   await server.close();
 });
 
-test("computes agreement from all feedback that names the queue, by any author", async () => {
+test("computes agreement from all feedback that names the queue, regardless of its author", async () => {
   const server = await queueServer();
   const remark = { name: "remark", schema: { type: "string" }, optional: true };
   const path = await server.newQueue({ annotators_per_item: 2, questions: [toneQuestion, remark] }, 4);
@@ -403,7 +403,7 @@ test("computes agreement from all feedback that names the queue, by any author",
       const answer = { annotator, answers: { tone: value, remark: "so" } };
       await server.post(`${path}/items/${items[index]?.id}/answers`, answer);
     }
-  // p_o is 3/4, and p_e is 1/2 * 1/4 + 1/2 * 3/4.
+  // Cohen's kappa: the observed agreement is 3/4, the expected one 1/2 * 1/4 + 1/2 * 3/4.
   const counts = { items: 4, annotators: 2 };
   const [first, second] = await agreement();
   assert.deepEqual(first, {
@@ -423,7 +423,7 @@ test("computes agreement from all feedback that names the queue, by any author",
     statistic: null,
     reason: "answers are free texts, and not categories",
   });
-  // A client that sends feedback directly, and changes its mind: the newest counts.
+  // A third annotator's client sends feedback directly, and then another answer: the newest counts.
   for (const value of ["kind", "rude"])
     await server.post("/feedback/create", {
       weave_ref: items[0]?.weave_ref,
@@ -433,7 +433,8 @@ test("computes agreement from all feedback that names the queue, by any author",
       creator: "cas",
     });
   const [third] = await agreement();
-  // Pairs agree in 1/3, 1, 0 and 1; shares of kind among an item's answers are 2/3, 0, 1/2 and 0.
+  // Pairs of annotators agree on the items to 1/3, 1, 0 and 1; the share of kind among an item's answers is 2/3, 0,
+  // 1/2 and 0.
   const kindPart = (2 / 3 + 0 + 1 / 2 + 0) / 4;
   const expected = kindPart ** 2 + (1 - kindPart) ** 2;
   const observed = (1 / 3 + 1 + 0 + 1) / 4;

@@ -1,4 +1,4 @@
-// Items of annotation queues, and the work of annotators: claim, answer, skip, reopen and release.
+// Items of annotation queues, and the work of annotators: they claim, answer, skip, reopen and release items.
 import type { FastifyInstance } from "fastify";
 import { sliceOf } from "../../../wire/annotation/fields.ts";
 import {
@@ -77,7 +77,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
 }
 
 function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["annotation"]): void {
-  // Either the queue or the item was not found.
+  // A 404 names the whole path, because either the queue or the item may not exist.
   const on = endpoints(app, { tag: "annotation", scheme: "basic", fieldPaths: { not_found: ["path"] } });
   const one = { answer: "The item.", json: itemAnswerSchema };
   on(

@@ -5,7 +5,7 @@ import { project, queueServer, toneQuestion } from "../../testing/queue-server.t
 
 const spec = "weave:///acme/games/object/quality:abc";
 
-test("creates, reads, changes and deletes a queue, and keeps its feedback", async () => {
+test("creates, reads, changes and deletes a queue, but keeps the feedback given in it", async () => {
   const { ask, post, newQueue, clock, close } = await queueServer();
   const path = await newQueue({ scorer_refs: [spec], wb_user_id: null, annotators_per_item: 2 }, 0);
   const url = `${path}?project_id=${project}`;
@@ -53,7 +53,7 @@ const asked = {
   max_length: null,
 };
 
-test("lists queues, one per line, by part of the name, sorted and in slices", async () => {
+test("lists queues, one per line, filtered by part of the name, sorted and in slices", async () => {
   const { ask, newQueue, clock, close } = await queueServer();
   for (const name of ["Tone of voice", "length", "undertone"]) {
     await newQueue({ name }, 0);
@@ -118,7 +118,7 @@ test("refuses an invalid queue with the path and the cure", async () => {
   await close();
 });
 
-test("checks a change against unchanged fields: names of all questions differ", async () => {
+test("checks a change together with the unchanged fields, because the names of all questions must differ", async () => {
   const { ask, newQueue, close } = await queueServer();
   const path = await newQueue({}, 0);
   const answer = await ask("PUT", path, {
@@ -130,7 +130,7 @@ test("checks a change against unchanged fields: names of all questions differ", 
   await close();
 });
 
-test("hides queues of other entities from all but admins", async () => {
+test("hides a queue from other entities, but not from administrators", async () => {
   const { ask, newQueue, close } = await queueServer();
   const path = await newQueue();
   const body = { project_id: project };
@@ -144,7 +144,7 @@ test("hides queues of other entities from all but admins", async () => {
     ["POST", "/annotation_queues/stats", { ...body, queue_ids: [] }],
   ] as const) {
     assert.equal((await ask(method, url, sent, keys.other)).statusCode, 403, `${method} ${url}`);
-    // In a project of another entity the id is unknown.
+    // In a project of the caller's entity, the queue's id is unknown.
     const own = { ...sent, project_id: "rival/games" };
     const inOwn = await ask(method, url.replace(project, "rival/games"), sent && own, keys.other);
     const isList = url.endsWith("/annotation_queues/query") || url.endsWith("/stats");
@@ -173,7 +173,7 @@ test("checks that feedback names an existing queue of its project, if the projec
   const unknown = await create("elsewhere");
   assert.deepEqual([unknown.statusCode, unknown.json().detail[0].loc], [400, ["body", "queue_id"]]);
   assert.match(unknown.json().detail[0].msg, /^Queue elsewhere not found or has been deleted/);
-  // Another project has no queue, so any name is accepted there.
+  // Another project has no queues, so its feedback may name any queue.
   assert.equal((await create("elsewhere", { project_id: "acme/other" })).statusCode, 200);
   const batch = [record, { ...record, queue_id: id }, { ...record, queue_id: "gone" }];
   const refused = await ask("POST", "/feedback/batch/create", { batch });

@@ -1,4 +1,4 @@
-// Versions of a trained model, as checkpoints: list, read, pin and delete.
+// Versions of a trained model, as checkpoints: lists, reads, pins and deletes them.
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";

@@ -1,5 +1,5 @@
-// Imports a PEFT folder, sent as a tar archive, as a version of a trained model. The body goes to disk as it arrives,
-// and is the API's only body that is neither JSON nor a form.
+// Imports a PEFT folder, sent as a tar archive, as a version of a trained model. The body is written to disk as it
+// arrives. It is the only body in the API that is neither JSON nor a form.
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -22,7 +22,7 @@ export async function checkpointImportRoute(
   app: FastifyInstance,
   dependencies: HttpDependencies,
 ): Promise<void> {
-  // A separate scope: no other route accepts such a body, and this one accepts no other.
+  // A separate scope, because only this route accepts a tar archive, and it accepts no other body.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/x-tar", async (request: FastifyRequest, body: Readable) => {
@@ -41,10 +41,10 @@ export async function checkpointImportRoute(
         answer: "The new version; the model's name stands for it from now on.",
         json: checkpointAnswer.schema,
         fieldPaths: importPaths,
-        // Checks before the body is read, so that a refused body is not read.
+        // Finds the model before the body is read, so that the body of a refused request is not read.
         options: {
           preParsing: async (request) => {
-            // Safe cast: the path names it.
+            // Safe cast: the path has this parameter.
             const { model_id: id } = request.params as { readonly model_id: string };
             request.model = await reachModel(dependencies, request.caller, id);
           },

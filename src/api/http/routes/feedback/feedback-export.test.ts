@@ -1,4 +1,4 @@
-// Feedback as files, and statistics over it, with real stores.
+// Feedback exported as files, and statistics over feedback, with real stores.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock } from "../../../../base/domain/clock.ts";
@@ -24,7 +24,7 @@ const starred = {
 };
 
 let shared: Promise<Server> | undefined;
-/** Shared by all tests, which only read: notes of more than a page in total, and ratings. */
+/** Server that all tests share, because they only read. It has notes that exceed a page in total, and ratings. */
 const stored = () => (shared ??= newWorld());
 after(async () => (await shared)?.close());
 
@@ -57,7 +57,7 @@ const linesOf = (text: string): readonly Row[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Row);
 
-test("exports the records of a query in the order of storing, and continues after a record", async () => {
+test("exports the records that match a query in the order in which they were stored, and continues after a record", async () => {
   const server = await stored();
   const answer = await post(server, "export", { project_id });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -82,7 +82,7 @@ test("exports the records of a query in the order of storing, and continues afte
   assert.equal((await post(server, "export", { project_id: "acme/none" })).body, "");
 });
 
-test("writes column names first, but not in a continued export", async () => {
+test("writes the column names first, unless it continues an export", async () => {
   const server = await stored();
   const body = { project_id, query: starred, format: "csv", fields: ["id", "payload.stars", "payload.why"] };
   const begun = await post(server, "export", body);
@@ -94,7 +94,7 @@ test("writes column names first, but not in a continued export", async () => {
   assert.equal(named.body, "id,payload.stars,payload.why\r\nr1497,2,'=1\r\n");
 });
 
-test("counts types and describes payloads", async () => {
+test("counts records by type, and describes their payloads", async () => {
   const server = await stored();
   const answer = await post(server, "stats", { project_id });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -144,7 +144,7 @@ test("counts types and describes payloads", async () => {
   assert.equal(some.json<Row>()["total_count"], 500);
 });
 
-test("refuses an invalid request before anything is sent", async () => {
+test("refuses an invalid request before it sends anything", async () => {
   const server = await stored();
   const refused = async (path: string, body: object): Promise<readonly [number, string]> => {
     const { statusCode, body: text } = await post(server, path, body);
@@ -164,7 +164,7 @@ test("refuses an invalid request before anything is sent", async () => {
   assert.deepEqual((await refused("export", { project_id, format: "xml" }))[0], 422);
 });
 
-test("answers a search that takes too long before the first line with an error status", async (t) => {
+test("answers with an error status if a search takes too long before the first line", async (t) => {
   const server = await fakeServer();
   t.after(() => server.close());
   server.feedback.refusal = new ServiceError({ code: "too_slow", message: "It took too long." });

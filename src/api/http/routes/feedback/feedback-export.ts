@@ -1,4 +1,4 @@
-// Output of feedback for other programs: files of records, and statistics.
+// Feedback for other programs: exported files, and statistics.
 import type { FastifyInstance } from "fastify";
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import { loopTurns } from "../../../../base/domain/sharing/loop-turns.ts";
@@ -20,7 +20,7 @@ import { type ReadBudget, readerBytes } from "../../memory-budget/read-budget.ts
 import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 
-/** Characters after which a piece of a file is sent; a record has up to a megabyte. */
+/** Number of characters after which a piece of a file is sent. A record has up to a megabyte. */
 const pieceLength = 1 << 16;
 
 export function feedbackExportRoutes(
@@ -45,7 +45,7 @@ export function feedbackExportRoutes(
       const file = exportFile(body);
       const selection = exportedSelection(body, queryLimits);
       const text = textOf(file, () => feedback.pages(selection, caller, { signal }), caller.entity);
-      // Produced before the answer begins, so that an error still gets its status.
+      // The first piece is produced before the answer begins, so that an error can still determine the status.
       const first = await text.next();
       const name = `${body.project_id.replaceAll(/[^\w.-]/g, "-")}-feedback.${file.extension}`;
       reply.type(file.mediaType).header("content-disposition", `attachment; filename="${name}"`);
@@ -65,7 +65,7 @@ export function feedbackExportRoutes(
     async ({ body, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const share = await beginReading(reply, reads);
-      // Room for a page and for the numbers that the statistics keep.
+      // Holds enough for a page of records and for the data that the statistics collect.
       await share.hold(3 * readerBytes);
       const selection = { projectId: body.project_id, condition: conditionOf(body.query, queryLimits) };
       return feedbackStatisticsAnswer.body(await feedback.statistics(selection, caller, { signal }));
@@ -73,7 +73,7 @@ export function feedbackExportRoutes(
   );
 }
 
-/** Yields at least one piece per page, possibly empty. */
+/** Yields the text of a file, with at least one piece for each page of records, even if the piece is empty. */
 async function* textOf(
   { header, line }: ExportFile,
   pages: () => AsyncIterable<readonly FeedbackRecord[]>,

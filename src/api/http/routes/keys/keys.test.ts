@@ -1,4 +1,4 @@
-// Keys over HTTP: who may create them, what their limits allow, and how they end.
+// Keys over HTTP: who may create them, what limited keys may do, and how keys end.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";
@@ -32,7 +32,7 @@ async function serverWithAsk(t: TestContext) {
   return { server, clock, ask, admin, make };
 }
 
-test("creates a key with its secret once, then reads, lists, changes and revokes it", async (t) => {
+test("creates a key and shows its secret once, then reads, lists, changes and revokes the key", async (t) => {
   const { admin, ask, make } = await serverWithAsk(t);
   const about = { name: "ci", entity: "acme", owner: "ann", scopes: ["read", "chat", "read"] };
   const { key: secret, ...made } = await make({ ...about, expires_at: "2999-01-01T00:00:00Z" });
@@ -95,7 +95,7 @@ test("refuses an invalid key with the path and the reason", async (t) => {
   assert.match(await fault({ grace_seconds: 1e9 }, "/member/rotate"), /^422 body\.grace_seconds/);
 });
 
-test("reserves keys for administrators with an unlimited key", async (t) => {
+test("lets only administrators whose keys have no limits manage keys", async (t) => {
   const { ask, make } = await serverWithAsk(t);
   const reader = await make({ role: "admin", scopes: ["read", "train", "chat", "feedback"] });
   for (const key of [keys.member, reader.key]) {
@@ -109,7 +109,7 @@ test("reserves keys for administrators with an unlimited key", async (t) => {
   }
 });
 
-test("opens the routes of a key's scopes, and names the scopes that others require", async (t) => {
+test("opens the routes of a key's scopes, and names the scopes that other routes require", async (t) => {
   const { ask, make } = await serverWithAsk(t);
   const chat = { method: "POST", url: chats, payload: helloBody } as const;
   const record = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
@@ -149,7 +149,7 @@ test("opens the routes of a key's scopes, and names the scopes that others requi
   assert.match((await ask(key, chat)).body.error.message, /is for keys for `chat`\. Use another key/);
 });
 
-test("limits a key of one project to that project, in requests and in lists", async (t) => {
+test("limits a key for one project to that project, in requests and in lists", async (t) => {
   const { ask, make } = await serverWithAsk(t);
   const register = (key: string, project: string) =>
     ask(key, {
@@ -196,7 +196,7 @@ test("limits a key of one project to that project, in requests and in lists", as
   }
 });
 
-test("accepts two secrets of a rotated key for a while, then one", async (t) => {
+test("accepts both secrets of a rotated key for a while, then only the new one", async (t) => {
   const { clock, ask, admin, make } = await serverWithAsk(t);
   const { id, key: first } = await make({ name: "ci" });
   const rotate = async (grace_seconds: number): Promise<string> =>
@@ -220,7 +220,7 @@ test("accepts two secrets of a rotated key for a while, then one", async (t) => 
   assert.equal(holds, id);
 });
 
-test("refuses an expired key as such, also while an answer runs, and does not count it as unknown", async (t) => {
+test("refuses an expired key with this reason, even while an answer runs, and does not count it as unknown", async (t) => {
   const { clock, server, ask, make } = await serverWithAsk(t);
   const expires = new Date(clock.now().getTime() + 10_000).toISOString();
   const { key } = await make({ expires_at: expires });

@@ -1,4 +1,4 @@
-// Keys, for administrators: create, list, change, rotate and revoke.
+// Keys, for administrators: creates, lists, changes, rotates and revokes them.
 import type { FastifyInstance } from "fastify";
 import type { NewKey } from "../../../../access/keys/key-service.ts";
 import {

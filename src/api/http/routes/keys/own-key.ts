@@ -1,4 +1,4 @@
-// Describes the key of the request, so that a client can show it to its user.
+// Describes the key that was sent with the request, so that a client can show it to its user.
 import type { FastifyInstance } from "fastify";
 import { callerAnswer } from "../../../wire/keys/own-key.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";

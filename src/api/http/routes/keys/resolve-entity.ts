@@ -1,9 +1,9 @@
-// Resolves the entity that a query with an `entity` asks for.
+// Resolves the field `entity` of a query.
 import { reachOf, refuseOtherOwner, type Caller } from "../../../../base/domain/access.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
 
 /**
- * Returns the entity; null for all entities, which only administrators may ask for.
+ * Returns the requested entity; null for all entities, which only administrators may request.
  *
  * @throws ServiceError `forbidden`, at `entity`, for another entity
  */

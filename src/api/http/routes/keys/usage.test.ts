@@ -35,7 +35,7 @@ async function serverWithUsage() {
   return { server, ask, requestsIn };
 }
 
-test("shows a key its entity's usage, and an administrator all usage, latest day first", async () => {
+test("shows a member the usage of its entity, and an administrator all usage, latest day first", async () => {
   const { server, ask, requestsIn } = await serverWithUsage();
   assert.deepEqual(await requestsIn(keys.member), [4, 2, 1]);
   assert.deepEqual(await requestsIn(keys.other), [3]);

@@ -53,7 +53,7 @@ test("refuses an invalid level or cursor", async (t) => {
   }
 });
 
-test("streams kept lines, then each new line of the level as it is written", async (t) => {
+test("streams the stored lines, then each new line of the level as it is written", async (t) => {
   const { logger, server } = await serverWithLog(t);
   const address = await server.app.listen({ host: "127.0.0.1", port: 0 });
   logger.warn("kept");

@@ -1,5 +1,5 @@
-// Recorded completions, OpenAI's stored chat completions: lists, each whole completion with its messages and feedback,
-// and deletion. Another entity's completions are answered like unknown ones.
+// Recorded completions in the form of OpenAI's stored chat completions: lists them, reads them with their messages and
+// feedback, and deletes them. Another entity's completions are answered like unknown ones.
 import type { FastifyInstance } from "fastify";
 import { type Caller, mayReach, reachOf, refuseOtherOwner } from "../../../../base/domain/access.ts";
 import {
@@ -40,7 +40,10 @@ import { readsPage } from "../../memory-budget/stored-reads.ts";
 /** Maximum number of feedback records shown with a completion. */
 const feedbackMax = 1000;
 
-/** Maximum number of summaries examined for a page if few have the requested metadata. */
+/**
+ * Number of summaries examined for a page, after which the page ends if it has at least one with the requested
+ * metadata.
+ */
 const lookedAtMax = 10_000;
 
 export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
@@ -126,7 +129,11 @@ const everything: CompletionFilter = {
   feedback: null,
 };
 
-/** @throws ServiceError `forbidden` for another entity's project or model, `not_found` for an unknown model */
+/**
+ * Returns the filter that a query describes, limited to completions that the caller may see.
+ *
+ * @throws ServiceError `forbidden` for another entity's project or model, `not_found` for an unknown model
+ */
 async function filterOf(
   directory: HttpDependencies["directory"],
   query: ValueOf<typeof storedQuerySchema>,
@@ -136,7 +143,7 @@ async function filterOf(
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);
   const { modelId, step } = await versionIn(directory, model, caller);
-  // A model determines its entity and project.
+  // A model or a project limits the filter to one entity already, and the caller's access to it was checked.
   const { entity, ...own } = (modelId ?? project) === null ? seenBy(caller) : everything;
   return { ...filter, step: filter.step ?? step, entity, projectId: project ?? own.projectId, modelId };
 }
@@ -148,7 +155,7 @@ function seenBy(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> 
 }
 
 /**
- * Returns the model, and the version if the name has one.
+ * Returns the trained model that a name refers to, and the version if the name includes one.
  *
  * @throws ServiceError `invalid` for a base model
  */
@@ -166,7 +173,11 @@ async function versionIn(
   );
 }
 
-/** @throws ServiceError `invalid` for an invalid project name, `forbidden` for another entity's */
+/**
+ * Checks that the caller may access the project.
+ *
+ * @throws ServiceError `invalid` for an invalid project name, `forbidden` for another entity's project
+ */
 function reachProject(caller: Caller, project: string): void {
   const parsed = parseProjectId(project);
   if (parsed === null)
@@ -174,13 +185,17 @@ function reachProject(caller: Caller, project: string): void {
   refuseOtherOwner(caller, parsed, `The project ${quoted(project)}`, "project");
 }
 
-/** @throws ServiceError `invalid` for an id of no completion that the filter admits, or of several */
+/**
+ * Returns the number of the completion that a cursor names; null for an empty cursor.
+ *
+ * @throws ServiceError `invalid` if the filter admits no completion with this id, or several
+ */
 async function placeOf(
   completions: CompletionStore,
   after: string,
   { entity, projectId, modelId }: CompletionFilter,
 ): Promise<number | null> {
-  // Clients send an empty cursor back from an empty page.
+  // An empty page has an empty cursor, which clients send with their next request.
   if (after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;
@@ -193,7 +208,7 @@ async function placeOf(
 }
 
 /**
- * Returns the summaries of a page.
+ * Returns the summaries of a page, only those with the requested metadata.
  *
  * @throws ServiceError `too_slow` if none of the first ten thousand has the metadata
  */
@@ -214,7 +229,7 @@ async function matching(
       const kept = found.slice(0, page.limit);
       return { items: kept, last: kept.at(-1)?.number ?? 0, hasMore: true };
     }
-    // The store cuts a page short after it has skipped many.
+    // A page of fewer than 100 means that the store skipped many completions, so it counts as a thousand.
     count += items.length === 100 ? 100 : 1000;
     if (!hasMore || (count >= lookedAtMax && found.length > 0)) return { items: found, last, hasMore };
     if (count >= lookedAtMax) throw tooFew();
@@ -229,7 +244,7 @@ function tooFew(): ServiceError {
   });
 }
 
-/** Returns as many whole completions as fit in a page; skips those deleted meanwhile. */
+/** Returns as many whole completions as fit in a page. Skips those that were deleted meanwhile. */
 async function wholePage(
   completions: CompletionStore,
   page: NumberedPage<ListedCompletion>,
@@ -261,10 +276,10 @@ async function read(
 }
 
 /**
- * Returns the completion of the request that the caller may access.
+ * Returns the completion with the request id that the caller may access.
  *
- * @throws ServiceError `not_found`, also for another entity's; `invalid` if several projects have one and none is
- * named
+ * @throws ServiceError `not_found`, also for another entity's completion; `invalid` if completions of several projects
+ * have this id and the query names no project
  */
 async function reach(
   completions: CompletionStore,
@@ -279,7 +294,7 @@ async function reach(
     const owned = parseProjectId(projectId);
     return owned !== null && mayReach(caller, owned);
   });
-  // For an administrator's id, the own entity's completion takes precedence.
+  // If an administrator may access several completions, the one of the own entity takes precedence.
   const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
   const [found, other] = own.length > 0 ? own : reached;
   if (found === undefined) throw missing(id);

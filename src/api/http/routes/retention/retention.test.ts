@@ -1,4 +1,4 @@
-// Reports about stored data, and refusals for an entity that has exhausted its quota.
+// Reports on stored data, and refusals for an entity that has exceeded its quota.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, fakeServer, keys } from "../../testing/fake-server.ts";
@@ -21,7 +21,7 @@ async function serverWithQuota() {
   return { server, clock, post, get };
 }
 
-test("refuses writes of an entity above its quota, by name, until it deletes data; others continue", async () => {
+test("refuses writes of an entity above its quota, naming the entity, until it deletes data; other entities may write", async () => {
   const { server, clock, post, get } = await serverWithQuota();
   const create = async (name: string, key: string = keys.member): Promise<string> => {
     const made = await post("/v1/preview/models", { project: "p", name, base_model: "tiny" }, key);
@@ -68,7 +68,7 @@ test("refuses writes of an entity above its quota, by name, until it deletes dat
   await server.close();
 });
 
-test("lets administrators sweep, and shows members their sizes", async () => {
+test("lets only administrators run a sweep, and shows members the stored sizes of their entity", async () => {
   const { server, post, get } = await serverWithQuota();
   const swept = await post(`${path}/sweep`, { dry_run: true }, keys.admin);
   assert.deepEqual(swept.json(), { dry_run: true, removed: [], is_complete: true });

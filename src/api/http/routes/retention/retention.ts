@@ -1,4 +1,4 @@
-// Retention: limits, stored sizes and removals; administrators can also run a sweep.
+// Retention: reports limits, stored sizes and removals, and lets administrators run a sweep.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import {
@@ -14,10 +14,10 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { resolveEntity } from "../keys/resolve-entity.ts";
 
-/** Maximum number of removal rows. */
+/** Maximum number of reported removals. */
 const removedMax = 1000;
 
-/** Seconds per kind; the server removes the rest later. */
+/** Time in which a requested sweep removes data of each kind; automatic sweeps remove the rest later. */
 const kindSeconds = 5;
 
 export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpDependencies): void {

@@ -1,4 +1,4 @@
-// Preference jobs from feedback over HTTP: pairs, previews, job data, and refusals.
+// Preference jobs from feedback over HTTP: pairs, dry runs, job data, and refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../../base/domain/preferences/preference-config.ts";
@@ -14,13 +14,13 @@ const [yes, no] = ["👍", "👎"];
 const fix = (requestId: string, correction: string, payload: Json = {}) =>
   said(refTo(requestId), { feedbackType: "fix", payload: { ...payload, correction } });
 
-/** Sides of the pairs in an answer: the reference, the start of the text, and whether a person wrote it. */
+/** Returns both sides of each pair in an answer: the reference, the start of the text, and whether a person wrote it. */
 const sidesOf = ({ pairs }: Json): readonly unknown[] =>
   (pairs as readonly Record<"chosen" | "rejected", Json | null>[]).map(({ chosen, rejected }) =>
     [chosen, rejected].map((side) => side && [side["call"], side["text"], side["correction"]]),
   );
 
-/** Training data of a job. */
+/** Returns the training data of a job. */
 async function linesOf(
   { jobs }: Awaited<ReturnType<typeof recordingServer>>["server"],
   id: unknown,
@@ -31,7 +31,7 @@ async function linesOf(
   return lines;
 }
 
-test("pairs rated answers, which a dry run shows and a job trains on by their tokens", async () => {
+test("pairs rated answers, shows the pairs in a dry run, and trains on the tokens recorded for them", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await record("alone", 1, { promptHash: "cd".repeat(32) });
@@ -92,7 +92,7 @@ test("pairs rated answers, which a dry run shows and a job trains on by their to
   await server.close();
 });
 
-test("renders a correction as its request was, and names the feedback behind its version", async () => {
+test("renders a correction with the options of its request, and lists the feedback that the version was trained on", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   const conversation = { ...samplePrompt("Be brief.", "Hi"), tools: [{ type: "function" }] };
   assert.ok(conversation.kind === "conversation");
@@ -131,7 +131,7 @@ test("renders a correction as its request was, and names the feedback behind its
   await server.close();
 });
 
-test("judges answers one by one with kto, against a threshold", async () => {
+test("labels answers one by one with kto, by a threshold for their rewards", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await say(thumb(refTo("one", 0), no), thumb(refTo("one", 1), yes));
@@ -144,7 +144,7 @@ test("judges answers one by one with kto, against a threshold", async () => {
   await server.close();
 });
 
-test("limits the pairs of a job, and leaves the rest to the next one", async () => {
+test("limits the number of pairs in a job, and leaves the others to the next job", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 4);
   await say(...[no, no, yes, yes].map((emoji, choice) => thumb(refTo("one", choice), emoji)));
@@ -158,7 +158,7 @@ test("limits the pairs of a job, and leaves the rest to the next one", async () 
   await server.close();
 });
 
-test("reports faults of a request with their paths", async () => {
+test("reports the faults of a request with their paths", async () => {
   const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,

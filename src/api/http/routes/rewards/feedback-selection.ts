@@ -1,4 +1,4 @@
-// Resolves the feedback that a request for a training job selects, and creates or previews the job.
+// Reads the selection of feedback in a request for a training job, and creates or previews the job.
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -12,7 +12,11 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { reachModel } from "../reach.ts";
 import { notAppliedWarnings, submittedBefore, submitWith, trainerPaths } from "../submit-job.ts";
 
-/** @throws ServiceError at fields of the body: for an inaccessible model or rule, or an invalid filter */
+/**
+ * Returns the selected model, rule and feedback of a request.
+ *
+ * @throws ServiceError located at fields of the body: for an inaccessible model or rule, or an invalid filter
+ */
 export async function readFeedbackSelection(
   { modelId, rule, ruleId, filter, since, until, versionAgeMax }: FeedbackRequest,
   caller: Caller,
@@ -46,7 +50,7 @@ async function storedRule(
   }
 }
 
-/** A job to create from feedback. */
+/** A training job that is to be created from feedback. */
 interface FeedbackJob<Outcome> {
   readonly entity: string;
   readonly isDryRun: boolean;
@@ -59,7 +63,7 @@ interface FeedbackJob<Outcome> {
   ): Promise<{ readonly id: string | null; readonly outcome: Outcome }>;
 }
 
-/** Creates the job, unless it is a dry run or the same request created it before. */
+/** Creates the job, or returns a preview if the request is a dry run or the same request has created the job before. */
 export async function createJob<Outcome extends object>(
   job: FeedbackJob<Outcome>,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-// Reward rules: create, list, change, delete, and pause automatic ones.
+// Reward rules: creates, lists, changes and deletes them, and pauses automatic rules.
 import type { FastifyInstance } from "fastify";
 import type { AutomaticOrder, StoredRule } from "../../../../base/domain/rewards/stored-rule.ts";
 import { pageBody, pageRequest, pageSchema } from "../../../wire/page.ts";

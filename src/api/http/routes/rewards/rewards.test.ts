@@ -10,7 +10,7 @@ const jobPath = "/v1/preview/training-jobs/from-feedback";
 
 const thumbs = { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] };
 
-test("stores, reads, lists, changes and deletes a rule for its entity", async () => {
+test("stores, reads, lists, changes and deletes a rule, only for its entity", async () => {
   const { server, ask, modelId } = await recordingServer();
   const standing = { model_id: modelId, groups_min: 3, since: "2026-11-21T00:00:00Z" };
   const created = await ask("POST", path, { project: "p", name: "thumbs", ...thumbs, standing });
@@ -46,7 +46,7 @@ test("stores, reads, lists, changes and deletes a rule for its entity", async ()
   const { range: _, ...written } = stars;
   assert.deepEqual(changed.body["terms"], [{ ...written, ...scale }]);
   assert.deepEqual([changed.body["standing"], changed.body["state"]], [null, null]);
-  // An answer can be sent back as a request.
+  // The terms of an answer can be sent back in a request.
   assert.deepEqual(
     (await ask("PUT", one, { name: "stars", terms: changed.body["terms"] })).body["terms"],
     changed.body["terms"],
@@ -57,7 +57,7 @@ test("stores, reads, lists, changes and deletes a rule for its entity", async ()
   await server.close();
 });
 
-test("reports faults of a rule with their paths", async () => {
+test("reports the faults of a rule with their paths", async () => {
   const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,
@@ -106,7 +106,7 @@ test("reports faults of a rule with their paths", async () => {
   await server.close();
 });
 
-test("previews in a dry run which answers train with which rewards, and which are left out and why", async () => {
+test("previews in a dry run the answers to train on with their rewards, and the answers left out with the reason", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await record("two", 1, { promptText: "Hi?", answerText: "Ho" });
@@ -167,7 +167,7 @@ test("previews in a dry run which answers train with which rewards, and which ar
   await server.close();
 });
 
-test("creates a job once for the same feedback, and names the feedback behind its version", async () => {
+test("creates only one job from the same feedback, and lists the feedback that the version was trained on", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await say(thumb(refTo("one", 0), "👍"), thumb(refTo("one", 1), "👎"));
@@ -212,7 +212,7 @@ test("creates a job once for the same feedback, and names the feedback behind it
   await server.close();
 });
 
-test("reports faults of a request for a job with their paths", async () => {
+test("reports the faults of a request for a job with their paths", async () => {
   const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,

@@ -9,7 +9,7 @@ type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
 interface Part {
-  /** Null for a part without a name. */
+  /** Name of the part; null for a part without one. */
   readonly name: string | null;
   readonly value: string;
   readonly filename?: string;
@@ -18,7 +18,7 @@ interface Part {
 const purpose: Part = { name: "purpose", value: "fine-tune" };
 const fileOf = (value: string, filename = "a.jsonl"): Part => ({ name: "file", value, filename });
 
-/** Writes a form as clients do. */
+/** Sends a form as clients write it. */
 function upload(server: Server, parts: readonly Part[], key: string = keys.member) {
   const written = parts.map(({ name, value, filename }) => {
     const asFile =
@@ -59,13 +59,13 @@ function createJob(
   });
 }
 
-/** Returns the paths and texts of a refusal. */
+/** Checks the status of a refusal; returns the path and message of each fault. */
 function faultsIn(
   answer: { readonly statusCode: number; json(): unknown; readonly body: string },
   status: number,
 ) {
   assert.equal(answer.statusCode, status, answer.body);
-  // Safe cast: every error has this body.
+  // Safe cast: every error answer has this body.
   return (answer.json() as Refusal).detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
 }
 
@@ -83,17 +83,17 @@ const exampleOf = (question: string): string =>
   });
 const example = exampleOf("Hi");
 
-/** An example of this many bytes. */
+/** Returns an example of this many bytes. */
 const exampleOfBytes = (count: number): string => exampleOf("x".repeat(count - example.length + 2));
 
-/** Stores a file of any bytes directly, as if earlier limits had allowed it. */
+/** Stores a file with any content, even one that an upload would refuse today; returns its id. */
 async function kept(server: Server, text: string): Promise<string> {
   const id = await uploaded(server, example);
   writeFileSync(join(server.dataFolder, "files", id), text);
   return id;
 }
 
-test("uploads, lists, reads and deletes a file, with the form's parts in any order", async () => {
+test("uploads, lists, reads and deletes a file, with the parts of the form in any order", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   const text = `${example}\n${exampleOf("é".repeat(100_000))}`;
@@ -128,7 +128,7 @@ test("uploads, lists, reads and deletes a file, with the form's parts in any ord
   await server.close();
 });
 
-test("shows a file to its entity and to administrators", async () => {
+test("shows a file only to its entity and to administrators", async () => {
   const server = await fakeServer();
   const id = await uploaded(server, example);
   for (const url of [`/v1/files/${id}`, `/v1/files/${id}/content`]) {
@@ -140,7 +140,7 @@ test("shows a file to its entity and to administrators", async () => {
   await server.close();
 });
 
-test("refuses an invalid or incomplete form, and leaves no file", async () => {
+test("refuses an invalid or incomplete form, and keeps no file", async () => {
   const server = await fakeServer({ fileSettings: { fileBytes: 1024 } });
   const refused = async (parts: readonly Part[], status = 422) =>
     faultsIn(await upload(server, parts), status);
@@ -188,7 +188,7 @@ test("limits the total size of an entity's files", async () => {
   await server.close();
 });
 
-test("accepts a file for a job by its id, its scheme or its URL, and keeps its content", async () => {
+test("accepts a file for a job by its id, its scheme or its URL, and stores its content with the job", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const id = await uploaded(server, `\uFEFF${example}\r\n${example}\n\n`);
@@ -219,7 +219,7 @@ test("accepts a file for a job by its id, its scheme or its URL, and keeps its c
   await server.close();
 });
 
-test("returns the same job for a repeated request whose file is gone", async () => {
+test("returns the same job for a repeated request even if its file was deleted or has changed", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
   const modelId = await registeredModel(server);
@@ -245,7 +245,7 @@ test("returns the same job for a repeated request whose file is gone", async () 
   await server.close();
 });
 
-test("reports faults of a file by line and field, in small and large files", async () => {
+test("reports faults in a file by line and field, for small and large files", async () => {
   const server = await fakeServer({ settings: { trajectoryGroups: 8 } });
   const modelId = await registeredModel(server);
   for (const padding of ["", "x".repeat(1 << 18)]) {
@@ -289,12 +289,12 @@ test("reports faults of a file by line and field, in small and large files", asy
   await server.close();
 });
 
-test("deletes unknown files and files unused for long in a sweep, and keeps the rest", async () => {
+test("deletes unknown files and files unused for long in a sweep, and keeps the others", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
   const modelId = await registeredModel(server);
   const [unused, used] = [await uploaded(server, example), await uploaded(server, example)];
-  // The first is an unfinished file of an earlier version.
+  // The first name is that of an unfinished file of an earlier version of Hone.
   for (const name of [`${unused}.partial`, "file-of-nobody"]) {
     const file = join(server.dataFolder, "files", name);
     writeFileSync(file, "");

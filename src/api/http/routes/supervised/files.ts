@@ -1,4 +1,4 @@
-// Uploaded files of training data, in OpenAI's form: upload, list, read and delete.
+// Uploaded files of training data, in OpenAI's form: uploads, lists, reads and deletes them.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -12,13 +12,13 @@ import { readUpload } from "../../bodies/read-upload.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 
-/** Dependencies for reading the lines of a file. */
+/** Body reader and memory budget for reading the lines of a file. */
 export interface FileReaders {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;
 }
 
-/** Only these routes accept forms; elsewhere a form is refused. */
+/** Adds the routes, and the parser for forms. Other routes refuse forms, because `app` is a separate scope. */
 export async function fileRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
@@ -75,7 +75,7 @@ export async function fileRoutes(
     },
     async ({ found: file, reply }) => {
       reply.header("content-length", file.byteCount).type("application/octet-stream");
-      // Keeps browsers from showing the file as a page of this server.
+      // Keeps browsers from displaying the file as a page of this server.
       reply.header("content-disposition", "attachment").header("x-content-type-options", "nosniff");
       return reply.send(await files.read(file));
     },
@@ -96,7 +96,10 @@ export async function fileRoutes(
   );
 }
 
-/** The file's bytes count as a body's while they are read. */
+/**
+ * Checks the lines of an uploaded file. While they are read, the file's bytes count towards the memory budget, like
+ * those of a body.
+ */
 async function checkLines(
   received: ReceivedFile,
   { caller, id, headers }: FastifyRequest,

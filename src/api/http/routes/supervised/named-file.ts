@@ -1,4 +1,4 @@
-// Reads a file of this server that a job names instead of sending its data.
+// Reads an uploaded file that a job names instead of sending its data.
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
@@ -12,11 +12,14 @@ export interface NamedFile {
   readonly url: string;
   /** Field of the body that names the file. */
   readonly field: string;
-  /** Field that takes the same data inline. */
+  /** Field of the body that accepts the same data inline. */
   readonly inline: string;
 }
 
-/** Reads the file as a body of this kind; its bytes count as a body's while they are read. */
+/**
+ * Reads the file as a body of this kind. While it is read, its bytes count towards the memory budget, like those of a
+ * body.
+ */
 export async function readNamedFile<Kind extends BodyKind>(
   kind: Kind,
   named: NamedFile,
@@ -51,7 +54,7 @@ async function findFile(
   }
 }
 
-/** Other URLs are never fetched. */
+/** Returns the refusal of a URL that is not one of this server's files. Such URLs are never fetched. */
 function noSuchFile({ url, field, inline }: NamedFile): ServiceError {
   const message = `${quoted(url)} is not a file on this server, and files on other servers are not fetched. Upload the file here, or send its lines in ${inline}.`;
   const faults = [{ location: ["body", field], message, type: "value_error" }];

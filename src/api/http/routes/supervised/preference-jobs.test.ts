@@ -20,7 +20,7 @@ function post(server: Server, payload: object, headers: Readonly<Record<string, 
   return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
 }
 
-/** Creates a job and returns it as the server shows it. */
+/** Creates a job, and returns it as the API shows it. */
 async function created(server: Server, payload: object): Promise<Job> {
   const answer = await post(server, payload);
   assert.equal(answer.statusCode, 200, answer.body);
@@ -65,7 +65,7 @@ const user = { role: "user", content: "Hi" };
 const [good, bad] = ["Ho", "Go"].map((content) => ({ role: "assistant", content }));
 const kept = { messages: [user], tools: null, chosen: [good], rejected: [bad], extra: {} };
 
-/** The same preference in the spellings of TRL's and OpenAI's files. */
+/** One preference in the spellings of TRL's files, of OpenAI's files, and of this API. */
 const spellings = {
   "texts of TRL": { prompt: "Hi", chosen: "Ho", rejected: "Go" },
   "messages of TRL": { prompt: [user], chosen: [good], rejected: [bad] },
@@ -84,7 +84,7 @@ for (const [name, preference] of Object.entries(spellings))
     assert.deepEqual(await stored(server, ofFile.id), [kept, kept]);
   });
 
-test("trains single answers with KTO, and pairs as two of them", async (t) => {
+test("accepts single answers and pairs for KTO, and only pairs for other losses", async (t) => {
   const { server, modelId } = await withModel(t);
   const judged = [
     { prompt: "Hi", completion: "Ho", label: true },
@@ -112,7 +112,7 @@ test("trains single answers with KTO, and pairs as two of them", async (t) => {
   );
 });
 
-test("trains a choice by its tokens, and one without tokens as a message", async (t) => {
+test("stores a choice with its tokens, and a choice without tokens as a message", async (t) => {
   const { server, modelId } = await withModel(t);
   const choice = {
     index: 0,
@@ -155,7 +155,7 @@ test("keeps tools, template arguments and unknown keys", async (t) => {
   ]);
 });
 
-test("applies settings as given, with the defaults of their loss", async (t) => {
+test("applies settings as sent, with the defaults of their loss", async (t) => {
   const { server, modelId } = await withModel(t);
   const pairs = [spellings["texts of TRL"]];
   const effectiveConfig = async (config: object): Promise<unknown> => {
@@ -210,7 +210,7 @@ test("applies settings as given, with the defaults of their loss", async (t) => 
   assert.deepEqual(await effectiveConfig(kto), { ...plain, ...kto });
 });
 
-test("refuses options that a loss lacks, and unsupported options of other trainers, by name", async (t) => {
+test("refuses options that the loss does not have, and unsupported options of other trainers, naming each", async (t) => {
   const { server, modelId } = await withModel(t);
   const pairs = [spellings["texts of TRL"]];
   const refusesConfig = (config: object, faults: Readonly<Record<string, RegExp>>) =>
@@ -230,7 +230,7 @@ test("refuses options that a loss lacks, and unsupported options of other traine
   await refusesConfig({ beta: 0 }, { "config.beta": /greater than 0/ });
   await refusesConfig({ loss_type: "sigmoid" }, { "config.loss_type": /TRL's sigmoid is dpo/ });
   await refusesConfig({ epochs: 1, num_epochs: 2 }, { "config.num_epochs": /two spellings/ });
-  // Options that ask for the actual behaviour are accepted.
+  // Options of other trainers are accepted if they ask for the server's actual behaviour.
   await created(server, {
     model_id: modelId,
     pairs,
@@ -275,7 +275,7 @@ test("reports faults of a pair at its path", async (t) => {
   await refuses(server, both, { pairs: /one of the two/ });
 });
 
-test("reports faults of a file by line, and fixes the file's kind by its first line", async (t) => {
+test("reports faults of a file by line, and determines the file's kind by its first line", async (t) => {
   const { server } = await withModel(t);
   const failed = async (lines: readonly unknown[]): Promise<readonly string[]> => {
     const answer = await send(server, lines);
@@ -289,7 +289,7 @@ test("reports faults of a file by line, and fixes the file's kind by its first l
   assert.deepEqual(await failed([pair, pair]), []);
 });
 
-test("returns the same job for a repeated request, also if its file is gone", async (t) => {
+test("returns the same job for a repeated request, even if its file was deleted", async (t) => {
   const { server, modelId } = await withModel(t);
   const fileId = await upload(server, [spellings.OpenAI]);
   const body = { model_id: modelId, file_id: fileId };

@@ -27,7 +27,7 @@ function post(server: Server, payload: object, headers: Readonly<Record<string, 
   return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
 }
 
-/** Creates a job and returns it as the server shows it. */
+/** Creates a job, and returns it as the API shows it. */
 async function created(server: Server, payload: object): Promise<Job> {
   const answer = await post(server, payload);
   assert.equal(answer.statusCode, 200, answer.body);
@@ -57,7 +57,7 @@ const user = { role: "user", content: "Hi" };
 const answer = { role: "assistant", content: "Ho" };
 const example = { messages: [user, answer] };
 
-test("creates a job of the conversations, with every default filled in", async () => {
+test("creates a job of the conversations, and fills in every default", async () => {
   const { server, modelId } = await withModel();
   const tools = [{ type: "function", function: { name: "f" } }];
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
@@ -94,7 +94,7 @@ test("creates a job of the conversations, with every default filled in", async (
   await server.close();
 });
 
-test("applies settings as given, and names those without effect", async () => {
+test("applies settings as sent, and names those without effect", async () => {
   const { server, modelId } = await withModel();
   const job = await created(server, {
     model_id: modelId,
@@ -142,7 +142,7 @@ test("applies settings as given, and names those without effect", async () => {
   await server.close();
 });
 
-test("refuses known options that ask for unsupported behaviour, by name", async () => {
+test("refuses known options that ask for unsupported behaviour, naming each", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, training_data: [example] };
   await refuses(
@@ -165,7 +165,7 @@ test("refuses known options that ask for unsupported behaviour, by name", async 
   await server.close();
 });
 
-test("refuses a conversation that does not end with an answer if only the last message trains", async () => {
+test("refuses a conversation that does not end with an answer if only the last message is trained on", async () => {
   const { server, modelId } = await withModel();
   const training_data = [example, { messages: [user, answer, user] }];
   const body = { model_id: modelId, training_data };
@@ -183,7 +183,7 @@ test("refuses a conversation that does not end with an answer if only the last m
   await server.close();
 });
 
-test("names every fault of the conversations, in small and large bodies", async () => {
+test("names each fault of the conversations, in small and large bodies", async () => {
   const { server, modelId } = await withModel();
   const call = (text: string) => ({ function: { name: "f", arguments: text } });
   const training_data = [
@@ -214,7 +214,7 @@ test("names every fault of the conversations, in small and large bodies", async 
   await server.close();
 });
 
-test("names the newer spelling of a call in the older one", async () => {
+test("refuses the older spelling of a tool call, and names the newer one", async () => {
   const { server, modelId } = await withModel();
   const call = { role: "assistant", content: null, function_call: { name: "f", arguments: "{}" } };
   await refuses(
@@ -225,7 +225,7 @@ test("names the newer spelling of a call in the older one", async () => {
   await server.close();
 });
 
-test("refuses a job without conversations, with too many, or with learning rates for other batches", async () => {
+test("refuses a job without conversations, with too many, or with learning rates for another number of batches", async () => {
   const { server, modelId } = await withModel({ settings: { trajectoryGroups: 2 } });
   const body = { model_id: modelId };
   await refuses(server, body, { training_data: /^Field required/ });
@@ -263,7 +263,7 @@ test("fetches nothing from other servers", async () => {
   await server.close();
 });
 
-test("supports idempotency keys for jobs of each kind, and lists of one kind", async () => {
+test("supports idempotency keys for jobs of each kind, and lists jobs of one kind", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, training_data: [example] };
   const key = { "idempotency-key": "k" };

@@ -1,4 +1,5 @@
-// Creates supervised fine-tuning and preference training jobs; all other operations are those of any training job.
+// Routes that create supervised fine-tuning and preference training jobs. All other operations on these jobs are those
+// of any training job.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PackedLines } from "../../../wire/packed-lines.ts";
 import { preferenceJobForm, requirePairs } from "../../../wire/preferences/preference-job.ts";
@@ -65,7 +66,11 @@ export function supervisedJobRoutes(
   );
 }
 
-/** @param linesOf reads the file at a URL */
+/**
+ * Creates the job, with the data of the body or of the file that the body names.
+ *
+ * @param linesOf reads the file at a URL
+ */
 async function create(
   job: SubmittedJob & { readonly fileUrl: string | null },
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-// Stored trajectories one by one: filters, pages, and exported files, which another library reads back.
+// Stored trajectories as rows: filters, pages, and exported files, which another library reads back.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { parquetReadObjects } from "hyparquet";
@@ -30,11 +30,11 @@ interface World {
 }
 
 let shared: Promise<World> | undefined;
-/** Shared by all tests, which only read. */
+/** Server that all tests share, because they only read. */
 const stored = (): Promise<World> => (shared ??= newWorld());
 after(async () => (await shared)?.server.close());
 
-/** A model with two logs, at steps 0 and 1, and a waiting job. */
+/** Creates a model with two logs, at steps 0 and 1, and a waiting job. */
 async function newWorld(): Promise<World> {
   const server = await fakeServer();
   const id = await registeredModel(server);
@@ -72,7 +72,7 @@ async function rewards({ server, url }: World, query: string) {
   return data.map((row) => row["reward"]);
 }
 
-test("lists logged trajectories with their positions and all that was sent of them", async () => {
+test("lists logged trajectories with their positions and everything that was sent with them", async () => {
   const world = await stored();
   const answer = await ask(world.server, `${world.url}/trajectories/rows?limit=3`);
   const { data } = answer.json<{ data: Row[] }>();
@@ -156,7 +156,7 @@ test("continues after the last row of a page, in any group and log", async () =>
   }
 });
 
-test("limits a page in bytes, and shows a row that does not fit with its short fields and its size", async () => {
+test("limits the size of a page, and shows a row that does not fit with only its short fields and its size", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
@@ -198,7 +198,7 @@ test("writes the rows of a page as JSON lines", async () => {
   assert.deepEqual([none.statusCode, none.body], [200, ""]);
 });
 
-test("writes a line per group with everything besides its trajectories, of any size", async () => {
+test("writes a line for each group, of any size, with everything except its trajectories", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
@@ -242,7 +242,7 @@ test("exports the groups of a training job", async () => {
   assert.deepEqual([sourceId, count], [jobId, 2]);
 });
 
-test("writes Parquet files that another library reads, also without rows", async () => {
+test("writes Parquet files that another library reads, even without rows", async () => {
   const world = await stored();
   const read = async (query: string): Promise<readonly Row[]> => {
     const { rawPayload } = await ask(world.server, `${world.url}/trajectories/export?format=parquet${query}`);
@@ -268,7 +268,7 @@ test("writes Parquet files that another library reads, also without rows", async
   assert.deepEqual(await read("&reward_min=99"), []);
 });
 
-test("keeps every text byte for byte in Parquet and JSON lines, also spreadsheet formulas", async () => {
+test("keeps every byte of a text in Parquet and JSON lines, including texts that look like spreadsheet formulas", async () => {
   const server = await fakeServer();
   const url = `/v1/preview/models/${await registeredModel(server)}`;
   const texts = [

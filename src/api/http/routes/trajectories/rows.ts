@@ -1,4 +1,4 @@
-// Stored trajectories of a model one by one, filtered: as pages and as files.
+// Stored trajectories of a model as filtered rows: in pages and as files.
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -53,7 +53,7 @@ export function trajectoryRowRoutes(
       const selection = rowSelection(query);
       const after = placeIn(query.after);
       const limit = query.limit ?? 20;
-      // One more row than the limit shows that there are more.
+      // Reads one row more than the limit, which shows whether there are more rows.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
       const chunks = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
       const page = await rowPage(chunks, { limit });
@@ -92,7 +92,7 @@ export function trajectoryRowRoutes(
 }
 
 function placeIn(after: string | undefined): RowPosition | null {
-  // Clients send an empty cursor back from an empty page.
+  // An empty page has an empty cursor, which clients send with their next request.
   if (after === undefined || after === "") return null;
   const place = parseRowPosition(after);
   if (place !== null) return place;

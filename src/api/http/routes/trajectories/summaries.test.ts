@@ -1,4 +1,4 @@
-// Summaries of stored trajectories over HTTP: lists and filters, counts, and one whole trajectory.
+// Summaries of stored trajectories over HTTP: lists and filters, counts, and single whole trajectories.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
@@ -40,7 +40,10 @@ const trajectory = (reward: number, items: readonly object[] = [question, reply]
 });
 
 let shared: Promise<{ readonly server: Server; readonly url: string }> | undefined;
-/** Shared by all tests, which only read: a log of three trajectories, one of a large group, and a job's two. */
+/**
+ * Server that all tests share, because they only read. It has logs of small and large groups, and a job with two
+ * trajectories.
+ */
 const stored = () => (shared ??= newWorld());
 after(async () => (await shared)?.server.close());
 
@@ -99,7 +102,7 @@ test("summarizes the start, the end and the reward of each trajectory", async ()
   assert.deepEqual([answer, replyCount, hasLogprobs, group], ['find({"city":1})', 0, false, 2]);
 });
 
-test("lists newest first, with filters and cursors", async () => {
+test("lists the newest first, with filters and cursors", async () => {
   assert.deepEqual(rewardsOf(await list("")), [8, 9, 7, 6, 5, -2.5, 1, 0]);
   assert.deepEqual(rewardsOf(await list("split=val")), [-2.5, 1, 0]);
   assert.deepEqual(rewardsOf(await list("source=job")), [8, 9]);
@@ -124,7 +127,7 @@ test("counts trajectories by source", async () => {
   assert.deepEqual((await counts("?step=3")).json<Page>().data, []);
 });
 
-test("shows one whole trajectory from any source", async () => {
+test("shows one whole trajectory from a log or a job", async () => {
   const { server, url } = await stored();
   const { data: rows } = (await ask(server, `${url}/trajectories/rows?limit=100`)).json<Page>();
   const { data: ofJob } = (await ask(server, `${url}/trajectories/rows?source=jobs`)).json<Page>();

@@ -20,7 +20,7 @@ import type { RowReader } from "../../rows/row-reader.ts";
 import { storedRow } from "../../rows/stored-rows.ts";
 import { reachModel } from "../reach.ts";
 
-/** Maximum size of a trajectory that is read whole. */
+/** Maximum size of a trajectory that can be read whole. */
 const rowBytesMax = 16 * 1024 * 1024;
 
 export function outlineRoutes(
@@ -86,7 +86,7 @@ export function outlineRoutes(
 }
 
 function numberAfter(after: string | undefined): number | null {
-  // Clients send an empty cursor back from an empty page.
+  // An empty page has an empty cursor, which clients send with their next request.
   if (after === undefined || after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;

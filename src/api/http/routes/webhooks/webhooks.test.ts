@@ -19,7 +19,7 @@ async function serverWithAsk(key: string = keys.member) {
   return { server, ask };
 }
 
-test("creates a webhook with its secret once, then reads, changes, disables, enables and deletes it", async () => {
+test("creates a webhook and shows its secret once, then reads, changes, disables, enables and deletes the webhook", async () => {
   const { server, ask } = await serverWithAsk();
   const asked = { url, events: ["feedback.created", "feedback.created"], feedback_type: "score" };
   const { status, body } = await ask("POST", "", asked);
@@ -65,7 +65,7 @@ test("stores, changes and removes a webhook's description", async () => {
   await server.close();
 });
 
-test("refuses invalid destinations and other entities' webhooks with the path and the reason", async () => {
+test("refuses invalid destinations and other entities' webhooks, with the path and the reason", async () => {
   const { server, ask } = await serverWithAsk();
   const fault = async (about: object) => {
     const { status, body } = await ask("POST", "", { url, events: ["feedback.created"], ...about });

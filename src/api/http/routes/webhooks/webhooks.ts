@@ -1,4 +1,4 @@
-// Webhooks: create, list, change and delete, list their deliveries, and resend them.
+// Webhooks: creates, lists, changes and deletes them, and lists and replays their deliveries.
 import type { FastifyInstance } from "fastify";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
 import {
@@ -99,7 +99,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
       body: webhookReplayForm,
       answer: "The number of deliveries to resend.",
       json: replayAnswerSchema,
-      // The webhook was found, so the missing object is a delivery.
+      // The webhook was found before, so an object that is not found is a delivery.
       fieldPaths: { not_found: ["body", "delivery_id"] },
     },
     async ({ found, body, caller }) => {
