@@ -16,10 +16,15 @@ import {
   buildContinuationGraph,
   buildDecodeGraph,
   buildPrefillGraph,
-  cacheNames,
   laterPartCount,
   laterPartNames,
 } from "../src/inference/architectures/serving-graphs.ts";
+import {
+  cacheNames,
+  countCaches,
+  stateNames,
+  stateShapes,
+} from "../src/inference/architectures/serving/sequence-memory.ts";
 import type { WeightForms } from "../src/inference/architectures/quantized/weight-forms.ts";
 import { createRandomAdapter } from "../src/inference/architectures/testing/random-adapter.ts";
 import { addTrainingForward } from "../src/inference/architectures/training-forward.ts";
@@ -46,6 +51,9 @@ const names = [
   "ministral3",
   "gemma3-capped",
   "gemma3-images",
+  "granite4",
+  "lfm2",
+  "lfm2-biases",
 ];
 
 type Feeds = Record<string, Tensor>;
@@ -119,7 +127,20 @@ async function withSession<T>(
   }
 }
 
-/** Returns the logits after every token of each row, as a flat array [rows, T, V]. */
+/** The places of each row's last positions; nothing for models without convolutions. */
+function rowEnds(
+  config: ModelConfig,
+  { rowCount, length, padding }: Readonly<Record<"rowCount" | "length" | "padding", number>>,
+): Feeds {
+  if (config.convolution === null) return {};
+  const size = config.convolution.kernelSize - 1;
+  const ends = Array.from({ length: rowCount }, (_, row) =>
+    Array.from({ length: size }, (__, place) => row * (size + length + padding) + length + place),
+  );
+  return { ends: integers(ends.flat(), [rowCount, size]) };
+}
+
+/** The logits after every token of each row, [rows, T, V] flat. */
 async function prefillLogits(
   model: Model,
   tokens: readonly number[][],
@@ -132,6 +153,7 @@ async function prefillLogits(
     const outputs = await session.run({
       tokens: integers(tokens.flat(), [tokens.length, length]),
       places: integers(Array(count).keys(), [count]),
+      ...rowEnds(model.config, { rowCount: tokens.length, length, padding: 0 }),
       ...lora,
     });
     return floatData(outputs["logits"]);
@@ -182,22 +204,38 @@ class RowCache {
   readonly #config: ModelConfig;
   readonly #capacity: number;
   readonly #arrays = new Map<string, Float32Array>();
+  readonly #states: Float32Array[];
   length = 0;
 
   constructor(config: ModelConfig, capacity: number) {
     this.#config = config;
     this.#capacity = capacity;
     const size = config.kvHeadCount * capacity * config.headSize;
-    for (const layer of config.layers.keys()) {
-      // Large values, which would show in the results if unfilled positions were read.
-      this.#arrays.set(cacheNames(layer).keys, new Float32Array(size).fill(1e3));
-      this.#arrays.set(cacheNames(layer).values, new Float32Array(size).fill(1e3));
+    for (let cache = 0; cache < countCaches(config); cache++) {
+      // Unfilled positions must not be read.
+      this.#arrays.set(cacheNames(cache).keys, new Float32Array(size).fill(1e3));
+      this.#arrays.set(cacheNames(cache).values, new Float32Array(size).fill(1e3));
     }
+    this.#states = stateShapes(config).map(
+      ({ positionCount, width }) => new Float32Array(positionCount * width),
+    );
   }
 
   /** Returns the feeds for the graph that computes one token per row. */
   feeds(): Feeds {
-    return this.#feedsOf([1, this.#config.kvHeadCount, 1, this.#capacity, this.#config.headSize]);
+    const { kvHeadCount, headSize } = this.#config;
+    return { ...this.#feedsOf([1, kvHeadCount, 1, this.#capacity, headSize]), ...this.stateFeeds(1) };
+  }
+
+  /** States of `partCount` parts, of which the first has this row's. */
+  stateFeeds(partCount: number): Feeds {
+    return Object.fromEntries(
+      stateShapes(this.#config).map(({ positionCount, width }, state) => {
+        const values = new Float32Array(partCount * positionCount * width);
+        values.set(this.#states[state]);
+        return [stateNames(state).state, floats(values, [partCount, positionCount, width])];
+      }),
+    );
   }
 
   /** Returns the feeds for one part of the graph that computes later parts of a prompt. */
@@ -211,11 +249,13 @@ class RowCache {
   }
 
   append(outputs: Readonly<Record<string, Tensor>>, count: number): void {
-    for (const layer of this.#config.layers.keys()) {
-      const { keys, values, newKeys, newValues } = cacheNames(layer);
+    for (let cache = 0; cache < countCaches(this.#config); cache++) {
+      const { keys, values, newKeys, newValues } = cacheNames(cache);
       this.#copy(keys, outputs[newKeys], count);
       this.#copy(values, outputs[newValues], count);
     }
+    for (const [state, values] of this.#states.entries())
+      values.set(floatData(outputs[stateNames(state).newState]).subarray(0, values.length));
     this.length += count;
   }
 
@@ -230,8 +270,8 @@ class RowCache {
   }
 }
 
-/** Returns the continuation graph's feeds for a single part, with logits after its last token. */
-function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
+/** Returns the continuation graph's feeds for a single part, with scores after its last token. */
+function continuation(config: ModelConfig, cache: RowCache, tokens: readonly number[]): Feeds {
   const places = tokens.map((_, index) => index);
   const { length } = cache;
   const feeds: Feeds = {
@@ -243,6 +283,18 @@ function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
     places: integers([tokens.length - 1], [1]),
     order: integers(places, [1, tokens.length]),
   };
+  const [state] = stateShapes(config);
+  if (state !== undefined) {
+    const { positionCount: size } = state;
+    // The first part's state, then its tokens; other parts have only their state.
+    const before = Array.from({ length: size }, (_, place) => place);
+    const inputs = [...before, ...places.map((place) => laterPartCount * size + place)];
+    const tapPlaces = before.flatMap((place) => inputs.slice(place, place + tokens.length));
+    feeds["tap_places"] = integers(tapPlaces, [size, tokens.length]);
+    const unused = Array.from({ length: (laterPartCount - 1) * size }, (_, place) => size + place);
+    feeds["ends"] = integers([...inputs.slice(-size), ...unused], [laterPartCount, size]);
+    Object.assign(feeds, cache.stateFeeds(laterPartCount));
+  }
   for (let part = 0; part < laterPartCount; part++) {
     const names = laterPartNames(part);
     const rows = part === 0 ? places : [0];
@@ -277,6 +329,7 @@ async function decodeGreedily(
     session.run({
       tokens: integers([...head, ...Array<number>(padding).fill(5)], [1, head.length + padding]),
       places: integers([head.length - 1], [1]),
+      ...rowEnds(config, { rowCount: 1, length: head.length, padding }),
       ...lora,
     }),
   );
@@ -285,7 +338,7 @@ async function decodeGreedily(
   if (chunkSize > 0) {
     const chunk = prompt.slice(prompt.length - chunkSize);
     const outputs = await withSession(buildContinuationGraph(config, serving), model, (session) =>
-      session.run({ ...continuation(cache, chunk), ...lora }),
+      session.run({ ...continuation(config, cache, chunk), ...lora }),
     );
     cache.append(outputs, chunkSize);
     logits = floatData(outputs["logits"]);

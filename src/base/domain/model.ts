@@ -70,12 +70,17 @@ export interface TrainedModel {
   readonly createdAt: Date;
 }
 
-/** The seven projections of a layer, named as in PEFT's `target_modules` and in the order of all lists. */
+/**
+ * The projections of layers, in the order of all lists. Layers with attention have the first four, layers with a
+ * convolution the next two, and every layer the last three. Files of some models use other names.
+ */
 export const projectionNames = [
   "q_proj",
   "k_proj",
   "v_proj",
   "o_proj",
+  "in_proj",
+  "out_proj",
   "gate_proj",
   "up_proj",
   "down_proj",
@@ -93,7 +98,7 @@ export interface AdapterWish {
   readonly rank: number | null;
   /** LoRA alpha: the scale before division by the rank. The server's default grows with the rank. */
   readonly alpha: number | null;
-  /** Target projections in every layer, in the order of `projectionNames`; null for all seven. */
+  /** Target projections in every layer, in the order of `projectionNames`; null for all. */
   readonly targets: readonly ProjectionName[] | null;
 }
 

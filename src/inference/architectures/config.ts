@@ -15,12 +15,17 @@ export const architectures = [
   "Olmo3ForCausalLM",
   "Phi3ForCausalLM",
   "Ministral3ForCausalLM",
+  "GraniteMoeHybridForCausalLM",
+  "Lfm2ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
 
-/** Options that differ between layers. */
-export interface LayerConfig {
+/** Options that differ between layers, by the kind of computation that relates positions. */
+export type LayerConfig = AttentionLayer | ConvolutionLayer;
+
+export interface AttentionLayer {
+  readonly kind: "attention";
   /** Number of positions that a token attends to, including its own; null if unlimited. */
   readonly slidingWindow: number | null;
   /**
@@ -30,6 +35,19 @@ export interface LayerConfig {
   readonly rotary: number | null;
   /** Rotary index of the queries; absent if it equals `rotary`. */
   readonly queryRotary?: number;
+}
+
+/** A gated short convolution (LFM2): C · conv(B · x), where B, C and x are projections of the layer's input. */
+export interface ConvolutionLayer {
+  readonly kind: "convolution";
+}
+
+/** A causal convolution of each channel with a separate kernel. */
+export interface ConvolutionConfig {
+  /** Number of positions that an output depends on, including its own. */
+  readonly kernelSize: number;
+  /** True if the convolution and the layer's projections have biases. */
+  readonly hasBias: boolean;
 }
 
 export interface ModelConfig {
@@ -60,8 +78,8 @@ export interface ModelConfig {
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
-  /** True if files fuse queries, keys and values into one projection, and gate and up into another. */
-  readonly hasFusedProjections: boolean;
+  /** Convolution of the layers that have one; null if none has. */
+  readonly convolution: ConvolutionConfig | null;
   readonly activation: "silu" | "gelu-tanh";
   /** True if the output projection uses the embedding's weight. */
   readonly isTied: boolean;

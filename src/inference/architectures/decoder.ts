@@ -1,28 +1,35 @@
 // The only definition of the decoder, for serving and training, for every architecture that ModelConfig describes.
-// Callers supply attention and the application of projections. This module does not depend on caches, losses or
-// sessions.
+// Callers supply attention, the inputs of convolutions, and the application of projections. This module does not
+// depend on caches, losses or sessions.
 import { assert } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import type { Dimension } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import { recomputed } from "../../lib/graph/recompute.ts";
-import type { LayerConfig, ModelConfig } from "./config.ts";
+import type { AttentionLayer, ModelConfig } from "./config.ts";
 import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
-import { outputProjection, projection } from "./parameters.ts";
+import { type NormName, normPath } from "./module-names.ts";
+import { convolutionPath, finalNormName, outputProjection, projection } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
 /** Inputs of attention, after the rotary embedding: q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
 export interface AttentionInputs {
   readonly layer: number;
-  readonly layerConfig: LayerConfig;
+  readonly layerConfig: AttentionLayer;
   readonly q: Value;
   readonly k: Value;
   readonly v: Value;
 }
 
+/** Input of a layer's convolution: x [B, T, D]. */
+export interface ConvolutionInputs {
+  readonly layer: number;
+  readonly x: Value;
+}
+
 export interface DecoderParts {
-  /** Returns the weight of a norm, identified by its name in `modelParameters`. */
+  /** Returns the weight of a norm or convolution, identified by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
   /** Maps tokens [B, T] to their embeddings [B, T, D]. */
   readonly embed: (tokens_BT: Value) => Value;
@@ -34,6 +41,12 @@ export interface DecoderParts {
   readonly positions_BT: Value;
   /** Returns the attended values [B, T, Hq*K]; marks the intermediate values that a layer keeps. */
   readonly attend: (inputs: AttentionInputs) => Value;
+  /**
+   * Returns the input of a convolution at the positions that each of its outputs depends on: one value [B, T, D] for
+   * each number of positions before the output, from kernel size - 1 down to 0. Before the first position, the input
+   * is 0.
+   */
+  readonly taps: (inputs: ConvolutionInputs) => readonly Value[];
   /**
    * If true, a gradient recomputes a layer from the inputs of its products instead of remembering all intermediate
    * values. No effect without a gradient.
@@ -83,7 +96,10 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
     const block = new DecoderLayer(builder, config, parts, layer);
     const isLast = layer === config.layers.length - 1;
     const compute = (residual: Value): Value => {
-      const attended = block.attention(residual, layerConfig);
+      const attended =
+        layerConfig.kind === "attention"
+          ? block.attention(residual, layerConfig)
+          : block.convolution(residual);
       return block.afterAttention(
         isLast ? parts.selectRows(residual) : residual,
         isLast ? parts.selectRows(attended) : attended,
@@ -91,7 +107,7 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
     };
     hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
   }
-  const normed = builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
+  const normed = builder.rmsNorm(hidden, parts.weight(finalNormName(config)), config.normEpsilon);
   // The projection is linear: scaling its input costs less than scaling its output.
   return scaled(builder, normed, config.logitScale);
 }
@@ -159,8 +175,8 @@ class DecoderLayer {
   }
 
   /** Computes the heads' attended values [B, T, Hq*K] from the residual stream [B, T, D]. */
-  attention(hidden: Value, layerConfig: LayerConfig): Value {
-    const x = this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
+  attention(hidden: Value, layerConfig: AttentionLayer): Value {
+    const x = this.#input(hidden);
     return this.#parts.attend({
       layer: this.#layer,
       layerConfig,
@@ -170,13 +186,38 @@ class DecoderLayer {
     });
   }
 
+  /** Computes the gated convolution [B, T, D] of the residual stream [B, T, D], before its output projection. */
+  convolution(hidden: Value): Value {
+    const builder = this.#builder;
+    const projected = builder.kept(this.#linear("in_proj", this.#input(hidden)));
+    const { width } = this.#config;
+    const [before, after, x] = [0, 1, 2].map((part) =>
+      builder.slice(projected, -1, part * width, (part + 1) * width),
+    );
+    const taps = this.#parts.taps({ layer: this.#layer, x: builder.multiply(before, x) });
+    return builder.multiply(after, this.#convolved(taps));
+  }
+
+  /** Computes the sum of a convolution's inputs, each times its kernel's element for that distance. */
+  #convolved(taps: readonly Value[]): Value {
+    const builder = this.#builder;
+    const path = convolutionPath(this.#layer);
+    const kernels = this.#parts.weight(`${path}.weight`);
+    const { width, convolution } = this.#config;
+    const products = taps.map((tap, place) =>
+      builder.multiply(tap, builder.reshape(builder.slice(kernels, 2, place, place + 1), [width])),
+    );
+    const sum = products.reduce((total, product) => builder.add(total, product));
+    return convolution?.hasBias === true ? builder.add(sum, this.#parts.weight(`${path}.bias`)) : sum;
+  }
+
   /** Computes the rest of the layer, row by row: the next residual from this one and the attended values. */
   afterAttention(residual: Value, attended: Value): Value {
     const { hasInputNorms, hasOutputNorms, activation } = this.#config;
     const builder = this.#builder;
     const sum = builder.add(
       residual,
-      this.#added("post_attention_layernorm", this.#linear("o_proj", attended)),
+      this.#added("post_attention_layernorm", this.#linear(this.#outputName(), attended)),
     );
     const middle = hasOutputNorms ? sum : builder.kept(sum);
     const inputNorm = hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
@@ -188,20 +229,29 @@ class DecoderLayer {
     return builder.add(middle, this.#added("post_feedforward_layernorm", down));
   }
 
+  #outputName(): ProjectionName {
+    return this.#config.layers[this.#layer].kind === "attention" ? "o_proj" : "out_proj";
+  }
+
+  /** Returns the input of the layer's first projections. */
+  #input(hidden: Value): Value {
+    return this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
+  }
+
   /** Converts a sublayer's output to its contribution to the residual stream. */
-  #added(outputNorm: string, x: Value): Value {
+  #added(outputNorm: NormName, x: Value): Value {
     const { hasOutputNorms, residualScale } = this.#config;
     const normed = hasOutputNorms ? this.#norm(outputNorm, this.#builder.kept(x)) : x;
     return scaled(this.#builder, normed, residualScale);
   }
 
-  #norm(name: string, x: Value): Value {
-    const weight = this.#parts.weight(`model.layers.${this.#layer}.${name}.weight`);
+  #norm(name: NormName, x: Value): Value {
+    const weight = this.#parts.weight(`${normPath(this.#config.architecture, this.#layer, name)}.weight`);
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
   /** Returns queries or keys [B, T, H*K] for attention: normalised and rotated if the model does so. */
-  #rotated(norm: string, x: Value, rotary: number | null): Value {
+  #rotated(norm: "q_norm" | "k_norm", x: Value, rotary: number | null): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value =>
       rotary === null

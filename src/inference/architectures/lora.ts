@@ -3,14 +3,14 @@ import { orderedProjections, projectionNames, type ProjectionName } from "../../
 import { seededRandom } from "../../base/domain/random.ts";
 import type { Shape } from "../../lib/graph/dimension.ts";
 import type { ModelConfig } from "./config.ts";
-import { loraNames, loraProjections } from "./parameters.ts";
+import { hasProjection, loraNames, loraProjections } from "./parameters.ts";
 
 export interface LoraAdapter {
   readonly rank: number;
   readonly alpha: number;
   /** Factor of the matrices' product: alpha / rank, or alpha / √rank with rank stabilisation. */
   readonly scale: number;
-  /** Adapted projections, the same in every layer, in the order of `projectionNames`. */
+  /** Adapted projections, the same in every layer that has them, in the order of `projectionNames`. */
   readonly targets: readonly ProjectionName[];
   /**
    * Matrices by name, in the order of `loraParameters`: `<module path>.lora_A.weight` [rank, inputSize] and `<module
@@ -42,7 +42,8 @@ export function createLoraAdapter(
     matrices.set(loraNames(path).a, a);
     matrices.set(loraNames(path).b, new Float32Array(outputSize * rank));
   }
-  return { rank, alpha, scale: alpha / rank, targets: orderedProjections(targets), matrices };
+  const own = orderedProjections(targets).filter((name) => config.layers.some(hasProjection(name)));
+  return { rank, alpha, scale: alpha / rank, targets: own, matrices };
 }
 
 /**
@@ -58,7 +59,7 @@ export function loraFormOf(rank: number): LoraForm {
   return rank <= blockRankMax ? "whole" : "blocks";
 }
 
-/** Returns the LoRA inputs of a serving graph, for all seven projections, with the scale folded into B. */
+/** Returns the LoRA inputs of a serving graph, for all projections, with the scale folded into B. */
 export function servingLoraParameters(
   config: ModelConfig,
   form: LoraForm,

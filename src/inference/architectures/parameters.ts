@@ -1,9 +1,10 @@
 // Names and shapes of a decoder's parameters: its weights and LoRA matrices, in one fixed order. The names are those
 // of the Hugging Face and PEFT layouts; graphs use the same names.
 import { unreachable } from "../../base/domain/assert.ts";
-import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
+import type { ProjectionName } from "../../base/domain/model.ts";
 import { byteLengthOf } from "../../lib/graph/weight-source.ts";
-import type { ModelConfig } from "./config.ts";
+import type { LayerConfig, ModelConfig } from "./config.ts";
+import { moduleNames, type NormName, normPath, projectionPath } from "./module-names.ts";
 
 export interface ParameterSpec {
   readonly name: string;
@@ -30,30 +31,62 @@ export function outputProjection({ isTied, width, vocabularySize }: ModelConfig)
   return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
 }
 
-/** Returns one projection of one layer. */
+/** Projections of a layer, by the layer's kind. */
+const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly ProjectionName[]>> = {
+  attention: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+  convolution: ["in_proj", "out_proj", "gate_proj", "up_proj", "down_proj"],
+};
+
+/** Returns the names of a layer's projections, in the order of {@link projectionNames}. */
+export function projectionsOf({ kind }: LayerConfig): readonly ProjectionName[] {
+  return layerProjectionNames[kind];
+}
+
+/** Returns a predicate that is true for layers with the projection. */
+export function hasProjection(name: ProjectionName): (layer: LayerConfig) => boolean {
+  return (layer) => projectionsOf(layer).includes(name);
+}
+
+/** Returns one projection of a layer that has it. */
 export function projection(config: ModelConfig, layer: number, name: ProjectionName): Projection {
   const { width, intermediateSize, headCount, kvHeadCount, headSize } = config;
-  const { hasQueryKeyValueBias, hasOutputBias } = config;
-  const attention = `model.layers.${layer}.self_attn.${name}`;
-  const feedForward = `model.layers.${layer}.mlp.${name}`;
-  const queries = headCount * headSize;
-  const keys = kvHeadCount * headSize;
+  const { hasQueryKeyValueBias, hasOutputBias, convolution } = config;
+  const sized = (inputSize: number, outputSize: number, hasBias: boolean): Projection => ({
+    path: projectionPath(config.architecture, layer, name),
+    inputSize,
+    outputSize,
+    hasBias,
+  });
   switch (name) {
     case "q_proj":
-      return { path: attention, inputSize: width, outputSize: queries, hasBias: hasQueryKeyValueBias };
+      return sized(width, headCount * headSize, hasQueryKeyValueBias);
     case "k_proj":
     case "v_proj":
-      return { path: attention, inputSize: width, outputSize: keys, hasBias: hasQueryKeyValueBias };
+      return sized(width, kvHeadCount * headSize, hasQueryKeyValueBias);
     case "o_proj":
-      return { path: attention, inputSize: queries, outputSize: width, hasBias: hasOutputBias };
+      return sized(headCount * headSize, width, hasOutputBias);
+    case "in_proj":
+      return sized(width, 3 * width, convolution?.hasBias ?? false);
+    case "out_proj":
+      return sized(width, width, convolution?.hasBias ?? false);
     case "gate_proj":
     case "up_proj":
-      return { path: feedForward, inputSize: width, outputSize: intermediateSize, hasBias: false };
+      return sized(width, intermediateSize, false);
     case "down_proj":
-      return { path: feedForward, inputSize: intermediateSize, outputSize: width, hasBias: false };
+      return sized(intermediateSize, width, false);
     default:
       return unreachable(name);
   }
+}
+
+/** Returns the path of a layer's convolution, such as `model.layers.0.conv.conv`. */
+export function convolutionPath(layer: number): string {
+  return `model.layers.${layer}.conv.conv`;
+}
+
+/** Returns the name of the norm weight after the last layer. */
+export function finalNormName({ architecture }: ModelConfig): string {
+  return `${moduleNames(architecture).finalNorm}.weight`;
 }
 
 /**
@@ -65,7 +98,7 @@ export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   return [
     { name: embeddingName, shape: [vocabularySize, width] },
     ...config.layers.flatMap((_, layer) => layerParameters(config, layer)),
-    { name: "model.norm.weight", shape: [width] },
+    { name: finalNormName(config), shape: [width] },
     ...(config.isTied ? [] : [{ name: "lm_head.weight", shape: [vocabularySize, width] }]),
   ];
 }
@@ -75,18 +108,28 @@ export function isNormWeight(name: string): boolean {
   return name.endsWith("norm.weight");
 }
 
+/** Returns the last names in paths, once each. */
+export function lastNamesOf(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths.map((path) => path.slice(path.lastIndexOf(".") + 1)))];
+}
+
 /** Returns the names of one module's two LoRA matrices, A [rank, inputSize] and B [outputSize, rank]. */
 export function loraNames(path: string): { readonly a: string; readonly b: string } {
   return { a: `${path}.lora_A.weight`, b: `${path}.lora_B.weight` };
 }
 
-/** Returns the adapted modules of every layer, in their fixed order: by layer, then as in {@link projectionNames}. */
+/**
+ * Returns the adapted modules of every layer, in their fixed order: by layer, then as in {@link projectionNames}.
+ * Targets that a layer does not have are left out.
+ */
 export function loraProjections(
   config: ModelConfig,
   targets: readonly ProjectionName[],
 ): readonly Projection[] {
-  return config.layers.flatMap((_, layer) =>
-    projectionNames.filter((name) => targets.includes(name)).map((name) => projection(config, layer, name)),
+  return config.layers.flatMap((layerConfig, layer) =>
+    projectionsOf(layerConfig)
+      .filter((name) => targets.includes(name))
+      .map((name) => projection(config, layer, name)),
   );
 }
 
@@ -102,31 +145,48 @@ export function loraParameters<Rank extends number | string>(
 }
 
 function layerParameters(config: ModelConfig, layer: number): readonly ParameterSpec[] {
-  const { width, headSize, headCount, kvHeadCount, hasInputNorms, hasOutputNorms, queryKeyNorm } = config;
-  const normedHeads = (count: number): number => (queryKeyNorm === "all-heads" ? count : 1) * headSize;
-  const prefix = `model.layers.${layer}`;
-  const norm = (name: string, size: number): ParameterSpec => ({
-    name: `${prefix}.${name}.weight`,
-    shape: [size],
-  });
+  const { width, hasInputNorms, hasOutputNorms } = config;
+  const norm = normOf(config, layer);
+  const layerConfig = config.layers[layer];
   return [
     ...(hasInputNorms ? [norm("input_layernorm", width)] : []),
-    ...(queryKeyNorm === "none"
-      ? []
-      : [
-          norm("self_attn.q_norm", normedHeads(headCount)),
-          norm("self_attn.k_norm", normedHeads(kvHeadCount)),
-        ]),
+    ...(layerConfig.kind === "attention" ? headNorms(config, layer) : convolutionParameters(config, layer)),
     norm("post_attention_layernorm", width),
     ...(hasInputNorms && hasOutputNorms ? [norm("pre_feedforward_layernorm", width)] : []),
     ...(hasOutputNorms ? [norm("post_feedforward_layernorm", width)] : []),
-    ...projectionNames.flatMap((name) => {
+    ...projectionsOf(layerConfig).flatMap((name) => {
       const { path, inputSize, outputSize, hasBias } = projection(config, layer, name);
       return [
         { name: `${path}.weight`, shape: [outputSize, inputSize] },
         ...(hasBias ? [{ name: `${path}.bias`, shape: [outputSize] }] : []),
       ];
     }),
+  ];
+}
+
+function normOf(
+  { architecture }: ModelConfig,
+  layer: number,
+): (name: NormName, size: number) => ParameterSpec {
+  return (name, size) => ({ name: `${normPath(architecture, layer, name)}.weight`, shape: [size] });
+}
+
+/** Returns the norms of queries and keys, if the model has them. */
+function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[] {
+  const { headSize, headCount, kvHeadCount, queryKeyNorm } = config;
+  if (queryKeyNorm === "none") return [];
+  const norm = normOf(config, layer);
+  const size = (count: number): number => (queryKeyNorm === "all-heads" ? count : 1) * headSize;
+  return [norm("self_attn.q_norm", size(headCount)), norm("self_attn.k_norm", size(kvHeadCount))];
+}
+
+/** Returns the kernels [width, 1, kernel size] of a layer's convolution, as PyTorch stores them, and its bias. */
+function convolutionParameters({ width, convolution }: ModelConfig, layer: number): readonly ParameterSpec[] {
+  if (convolution === null) return [];
+  const path = convolutionPath(layer);
+  return [
+    { name: `${path}.weight`, shape: [width, 1, convolution.kernelSize] },
+    ...(convolution.hasBias ? [{ name: `${path}.bias`, shape: [width] }] : []),
   ];
 }
 

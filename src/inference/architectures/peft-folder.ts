@@ -10,11 +10,10 @@ import { adaptedModules, loraScale, type AdaptedModule } from "./config/adapted-
 import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { LoraAdapter } from "./lora.ts";
-import { loraNames, loraProjections } from "./parameters.ts";
+import { lastNamesOf, loraNames, loraProjections } from "./parameters.ts";
 import {
   blockOf,
   blockStarts,
-  lastNamesOf,
   readSplitProjections,
   stackedAdapter,
   unfusedField,
@@ -265,7 +264,7 @@ function refuseUnsupportedOptions(reader: ConfigReader): void {
   }
   unless("modules_to_save", [], "whole trained modules are not applied; train the projections only");
   unless("trainable_token_indices", [], "trained embeddings are not applied; train the projections only");
-  unless("target_parameters", [], "only the seven projections are adapted");
+  unless("target_parameters", [], "only projections are adapted");
   unless("layer_replication", [], "layers cannot be replicated; train without this option");
 }
 

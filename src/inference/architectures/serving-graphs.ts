@@ -1,6 +1,6 @@
 // The four graphs that serve a model: whole prompts, later parts of prompts, one token per row over a cache, and
 // several tokens per row. The prompt graphs also return hidden states, from which an embedding of the prompt so far is
-// made. Graphs only read caches; the caller writes the new keys and values that they return.
+// made. Graphs only read caches and states; the caller writes the new ones that they return.
 import { present } from "../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -12,10 +12,20 @@ import type { DecoderParts } from "./decoder.ts";
 import { embeddingRows, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
+import {
+  cacheNames,
+  type ConvolvedRows,
+  draftTaps,
+  indexInKind,
+  listTaps,
+  stateNames,
+  tokenTaps,
+  wholeRowTaps,
+} from "./serving/sequence-memory.ts";
 
 export interface ServingOptions {
   /**
-   * Form in which the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null if it takes
+   * Form in which the graph takes the LoRA matrices of all projections (`servingLoraInputs`); null if it takes
    * none.
    */
   readonly lora: LoraForm | null;
@@ -23,32 +33,18 @@ export interface ServingOptions {
   readonly forms?: WeightForms;
 }
 
-/** Returns the names of one layer's cache inputs and outputs. */
-export function cacheNames(layer: number): {
-  readonly keys: string;
-  readonly values: string;
-  readonly newKeys: string;
-  readonly newValues: string;
-} {
-  return {
-    keys: `keys.${layer}`,
-    values: `values.${layer}`,
-    newKeys: `new_keys.${layer}`,
-    newValues: `new_values.${layer}`,
-  };
-}
-
 /**
  * Builds the graph of whole prompts.
  * * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t
- *   of the tokens whose logits are wanted; LoRA matrices.
- * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection; per layer `new_keys.i` and
- *   `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
+ *   of the tokens whose logits are wanted; with convolutions `ends` int64 [B, K-1] (`wholeRowTaps`); LoRA matrices.
+ * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection; per cache `new_keys.i` and
+ *   `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding; per state `new_state.i` [B, K-1, D].
  */
 export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
   const builder = new GraphBuilder();
   const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
   const places_N = builder.input("places", "int64", ["N"]);
+  const ends = stateInput(config, (size) => builder.input("ends", "int64", ["B", size]));
   const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
   const outputs: Record<string, Value> = {};
   const scored = addScores(builder, config, {
@@ -62,8 +58,10 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
         scale: config.attentionScale,
         window: layerConfig.slidingWindow ?? 0,
       });
-      return keepNewCache(outputs, layer, result);
+      return keepNewCache(outputs, indexInKind(config, layer), result);
     },
+    taps: ({ layer, x }) =>
+      keepNewState(outputs, indexInKind(config, layer), wholeRowTaps(builder, x, present(ends, "the ends"))),
     selectRows: (x) => selectPlaces(builder, x, places_N),
   });
   return builder.build({ ...scored, ...outputs });
@@ -76,14 +74,14 @@ export const laterPartCount = 4;
 export function laterPartNames(part: number): {
   readonly rows: string;
   readonly pastLength: string;
-  readonly keys: (layer: number) => string;
-  readonly values: (layer: number) => string;
+  readonly keys: (cache: number) => string;
+  readonly values: (cache: number) => string;
 } {
   return {
     rows: `rows.${part}`,
     pastLength: `past_length.${part}`,
-    keys: (layer) => `keys.${layer}.${part}`,
-    values: (layer) => `values.${layer}.${part}`,
+    keys: (cache) => `keys.${cache}.${part}`,
+    values: (cache) => `values.${cache}.${part}`,
   };
 }
 
@@ -94,9 +92,12 @@ export function laterPartNames(part: number): {
  * * Inputs of all parts: `tokens` and `positions` int64 [N]; `places` int64 [P], the tokens whose logits are wanted;
  *   LoRA matrices.
  * * Inputs per part p: `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, where a repeated token is
- *   computed once; `past_length.p` int64 [1]; per layer `keys.i.p` and `values.i.p` [1, Hkv, Cp, K].
+ *   computed once; `past_length.p` int64 [1]; per cache `keys.i.p` and `values.i.p` [1, Hkv, Cp, K].
  * * Input `order` int64 [1, N]: first index of each token among the rows of part 0, 1, ….
- * * Outputs: `logits` [P, V]; `hidden` [P, D]; per layer `new_keys.i` and `new_values.i` [1, Hkv, N, K].
+ * * Inputs with convolutions (`listTaps`): `tap_places` int64 [K-1, N] and `ends` int64 [parts, K-1]; per state
+ *   `state.i` [parts, K-1, D].
+ * * Outputs: `logits` [P, V]; `hidden` [P, D]; per cache `new_keys.i` and `new_values.i` [1, Hkv, N, K]; per state
+ *   `new_state.i` [parts, K-1, D].
  */
 export function buildContinuationGraph(
   config: ModelConfig,
@@ -109,6 +110,10 @@ export function buildContinuationGraph(
   const positions_N = builder.input("positions", "int64", ["N"]);
   const places_P = builder.input("places", "int64", ["P"]);
   const order_N = builder.input("order", "int64", [1, "N"]);
+  const tapPlaces = stateInput(config, (size) => ({
+    places: builder.input("tap_places", "int64", [size, "N"]),
+    ends: builder.input("ends", "int64", [partCount, size]),
+  }));
   const parts = Array.from({ length: partCount }, (_, part) => {
     const names = laterPartNames(part);
     return {
@@ -130,19 +135,30 @@ export function buildContinuationGraph(
     tokens_BT: builder.reshape(tokens_N, [1, "N"]),
     positions_BT: builder.reshape(positions_N, [1, "N"]),
     attend: ({ layer, layerConfig, q, k, v }) => {
+      const cache = indexInKind(config, layer);
       const attended = parts.map(({ names, rows, length, cacheShape }) =>
         builder.continuedAttention(
           { q: rowsOf(q, rows), k: rowsOf(k, rows), v: rowsOf(v, rows) },
           {
-            keys: builder.input(names.keys(layer), "float32", cacheShape),
-            values: builder.input(names.values(layer), "float32", cacheShape),
+            keys: builder.input(names.keys(cache), "float32", cacheShape),
+            values: builder.input(names.values(cache), "float32", cacheShape),
             length,
           },
           { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 },
         ),
       );
       const attention = rowsOf(builder.concat(attended, 1), order_N);
-      return keepNewCache(outputs, layer, { attention, keys: byHead(k), values: byHead(v) });
+      return keepNewCache(outputs, cache, { attention, keys: byHead(k), values: byHead(v) });
+    },
+    taps: ({ layer, x }) => {
+      const state = indexInKind(config, layer);
+      const before = builder.input(stateNames(state).state, "float32", [
+        partCount,
+        kernelSize(config) - 1,
+        config.width,
+      ]);
+      const rows = listTaps(builder, before, x, present(tapPlaces, "the places of taps"));
+      return keepNewState(outputs, state, rows);
     },
     selectRows: (x) => selectPlaces(builder, x, places_P),
   });
@@ -152,9 +168,10 @@ export function buildContinuationGraph(
 /**
  * Builds the graph of one new token per row over a cache.
  * * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], the filled length of each row's cache and so the position
- *   of its token; per layer `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`; LoRA
- *   matrices.
- * * Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K].
+ *   of its token; per cache `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`; per
+ *   state `state.i` [B, K-1, D]; LoRA matrices.
+ * * Outputs: `logits` [B, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K]; per state `new_state.i`
+ *   [B, K-1, D].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -167,7 +184,8 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     tokens_BT,
     positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const names = cacheNames(layer);
+      const cache = indexInKind(config, layer);
+      const names = cacheNames(cache);
       const shape = ["B", kvHeads, 1, "C", headSize];
       const cacheKeys = builder.input(names.keys, "float32", shape);
       const cacheValues = builder.input(names.values, "float32", shape);
@@ -175,7 +193,11 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
       const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity: "C", window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
       const result = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
-      return keepNewCache(outputs, layer, result);
+      return keepNewCache(outputs, cache, result);
+    },
+    taps: ({ layer, x }) => {
+      const state = indexInKind(config, layer);
+      return keepNewState(outputs, state, tokenTaps(builder, rowStates(builder, config, state), x));
     },
     selectRows: (x) => builder.reshape(x, ["B", x.shape[2]]),
   });
@@ -187,9 +209,10 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
  * after the preceding tokens: their keys and values are put into a copy of the cache, at the positions where the
  * decode graph would find them. A row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's
- *   position among the cache's [B, Hkv, C]; caches as in the decode graph, with C greater than every position; LoRA
- *   matrices.
- * * Outputs: `logits` [B*T, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K].
+ *   position among the cache's [B, Hkv, C]; caches and states as in the decode graph, with C greater than every
+ *   position; LoRA matrices.
+ * * Outputs: `logits` [B*T, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, T, K]; per state `new_state.i`
+ *   [B, T, K-1, D], the state after each token.
  */
 export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -214,7 +237,8 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     tokens_BT,
     positions_BT,
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const names = cacheNames(layer);
+      const cache = indexInKind(config, layer);
+      const names = cacheNames(cache);
       const shape = ["B", kvHeads, 1, "C", headSize];
       const [keys, values] = [byHead(k), byHead(v)];
       const cacheKeys = placed(builder.input(names.keys, "float32", shape), keys);
@@ -223,7 +247,11 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
       const mask = cacheMask(builder, { pastLengths, capacity: "C", window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
       const { attention } = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
-      return keepNewCache(outputs, layer, { attention, keys, values });
+      return keepNewCache(outputs, cache, { attention, keys, values });
+    },
+    taps: ({ layer, x }) => {
+      const state = indexInKind(config, layer);
+      return keepNewState(outputs, state, draftTaps(builder, rowStates(builder, config, state), x));
     },
     selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
   });
@@ -264,13 +292,41 @@ export function weightParts(
 
 function keepNewCache(
   outputs: Record<string, Value>,
-  layer: number,
+  cache: number,
   result: { readonly attention: Value; readonly keys: Value; readonly values: Value },
 ): Value {
-  const names = cacheNames(layer);
+  const names = cacheNames(cache);
   outputs[names.newKeys] = result.keys;
   outputs[names.newValues] = result.values;
   return result.attention;
+}
+
+function keepNewState(
+  outputs: Record<string, Value>,
+  state: number,
+  { taps, newState }: ConvolvedRows,
+): readonly Value[] {
+  outputs[stateNames(state).newState] = newState;
+  return taps;
+}
+
+/**
+ * Returns inputs that only graphs with convolutions have; null without convolutions.
+ *
+ * @param make called with kernel size - 1
+ */
+function stateInput<Inputs>({ convolution }: ModelConfig, make: (size: number) => Inputs): Inputs | null {
+  return convolution === null ? null : make(convolution.kernelSize - 1);
+}
+
+/** Declares a state of each row, [B, K-1, D]. */
+function rowStates(builder: GraphBuilder, config: ModelConfig, state: number): Value {
+  const shape = ["B", kernelSize(config) - 1, config.width];
+  return builder.input(stateNames(state).state, "float32", shape);
+}
+
+function kernelSize({ convolution }: ModelConfig): number {
+  return present(convolution, "a convolution").kernelSize;
 }
 
 /** Selects rows of x [B, T, D] at flat indices, [N, D]. */

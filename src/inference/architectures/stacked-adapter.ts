@@ -8,7 +8,8 @@ import { loraScale } from "./config/adapted-modules.ts";
 import type { ConfigReader, JsonObject } from "./config/config-reader.ts";
 import type { ModelConfig } from "./config.ts";
 import type { LoraAdapter } from "./lora.ts";
-import { loraNames } from "./parameters.ts";
+import { hasFusedMatrices } from "./module-names.ts";
+import { lastNamesOf, loraNames } from "./parameters.ts";
 import { storedProjections, type StoredProjection } from "./stored-projections.ts";
 
 /** Description of an adapter before it was stacked. */
@@ -53,11 +54,6 @@ export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): Stack
   };
 }
 
-/** Returns the last names in paths, once each. */
-export function lastNamesOf(paths: readonly string[]): readonly string[] {
-  return [...new Set(paths.map((path) => path.slice(path.lastIndexOf(".") + 1)))];
-}
-
 function partCountOf(modules: readonly StoredProjection[]): number {
   return Math.max(...modules.map(({ parts }) => parts.length));
 }
@@ -89,7 +85,7 @@ function stackedMatrices(
 
 /** Reads {@link unfusedField} of adapter_config.json; adds faults to `reader`. Returns null if the field is absent. */
 export function readSplitProjections(reader: ConfigReader, config: ModelConfig): UnfusedAdapter | null {
-  const fields = config.hasFusedProjections ? reader.object(unfusedField) : null;
+  const fields = hasFusedMatrices(config.architecture) ? reader.object(unfusedField) : null;
   if (fields === null) return null;
   const named = fields.get("target_modules");
   const targets = projectionNames.filter((name) => Array.isArray(named) && named.includes(name));

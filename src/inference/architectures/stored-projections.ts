@@ -1,11 +1,17 @@
 // Maps the decoder's projections to the matrices in files of models and adapters. Most families have one matrix per
-// projection. Some fuse queries, keys and values into one matrix, and gate and up into another; the parts' rows follow
-// one another.
+// projection. Some fuse queries, keys and values into one matrix, or gate and up; the parts' rows follow one another.
 import { present } from "../../base/domain/assert.ts";
-import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
+import type { ProjectionName } from "../../base/domain/model.ts";
 import { rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import type { ModelConfig } from "./config.ts";
-import { modelParameters, projection, type ParameterSpec, type Projection } from "./parameters.ts";
+import { hasFusedMatrices, moduleNames } from "./module-names.ts";
+import {
+  modelParameters,
+  projection,
+  projectionsOf,
+  type ParameterSpec,
+  type Projection,
+} from "./parameters.ts";
 
 /** A matrix in a file, and the projections whose rows it holds, in row order. */
 export interface StoredProjection {
@@ -24,34 +30,21 @@ export interface StoredPart {
   readonly from: number;
 }
 
-const fusedParts: Readonly<Record<string, readonly ProjectionName[]>> = {
-  qkv_proj: ["q_proj", "k_proj", "v_proj"],
-  o_proj: ["o_proj"],
-  gate_up_proj: ["gate_proj", "up_proj"],
-  down_proj: ["down_proj"],
-};
-
-const ownParts: Readonly<Record<string, readonly ProjectionName[]>> = Object.fromEntries(
-  projectionNames.map((name) => [name, [name]]),
-);
-
-/** Returns the projections in each matrix, by the files' names such as `qkv_proj`. */
-export function storedParts({
-  hasFusedProjections,
-}: Pick<ModelConfig, "hasFusedProjections">): Readonly<Record<string, readonly ProjectionName[]>> {
-  return hasFusedProjections ? fusedParts : ownParts;
-}
-
 /** Returns the matrices of all layers' projections in files, in a fixed order. */
 export function storedProjections(config: ModelConfig): readonly StoredProjection[] {
-  const groups = Object.entries(storedParts(config));
-  return config.layers.flatMap((_, layer) =>
-    groups.map(([name, members]) => storedProjection(name, members, { config, layer })),
-  );
+  const matrices = Object.entries(moduleNames(config.architecture).matrices);
+  return config.layers.flatMap((layerConfig, layer) => {
+    const own = projectionsOf(layerConfig);
+    return matrices
+      .filter(([, members]) => members.every((member) => own.includes(member)))
+      .map(([path, members]) =>
+        storedProjection(`model.layers.${layer}.${path}`, members, { config, layer }),
+      );
+  });
 }
 
 function storedProjection(
-  name: string,
+  path: string,
   members: readonly ProjectionName[],
   { config, layer }: { readonly config: ModelConfig; readonly layer: number },
 ): StoredProjection {
@@ -62,16 +55,17 @@ function storedProjection(
     outputSize += part.outputSize;
     return { name: member, projection: part, from };
   });
-  const { path, inputSize } = present(parts[0], "a matrix has parts").projection;
-  return { path: path.replace(/[^.]+$/, name), inputSize, outputSize, parts };
+  const { inputSize } = present(parts[0], "a matrix has parts").projection;
+  return { path, inputSize, outputSize, parts };
 }
 
 /** Returns the tensors of a model's files, in the order of {@link modelParameters}. */
 export function storedParameters(config: ModelConfig): readonly ParameterSpec[] {
   const parameters = modelParameters(config);
-  if (!config.hasFusedProjections) return parameters;
+  if (!hasFusedMatrices(config.architecture)) return parameters;
   const whole = new Map<string, ParameterSpec | null>();
   for (const { path, inputSize, outputSize, parts } of storedProjections(config)) {
+    if (parts.length === 1) continue;
     for (const part of parts) whole.set(`${part.projection.path}.weight`, null);
     whole.set(`${parts[0].projection.path}.weight`, {
       name: `${path}.weight`,
@@ -92,9 +86,10 @@ export function parameterTensors(
   stored: ReadonlyMap<string, StoredTensor>,
   config: ModelConfig,
 ): ReadonlyMap<string, StoredTensor> {
-  if (!config.hasFusedProjections) return stored;
+  if (!hasFusedMatrices(config.architecture)) return stored;
   const tensors = new Map(stored);
   for (const { path, parts } of storedProjections(config)) {
+    if (parts.length === 1) continue;
     const name = `${path}.weight`;
     const whole = present(stored.get(name), name);
     tensors.delete(name);

@@ -10,7 +10,7 @@ import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts"
 import { embeddingRows, outputLogprobs, storedLinear, type DecoderLora } from "./linear.ts";
 import { loraParameters, outputProjection } from "./parameters.ts";
 import type { WeightForms } from "./quantized/weight-forms.ts";
-import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
+import { type TokenLayout, arrangeTokens } from "./training-layout.ts";
 
 export interface TrainingInputs {
   /** Layout of the tokens; every position is below the context length. */

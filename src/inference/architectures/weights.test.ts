@@ -16,7 +16,8 @@ import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight
 import { createSession } from "../onnx/session.ts";
 import { rotated } from "./quantized/rotation.ts";
 import { keptParts, partNames, weightUseFor, weightParts } from "./quantized/weight-forms.ts";
-import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "./serving-graphs.ts";
+import { buildDecodeGraph, buildPrefillGraph } from "./serving-graphs.ts";
+import { cacheNames } from "./serving/sequence-memory.ts";
 import {
   type ModelWeights,
   readInt8TrainingWeights,

@@ -8,8 +8,14 @@ import type { ModelConfig } from "../architectures/config.ts";
 import { largeWeightBytes } from "../architectures/large-weights.ts";
 import { loraFormOf, type LoraForm } from "../architectures/lora.ts";
 import { keptBytes } from "../architectures/quantized/weight-forms.ts";
-import { cacheNames, laterPartCount } from "../architectures/serving-graphs.ts";
+import { laterPartCount } from "../architectures/serving-graphs.ts";
 import { groupName, pairedGroups } from "../architectures/serving/paired-graph.ts";
+import {
+  cacheNames,
+  countCaches,
+  stateNames,
+  stateShapes,
+} from "../architectures/serving/sequence-memory.ts";
 import { toAdapterFeeds } from "./adapters/read-adapter.ts";
 import { AdapterCache, AdapterThread } from "./adapters/adapter-cache.ts";
 import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
@@ -68,9 +74,11 @@ interface PartGroup {
   readonly group: readonly PromptPart[];
 }
 
-/** Location of a slot's new keys and values in the results of a run. */
+/** Location of a slot's new keys, values and states in the results of a run. */
 interface SlotEntries {
   readonly slot: number;
+  /** Row of the slot's new states. */
+  readonly stateRow: number;
   readonly range: EntryRange;
 }
 
@@ -111,9 +119,10 @@ class GraphRunner implements ModelRunner {
       ...(this.#thread && { thread: this.#thread }),
     });
     this.shape = {
-      layerCount: config.layers.length,
+      layerCount: countCaches(config),
       kvHeadCount: config.kvHeadCount,
       headSize: config.headSize,
+      states: stateShapes(config),
       vocabularySize: config.vocabularySize,
       contextLength: config.contextLength,
     };
@@ -167,7 +176,7 @@ class GraphRunner implements ModelRunner {
     });
     this.#keep(
       lane,
-      tokenIds.map((_, slot) => ({ slot, range: { row: slot, start: 0, count: 1 } })),
+      tokenIds.map((_, slot) => ({ slot, stateRow: slot, range: { row: slot, start: 0, count: 1 } })),
       { outputs, positionCount: 1 },
     );
     return float32Data(outputs["logits"]);
@@ -199,6 +208,7 @@ class GraphRunner implements ModelRunner {
     for (const group of pairedGroups) {
       const entries = pair[group].tokenIds.map((_, slot) => ({
         slot,
+        stateRow: starts[group] + slot,
         range: { row: starts[group] + slot, start: 0, count: 1 },
       }));
       this.#keep(pair[group].lane, entries, { outputs, positionCount: 1 });
@@ -234,11 +244,16 @@ class GraphRunner implements ModelRunner {
     const logits = float32Data(outputs["logits"]);
     this.#write(
       lane,
-      tokenIds.map(({ length }, slot) => ({ slot, range: { row: slot, start: 0, count: length } })),
+      tokenIds.map(({ length }, slot) => ({
+        slot,
+        stateRow: slot * positionCount,
+        range: { row: slot, start: 0, count: length },
+      })),
       { outputs, positionCount },
     );
     return tokenIds.map(({ length }, slot) => {
       lane.advance(slot, 1);
+      this.#keepDraftStates(lane, slot, { outputs, first: slot * positionCount + 1, count: length - 1 });
       const start = slot * positionCount * vocabularySize;
       return logits.subarray(start, start + length * vocabularySize);
     });
@@ -279,12 +294,13 @@ class GraphRunner implements ModelRunner {
   ): Promise<readonly Float32Array[]> {
     const isAlone = kind === "later" && parts.length === 1 && this.#isReady("later-single", adapter);
     const partCount = isAlone ? 1 : laterPartCount;
-    const layout = kind === "first" ? layOutFirstParts(parts) : layOutLaterParts(lane, parts, partCount);
+    const layout =
+      kind === "first" ? layOutFirstParts(lane, parts) : layOutLaterParts(lane, parts, partCount);
     const caches = kind === "first" ? {} : laterPartCaches(lane, parts, partCount);
     const outputs = await this.#run(isAlone ? "later-single" : kind, adapter, { ...layout.feeds, ...caches });
     this.#keep(
       lane,
-      parts.map(({ slot }, index) => ({ slot, range: layout.ranges[index] })),
+      parts.map(({ slot }, index) => ({ slot, stateRow: index, range: layout.ranges[index] })),
       { outputs, positionCount: layout.positionCount },
     );
     const logits = splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, layout.rowCounts);
@@ -317,6 +333,11 @@ class GraphRunner implements ModelRunner {
       feeds[names.keys] = float32Tensor(dims, lane.keys(layer, 0, count));
       feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));
     }
+    for (const [state, { positionCount, width }] of this.shape.states.entries())
+      feeds[stateNames(state).state] = float32Tensor(
+        [count, positionCount, width],
+        lane.states.view(state, 0, count),
+      );
     return feeds;
   }
 
@@ -337,7 +358,54 @@ class GraphRunner implements ModelRunner {
       const values = float32Data(outputs[names.newValues]);
       for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
     }
+    for (const [state, values] of this.#newStates(outputs).entries())
+      for (const { slot, stateRow } of entries) lane.states.view(state, slot, 1).set(rowOf(values, stateRow));
   }
+
+  #keepDraftStates(
+    lane: KvLane,
+    slot: number,
+    {
+      outputs,
+      first,
+      count,
+    }: Pick<RunResult, "outputs"> & { readonly first: number; readonly count: number },
+  ): void {
+    const states = this.#newStates(outputs);
+    if (states.length === 0) return;
+    const after = Array.from({ length: count }, (_, token) =>
+      joined(states.map((values) => rowOf(values, first + token))),
+    );
+    lane.keepDraftStates(slot, after);
+  }
+
+  /** Returns each state's new rows, and the size of a row. */
+  #newStates(outputs: RunResult["outputs"]): readonly StateRows[] {
+    return this.shape.states.map(({ positionCount, width }, state) => ({
+      values: float32Data(outputs[stateNames(state).newState]),
+      size: positionCount * width,
+    }));
+  }
+}
+
+/** Rows of a state in the results of a run, one after another. */
+interface StateRows {
+  readonly values: Float32Array;
+  readonly size: number;
+}
+
+function rowOf({ values, size }: StateRows, row: number): Float32Array {
+  return values.subarray(row * size, (row + 1) * size);
+}
+
+function joined(arrays: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(arrays.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const array of arrays) {
+    whole.set(array, end);
+    end += array.length;
+  }
+  return whole;
 }
 
 function loraOf(adapter: LoadedAdapter | null): LoraForm | null {

@@ -1,10 +1,14 @@
 // The dimensions of a model that determine the sizes of the cache and of the logits. They do not describe its
 // computation.
+import type { StateShape } from "../architectures/serving/sequence-memory.ts";
 
 export interface ModelShape {
+  /** Number of layers with keys and values. */
   readonly layerCount: number;
   readonly kvHeadCount: number;
   readonly headSize: number;
+  /** What a sequence keeps besides keys and values; empty if nothing. */
+  readonly states: readonly StateShape[];
   readonly vocabularySize: number;
   /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;

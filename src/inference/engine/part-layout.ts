@@ -2,8 +2,10 @@
 // inputs, but neither sessions nor adapters.
 import { float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
 import { laterPartNames } from "../architectures/serving-graphs.ts";
+import { stateNames } from "../architectures/serving/sequence-memory.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import type { PromptPart } from "./model-runner.ts";
+import type { ModelShape } from "./model-shape.ts";
 
 /**
  * Granule to which sequences are padded. Fused attention works in blocks of rows, and sums a block of one row in
@@ -23,7 +25,7 @@ export interface PartLayout {
 }
 
 /** Lays out first parts: one row each, padded on the right. */
-export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
+export function layOutFirstParts({ shape }: KvLane, parts: readonly PromptPart[]): PartLayout {
   const positionCount = padded(Math.max(...parts.map(({ tokenIds }) => tokenIds.length)));
   const tokens_BT = new BigInt64Array(parts.length * positionCount);
   parts.forEach(({ tokenIds }, row) => {
@@ -31,7 +33,11 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   });
   const places = parts.map((part, row) => wantedIndices(part, row * positionCount));
   return {
-    feeds: { tokens: int64Tensor([parts.length, positionCount], tokens_BT), places: toIndexTensor(places) },
+    feeds: {
+      tokens: int64Tensor([parts.length, positionCount], tokens_BT),
+      places: toIndexTensor(places),
+      ...rowEnds(shape, parts, positionCount),
+    },
     ranges: parts.map(({ tokenIds }, row) => ({ row, start: 0, count: tokenIds.length })),
     positionCount,
     rowCounts: places.map(({ length }) => length),
@@ -63,6 +69,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
     places.push(wantedIndices(part, start));
     rowCount += length;
   }
+  Object.assign(feeds, layOutTaps(lane, parts, partCount));
   for (let index = parts.length; index < partCount; index++) {
     const names = laterPartNames(index);
     feeds[names.rows] = row([0]);
@@ -75,7 +82,9 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
   return { feeds, ranges, positionCount: positions.length, rowCounts: places.map(({ length }) => length) };
 }
 
-/** Returns the cache inputs of later parts; unused parts have the smallest size that the graph accepts. */
+/**
+ * Returns the cache and state inputs of later parts. Unused parts have the smallest size that the graph accepts.
+ */
 export function laterPartCaches(
   lane: KvLane,
   parts: readonly PromptPart[],
@@ -85,6 +94,12 @@ export function laterPartCaches(
   const unused = float32Tensor([1, kvHeadCount, 1, headSize], new Float32Array(kvHeadCount * headSize));
   const dims = [1, kvHeadCount, lane.capacity, headSize];
   const feeds: Record<string, Tensor> = {};
+  for (const [state, { positionCount, width }] of lane.shape.states.entries()) {
+    const values = new Float32Array(partCount * positionCount * width);
+    for (const [index, { slot }] of parts.entries())
+      values.set(lane.states.view(state, slot, 1), index * positionCount * width);
+    feeds[stateNames(state).state] = float32Tensor([partCount, positionCount, width], values);
+  }
   for (let index = 0; index < partCount; index++) {
     const names = laterPartNames(index);
     const slot = index < parts.length ? parts[index].slot : null;
@@ -94,6 +109,52 @@ export function laterPartCaches(
     }
   }
   return feeds;
+}
+
+/** Returns the places of each row's last positions; see `wholeRowTaps`. Empty for models without states. */
+function rowEnds(
+  { states }: ModelShape,
+  parts: readonly PromptPart[],
+  positionCount: number,
+): Readonly<Record<string, Tensor>> {
+  if (states.length === 0) return {};
+  const [{ positionCount: size }] = states;
+  const ends = parts.flatMap(({ tokenIds }, row) =>
+    Array.from({ length: size }, (_, place) => row * (size + positionCount) + tokenIds.length + place),
+  );
+  return { ends: int64Tensor([parts.length, size], ends) };
+}
+
+/** Returns the places of later parts' convolution inputs; see `listTaps`. Empty for models without states. */
+function layOutTaps(
+  { shape: { states } }: KvLane,
+  parts: readonly PromptPart[],
+  partCount: number,
+): Readonly<Record<string, Tensor>> {
+  if (states.length === 0) return {};
+  const [{ positionCount: size }] = states;
+  // The inputs of each part's positions, from those in its state on, as places in the states followed by the tokens.
+  let tokenCount = 0;
+  const inputs = Array.from({ length: partCount }, (_, part) => {
+    const before = Array.from({ length: size }, (__, place) => part * size + place);
+    const count = parts.at(part)?.tokenIds.length ?? 0;
+    const start = partCount * size + tokenCount;
+    if (part < parts.length) tokenCount += count;
+    return [
+      ...before,
+      ...Array.from({ length: part < parts.length ? count : 0 }, (__, token) => start + token),
+    ];
+  });
+  const places = Array.from({ length: size }, (_, place) =>
+    inputs.flatMap((places) => places.slice(place, places.length - size + place)),
+  );
+  return {
+    tap_places: int64Tensor([size, tokenCount], places.flat()),
+    ends: int64Tensor(
+      [partCount, size],
+      inputs.flatMap((all) => all.slice(all.length - size)),
+    ),
+  };
 }
 
 /** Returns the positions of a part's tokens whose results are wanted, counted from the start of the tensor. */

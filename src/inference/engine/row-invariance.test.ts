@@ -145,16 +145,21 @@ async function checkPairs(
     await fill(other, 1 + random.index(9), 192),
   ] as const;
   const computed = ({ lane }: DecodingRows): readonly Float32Array[] =>
-    lane.lengths.flatMap((_, slot) =>
-      Array.from({ length: layerCount }, (_, layer) => lane.keys(layer, slot, 1).slice()),
-    );
-  const takeBack = ({ lane }: DecodingRows): void =>
-    lane.lengths.forEach((_, slot) => lane.advance(slot, -1));
+    lane.lengths.flatMap((_, slot) => [
+      ...Array.from({ length: layerCount }, (_, layer) => lane.keys(layer, slot, 1).slice()),
+      lane.states.read(slot),
+    ]);
   for (let step = 0; step < 3; step++) {
     const logits: Float32Array[] = [];
+    const states = pair.map(({ lane }) => lane.lengths.map((_, slot) => lane.states.read(slot)));
     for (const { lane, adapter, tokenIds } of pair) logits.push(await runner.decode(lane, adapter, tokenIds));
     const alone = pair.map(computed);
-    pair.forEach(takeBack);
+    for (const [group, { lane }] of pair.entries()) {
+      for (const slot of lane.lengths.keys()) {
+        lane.advance(slot, -1);
+        lane.states.write(slot, states[group][slot]);
+      }
+    }
     assert.ok(runner.pairs(one, other));
     assert.deepEqual(await runner.decodePair(pair), logits, `step ${step}`);
     assert.deepEqual(pair.map(computed), alone, `keys of step ${step}`);
@@ -203,9 +208,11 @@ const cases = [
   ["llama", "8"],
   ["llama", "4"],
   ["gemma3", "8"],
+  ["lfm2", "off"],
+  ["lfm2-biases", "8"],
 ] as const;
 
-for (const [name, quantization] of searchedOf(cases, 4)) {
+for (const [name, quantization] of searchedOf(cases, 5)) {
   test(`${name}, ${quantization}: any cut and grouping of prompts gives the rows of whole prompts, and paired lanes give the rows of each`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);

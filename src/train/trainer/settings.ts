@@ -105,7 +105,7 @@ const pinnedNames = [
 export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)[number], "loraAlpha">> & {
   /** LoRA alpha of new adapters: the scale times the rank. */
   readonly loraAlpha: number;
-  /** The projections that new adapters cover; all seven if absent. */
+  /** The projections that new adapters cover; all if absent. */
   readonly loraTargets?: readonly ProjectionName[];
   /** Serving precision of the base, as in its fingerprint; absent for float32, which training computes in. */
   readonly servedPrecision?: string;

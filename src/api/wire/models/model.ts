@@ -50,9 +50,9 @@ export const modelCreateForm = creation("ModelCreate", {
     "x-default": "twice the rank",
   }),
   target_modules: readBy(
-    nullable(Type.Array(Type.Enum(projectionNames), { minItems: 1, maxItems: 7 }), {
+    nullable(Type.Array(Type.Enum(projectionNames), { minItems: 1, maxItems: projectionNames.length }), {
       description: "Projections with adapters, in every layer, by PEFT's names.",
-      "x-default": "all seven",
+      "x-default": "all",
     }),
     orderedProjections,
     null,
@@ -116,7 +116,7 @@ export const adapterRows = {
   ],
   target_modules: [
     orNull(Type.Array(Type.Enum(projectionNames)), {
-      description: "Projections with adapters; null means all seven.",
+      description: "Projections with adapters; null means all.",
     }),
     ({ adapter }: WithAdapter) => adapter.targets,
   ],

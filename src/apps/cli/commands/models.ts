@@ -79,7 +79,7 @@ export function addModelsCommand(program: Command): void {
     )
     .option(
       "--target-modules <names>",
-      "projections with adapters, such as q_proj,v_proj (default: all seven)",
+      "projections with adapters, such as q_proj,v_proj (default: all)",
       (text: string) => text.split(","),
     )
     .option("--json", "print JSON")

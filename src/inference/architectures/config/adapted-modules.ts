@@ -1,8 +1,8 @@
 // Reads which modules an adapter's configuration adapts, with rank and scale, by PEFT's rules for lists and patterns
 // of names. Regular expressions are not evaluated; the matrices in the file show which modules they match.
 import type { ModelConfig } from "../config.ts";
-import { loraNames } from "../parameters.ts";
-import { storedParts, storedProjections } from "../stored-projections.ts";
+import { lastNamesOf, loraNames } from "../parameters.ts";
+import { storedProjections } from "../stored-projections.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
 /** Rank and scale of one adapted module. */
@@ -63,7 +63,7 @@ function choiceOf(
   stored: ReadonlySet<string>,
 ): (path: string) => boolean {
   const layers = layersOf(reader);
-  const modules = Object.keys(storedParts(config));
+  const modules = lastNamesOf(storedProjections(config).map(({ path }) => path));
   const included = namesOf(reader, "target_modules");
   // A name must be, or end with, one of a layer's modules.
   if (included?.every((name) => modules.some((module) => isNamed(name, module))) === false)

@@ -1,7 +1,10 @@
 // Differences between model classes: one record per class, with everything that depends only on the class. Defaults
 // for fields that config.json omits are those of the configuration classes in Transformers 5.
-import type { Architecture, ModelConfig } from "../config.ts";
+import type { Architecture, ConvolutionConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
+
+/** Kind of a layer: attention to all earlier positions or to a window of them, or a convolution. */
+export type LayerKind = "full_attention" | "sliding_attention" | "convolution";
 
 export interface FamilyRule {
   readonly modelType: string;
@@ -29,7 +32,10 @@ export interface FamilyRule {
   readonly normEpsilon: number;
   readonly hasInputNorms: boolean;
   readonly hasOutputNorms: boolean;
-  readonly hasFusedProjections: boolean;
+  /** Field of the epsilon that norms add to the mean square. */
+  readonly normEpsilonField: "rms_norm_eps" | "norm_eps";
+  /** Reads the width of the feed-forward part. */
+  readonly intermediateSize: (reader: ConfigReader) => number;
   /** True if embeddings are multiplied by the root of the width. */
   readonly scalesEmbeddings: boolean;
   /** Field whose inverse square root multiplies attention scores, and its default; null to use the head size. */
@@ -38,10 +44,10 @@ export interface FamilyRule {
   readonly readsMultipliers: boolean;
   /** Decides which layers rotate queries and keys by position. */
   readonly rotaryRule: (reader: ConfigReader) => (layer: number) => boolean;
-  /** True if `layer_types` says which layers use sliding windows. */
-  readonly readsLayerTypes: boolean;
-  /** Decides which layers use sliding windows if `layer_types` is absent. */
-  readonly slidingRule: (reader: ConfigReader) => (layer: number) => boolean;
+  /** Kinds of layers by their names in `layer_types`; null if the field is ignored. */
+  readonly layerTypes: Readonly<Record<string, LayerKind>> | null;
+  /** Decides the kind of each layer if `layer_types` is absent. */
+  readonly kindRule: (reader: ConfigReader) => (layer: number) => LayerKind;
   /** True if sliding windows must be enabled by `use_sliding_window`. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
@@ -58,6 +64,8 @@ export interface FamilyRule {
   readonly readsQueryGrowth: boolean;
   /** True if `final_logit_softcapping` bounds the logits. */
   readonly readsLogitCap: boolean;
+  /** Reads the convolution of the layers that have one; null if the class has none. */
+  readonly convolution: ((reader: ConfigReader) => ConvolutionConfig) | null;
 }
 
 /** Activations by the names that configurations use. */
@@ -66,8 +74,21 @@ export const activations = {
   gelu_pytorch_tanh: "gelu-tanh",
 } as const satisfies Readonly<Record<string, ModelConfig["activation"]>>;
 
-const never = (): boolean => false;
 const always = (): boolean => true;
+
+/** Kinds of layers in most classes. */
+const attentionTypes = {
+  full_attention: "full_attention",
+  sliding_attention: "sliding_attention",
+} as const satisfies FamilyRule["layerTypes"];
+
+const allFull = (): LayerKind => "full_attention";
+
+/** Returns a rule that gives sliding windows to the layers for which `slides` is true. */
+const sliding =
+  (slides: (layer: number) => boolean) =>
+  (layer: number): LayerKind =>
+    slides(layer) ? "sliding_attention" : "full_attention";
 
 const plain: FamilyRule = {
   modelType: "llama",
@@ -83,13 +104,14 @@ const plain: FamilyRule = {
   normEpsilon: 1e-6,
   hasInputNorms: true,
   hasOutputNorms: false,
-  hasFusedProjections: false,
+  normEpsilonField: "rms_norm_eps",
+  intermediateSize: (reader) => reader.count("intermediate_size"),
   scalesEmbeddings: false,
   attentionScalar: null,
   readsMultipliers: false,
   rotaryRule: () => always,
-  readsLayerTypes: false,
-  slidingRule: () => never,
+  layerTypes: null,
+  kindRule: () => allFull,
   hasSlidingSwitch: false,
   rotaryTheta: 10_000,
   readsPartialRotary: false,
@@ -97,16 +119,17 @@ const plain: FamilyRule = {
   slidingRotary: null,
   readsQueryGrowth: false,
   readsLogitCap: false,
+  convolution: null,
 };
 
 const qwen = {
   ...plain,
   kvHeadCount: 32,
-  readsLayerTypes: true,
-  slidingRule: (reader) => {
-    if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return never;
+  layerTypes: attentionTypes,
+  kindRule: (reader) => {
+    if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return allFull;
     const firstSliding = reader.get("max_window_layers") === 0 ? 0 : reader.count("max_window_layers", 28);
-    return (layer) => layer >= firstSliding;
+    return sliding((layer) => layer >= firstSliding);
   },
   hasSlidingSwitch: true,
 } as const satisfies FamilyRule;
@@ -118,9 +141,9 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     modelType: "mistral",
     kvHeadCount: 8,
     readsAttentionBias: false,
-    readsLayerTypes: true,
+    layerTypes: attentionTypes,
     // If the field is absent, the class's default window applies; an explicit null turns windows off.
-    slidingRule: (reader) => () => reader.get("sliding_window") !== null,
+    kindRule: (reader) => sliding(() => reader.get("sliding_window") !== null),
   },
   Qwen2ForCausalLM: { ...qwen, modelType: "qwen2", readsAttentionBias: false, hasQueryKeyValueBias: true },
   Qwen3ForCausalLM: { ...qwen, modelType: "qwen3", headSize: 128, queryKeyNorm: "each-head" },
@@ -137,11 +160,11 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     hasOutputNorms: true,
     scalesEmbeddings: true,
     attentionScalar: { field: "query_pre_attn_scalar", fallback: 256 },
-    readsLayerTypes: true,
-    slidingRule: (reader) => {
+    layerTypes: attentionTypes,
+    kindRule: (reader) => {
       const isNewer = reader.get("sliding_window_pattern") !== undefined;
       const period = reader.count(isNewer ? "sliding_window_pattern" : "_sliding_window_pattern", 6);
-      return (layer) => (layer + 1) % period !== 0;
+      return sliding((layer) => (layer + 1) % period !== 0);
     },
     rotaryTheta: 1_000_000,
     // Rotary scaling applies only to layers with full attention.
@@ -165,12 +188,12 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       reader.refuse("no_rope_layers", "a list of 0 and 1 is needed, one for each layer");
       return always;
     },
-    readsLayerTypes: true,
+    layerTypes: attentionTypes,
     // Only layers without rotary embedding may use sliding windows.
-    slidingRule: (reader) => {
-      if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return never;
+    kindRule: (reader) => {
+      if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return allFull;
       const rotates = families.SmolLM3ForCausalLM.rotaryRule(reader);
-      return (layer) => !rotates(layer);
+      return sliding((layer) => !rotates(layer));
     },
     hasSlidingSwitch: true,
     rotaryTheta: 2_000_000,
@@ -190,8 +213,8 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     normEpsilon: 1e-5,
     hasInputNorms: false,
     hasOutputNorms: true,
-    readsLayerTypes: true,
-    slidingRule: () => (layer) => (layer + 1) % 4 !== 0,
+    layerTypes: attentionTypes,
+    kindRule: () => sliding((layer) => (layer + 1) % 4 !== 0),
     slidingRotary: "unscaled",
   },
   Phi3ForCausalLM: {
@@ -199,8 +222,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     modelType: "phi3",
     readsAttentionBias: false,
     normEpsilon: 1e-5,
-    hasFusedProjections: true,
-    slidingRule: (reader) => () => (reader.get("sliding_window") ?? null) !== null,
+    kindRule: (reader) => sliding(() => (reader.get("sliding_window") ?? null) !== null),
     readsPartialRotary: true,
     originalContextLength: 4096,
   },
@@ -211,8 +233,70 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     kvHeadCount: 8,
     readsAttentionBias: false,
     normEpsilon: 1e-5,
-    slidingRule: (reader) => () => (reader.get("sliding_window") ?? null) !== null,
+    kindRule: (reader) => sliding(() => (reader.get("sliding_window") ?? null) !== null),
     rotaryTheta: 1_000_000,
     readsQueryGrowth: true,
   },
+  // Granite 4 without Mamba layers and experts.
+  GraniteMoeHybridForCausalLM: {
+    ...plain,
+    modelType: "granitemoehybrid",
+    readsMultipliers: true,
+    intermediateSize: (reader) => {
+      // If the field is absent, the class has eight experts.
+      if (reader.get("num_local_experts") === undefined)
+        reader.refuse("num_local_experts", "a mixture of experts is not computed; use a dense model");
+      return reader.count("shared_intermediate_size", 1024);
+    },
+    layerTypes: { full_attention: "full_attention", attention: "full_attention" },
+    kindRule: (reader) => {
+      reader.refuse(
+        "layer_types",
+        "layers of attention are computed, not Mamba layers; use a model with these",
+      );
+      return allFull;
+    },
+    rotaryRule: (reader) => {
+      const isRotary = reader.get("position_embedding_type") === "rope";
+      return () => isRotary;
+    },
+  },
+  Lfm2ForCausalLM: {
+    ...plain,
+    modelType: "lfm2",
+    kvHeadCount: 8,
+    isTied: true,
+    queryKeyNorm: "each-head",
+    readsAttentionBias: false,
+    normEpsilon: 1e-5,
+    normEpsilonField: "norm_eps",
+    intermediateSize: lfm2IntermediateSize,
+    rotaryTheta: 1_000_000,
+    layerTypes: { full_attention: "full_attention", conv: "convolution" },
+    kindRule: (reader) => {
+      const indices = reader.get("full_attn_idxs") ?? null;
+      if (indices === null) return allFull;
+      if (Array.isArray(indices) && indices.every((index) => Number.isSafeInteger(index)))
+        return (layer) => (indices.includes(layer) ? "full_attention" : "convolution");
+      reader.refuse("full_attn_idxs", "a list of layer numbers is needed");
+      return allFull;
+    },
+    convolution: (reader) => ({
+      kernelSize: reader.count("conv_L_cache", 3, 64),
+      hasBias: reader.flag("conv_bias", false),
+    }),
+  },
 };
+
+/** Reads the width of LFM2's feed-forward part, which its files give before an adjustment. */
+function lfm2IntermediateSize(reader: ConfigReader): number {
+  const written = reader.count(
+    reader.get("block_ff_dim") === undefined ? "intermediate_size" : "block_ff_dim",
+    12_288,
+  );
+  if (!reader.flag("block_auto_adjust_ff_dim", true)) return written;
+  const adjusted = Math.floor((2 * written) / 3);
+  if (reader.get("block_ffn_dim_multiplier") === null) return adjusted;
+  const multiple = reader.count("block_multiple_of", 256);
+  return multiple * Math.ceil(Math.floor(reader.number("block_ffn_dim_multiplier", 1) * adjusted) / multiple);
+}

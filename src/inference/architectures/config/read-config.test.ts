@@ -34,7 +34,7 @@ function checkRefusal(name: string, changes: JsonObject, ...words: readonly stri
 }
 
 function windows(config: ModelConfig): readonly (number | null)[] {
-  return config.layers.map(({ slidingWindow }) => slidingWindow);
+  return config.layers.map((layer) => (layer.kind === "attention" ? layer.slidingWindow : null));
 }
 
 test("reads the configuration of each architecture", () => {
@@ -70,7 +70,7 @@ test("reads Granite's factors: scores are multiplied by one by default", () => {
 
 test("reads the layers of SmolLM3 without rotation, by list or interval, and their sliding windows if any", () => {
   const rotates = (config: ModelConfig): readonly boolean[] =>
-    config.layers.map(({ rotary }) => rotary !== null);
+    config.layers.map((layer) => layer.kind === "attention" && layer.rotary !== null);
   const written = { no_rope_layers: undefined, layer_types: undefined };
   assert.deepEqual(rotates(parse("smollm3")), [true, true, true, false]);
   assert.deepEqual(rotates(parse("smollm3", written)), [true, true, true, false]);
@@ -124,7 +124,7 @@ test("reads Gemma's older spelling: a pattern, and a local base that is never sc
     { theta: 1e6, scaling: { kind: "linear", factor: 8 } },
   ]);
   assert.deepEqual(
-    config.layers.map(({ rotary }) => rotary),
+    config.layers.map((layer) => (layer.kind === "attention" ? layer.rotary : null)),
     [0, 0, 1],
   );
 });

@@ -74,14 +74,14 @@ function parse({
     architecture,
     vocabularySize: reader.count("vocab_size", usualSizes?.vocabulary),
     width,
-    intermediateSize: reader.count("intermediate_size"),
+    intermediateSize: family.intermediateSize(reader),
     headCount,
     kvHeadCount,
     headSize,
     rotarySize,
     contextLength: reader.count("max_position_embeddings", usualSizes?.contextLength),
     ...readLayers(reader, family, rotarySize),
-    normEpsilon: reader.number("rms_norm_eps", family.normEpsilon),
+    normEpsilon: reader.number(family.normEpsilonField, family.normEpsilon),
     isNormOffset: family.isNormOffset,
     hasInputNorms: family.hasInputNorms,
     hasOutputNorms: family.hasOutputNorms,
@@ -89,9 +89,9 @@ function parse({
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
     // A GGUF file may have biases of queries, keys and values but no output bias.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
-    hasFusedProjections: family.hasFusedProjections,
+    convolution: family.convolution?.(reader) ?? null,
     activation: readActivation(reader, family),
-    isTied: reader.flag("tie_word_embeddings", family.isTied),
+    isTied: readIsTied(reader, family),
     embeddingScale: family.scalesEmbeddings
       ? Math.fround(Math.sqrt(width))
       : multiplier("embedding_multiplier", 1),
@@ -158,6 +158,14 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
       "this class has no such biases; remove the field",
     );
   }
+}
+
+/** Reads whether the output projection is the embedding; the first files of LFM2 use another name. */
+function readIsTied(reader: ConfigReader, { isTied }: FamilyRule): boolean {
+  return reader.flag(
+    reader.get("tie_embedding") === undefined ? "tie_word_embeddings" : "tie_embedding",
+    isTied,
+  );
 }
 
 function readLogitCap(reader: ConfigReader, { readsLogitCap }: FamilyRule): number | null {

@@ -1,15 +1,15 @@
-// Reads the parts of config.json that differ between layers (sliding windows and rotary embeddings), in older and
-// newer spellings.
+// Reads the parts of config.json that differ between layers (kinds, sliding windows and rotary embeddings), in older
+// and newer spellings.
 import type { LayerConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
-import type { FamilyRule } from "./families.ts";
+import type { FamilyRule, LayerKind } from "./families.ts";
 import type { QueryGrowth, RotaryConfig, RotaryScaling } from "../rotary.ts";
 
-type LayerKind = "full_attention" | "sliding_attention";
+type AttentionKind = Exclude<LayerKind, "convolution">;
 
 const layerCountMax = 10_000;
 
-/** Reads every layer's window and rotary embedding; adds faults to `reader`. */
+/** Reads every layer's kind, window and rotary embedding; adds faults to `reader`. */
 export function readLayers(
   reader: ConfigReader,
   family: FamilyRule,
@@ -32,12 +32,16 @@ export function readLayers(
   };
   const rotates = family.rotaryRule(reader);
   const layers = kinds.map((kind, layer): LayerConfig => {
+    if (kind === "convolution") return { kind };
     const slidingWindow = kind === "sliding_attention" ? window : null;
-    if (!rotates(layer)) return { slidingWindow, rotary: null };
+    const shared = { kind: "attention", slidingWindow } as const;
+    if (!rotates(layer)) return { ...shared, rotary: null };
     const rotary = indexOf(rotaryOf[kind]);
-    if (growth === null) return { slidingWindow, rotary };
-    return { slidingWindow, rotary, queryRotary: indexOf(grown[kind]) };
+    if (growth === null) return { ...shared, rotary };
+    return { ...shared, rotary, queryRotary: indexOf(grown[kind]) };
   });
+  if (kinds.length > 0 && kinds.every((kind) => kind === "convolution"))
+    reader.refuse("layer_types", "at least one layer of attention is needed; use a model with one");
   return { layers, rotaries };
 }
 
@@ -52,23 +56,28 @@ function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): Que
   };
 }
 
-function readKinds(reader: ConfigReader, { readsLayerTypes, slidingRule }: FamilyRule): readonly LayerKind[] {
+function readKinds(reader: ConfigReader, { layerTypes, kindRule }: FamilyRule): readonly LayerKind[] {
   const count = reader.count("num_hidden_layers", undefined, layerCountMax);
-  const explicit = readsLayerTypes ? (reader.get("layer_types") ?? null) : null;
-  if (explicit !== null) return explicitKinds(reader, explicit, count);
-  const isSliding = slidingRule(reader);
-  return Array.from({ length: count }, (_, layer) =>
-    isSliding(layer) ? "sliding_attention" : "full_attention",
-  );
+  const explicit = layerTypes === null ? null : (reader.get("layer_types") ?? null);
+  if (explicit !== null && layerTypes !== null) return explicitKinds(reader, explicit, { count, layerTypes });
+  const kindOf = kindRule(reader);
+  return Array.from({ length: count }, (_, layer) => kindOf(layer));
 }
 
-function explicitKinds(reader: ConfigReader, kinds: unknown, count: number): readonly LayerKind[] {
-  const isKind = (kind: unknown): kind is LayerKind =>
-    kind === "full_attention" || kind === "sliding_attention";
-  if (Array.isArray(kinds) && kinds.length === count && kinds.every(isKind)) return kinds;
+function explicitKinds(
+  reader: ConfigReader,
+  names: unknown,
+  { count, layerTypes }: { readonly count: number; readonly layerTypes: Readonly<Record<string, LayerKind>> },
+): readonly LayerKind[] {
+  const kinds = Array.isArray(names)
+    ? names.flatMap((name) =>
+        typeof name === "string" && Object.hasOwn(layerTypes, name) ? [layerTypes[name]] : [],
+      )
+    : [];
+  if (Array.isArray(names) && names.length === count && kinds.length === count) return kinds;
   reader.refuse(
     "layer_types",
-    `${count} entries, each full_attention or sliding_attention, are needed; use a model with these`,
+    `${count} entries, each ${Object.keys(layerTypes).join(" or ")}, are needed; use a model with these`,
   );
   return [];
 }
@@ -119,10 +128,10 @@ function readRotaries(
   reader: ConfigReader,
   family: FamilyRule,
   rotarySize: number,
-): Readonly<Record<LayerKind, RotaryConfig>> {
+): Readonly<Record<AttentionKind, RotaryConfig>> {
   const { rotaryTheta, slidingRotary } = family;
   const context = { reader, family, rotarySize };
-  const forBothKinds = (full: RotaryConfig): Readonly<Record<LayerKind, RotaryConfig>> => {
+  const forBothKinds = (full: RotaryConfig): Readonly<Record<AttentionKind, RotaryConfig>> => {
     if (slidingRotary === null) return { full_attention: full, sliding_attention: full };
     const theta =
       slidingRotary === "unscaled" ? full.theta : reader.number(slidingRotary.field, slidingRotary.theta);

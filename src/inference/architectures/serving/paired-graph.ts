@@ -1,6 +1,7 @@
 // The graph of one new token per row with two caches, which may differ in capacity, in adapter, or both. Products with
 // weights cover all rows, so that weights are read once. Attention and low-rank products run for each group with the
 // decode graph's operations, so a row gets the same bits.
+import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionSum } from "../../../lib/graph/dimension.ts";
@@ -10,7 +11,8 @@ import type { ModelConfig } from "../config.ts";
 import { addDecoder } from "../decoder.ts";
 import { addLowRank, asRows, type Linear } from "../linear.ts";
 import { servingLoraParameters } from "../lora.ts";
-import { cacheNames, weightParts, type ServingOptions } from "../serving-graphs.ts";
+import { weightParts, type ServingOptions } from "../serving-graphs.ts";
+import { cacheNames, indexInKind, stateNames, tokenTaps } from "./sequence-memory.ts";
 
 /** The groups of rows in a call; a group shares a cache and an adapter. */
 export const pairedGroups = [0, 1] as const;
@@ -26,11 +28,11 @@ export function groupName(name: string, group: PairedGroup): string {
  * Builds the graph; the inputs of group g with Bg rows are:
  * * `tokens.g` int64 [Bg, 1] and `past_lengths.g` int64 [Bg].
  * * `rows.g` int64 [Bg]: its rows in the call, the first B0 or the others.
- * * Per layer `keys.i.g` and `values.i.g` [Bg, Hkv, 1, Cg, K].
+ * * Per cache `keys.i.g` and `values.i.g` [Bg, Hkv, 1, Cg, K]; per state `state.i.g` [Bg, K-1, D].
  * * LoRA matrices `<name>.g`, if the graph takes adapters.
  *
- * @returns graph with the decode graph's outputs over all rows: `logits` [B0+B1, V]; per layer `new_keys.i` and
- * `new_values.i` [B0+B1, Hkv, 1, 1, K]
+ * @returns graph with the decode graph's outputs over all rows: `logits` [B0+B1, V]; per cache `new_keys.i` and
+ * `new_values.i` [B0+B1, Hkv, 1, 1, K]; per state `new_state.i` [B0+B1, K-1, D]
  */
 export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -69,7 +71,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
     tokens_BT: together(groups.map(({ tokens }) => tokens)),
     positions_BT: builder.reshape(together(groups.map(({ pastLengths }) => pastLengths)), [count, 1]),
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const names = cacheNames(layer);
+      const names = cacheNames(indexInKind(config, layer));
       const window = layerConfig.slidingWindow ?? undefined;
       const attended = groups.map(({ group, rows, pastLengths }) => {
         const capacity = `C${group}`;
@@ -87,6 +89,16 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
       outputs[names.newKeys] = builder.reshape(k, [count, kvHeads, 1, 1, headSize]);
       outputs[names.newValues] = builder.reshape(v, [count, kvHeads, 1, 1, headSize]);
       return together(attended);
+    },
+    taps: ({ layer, x }) => {
+      const names = stateNames(indexInKind(config, layer));
+      const size = present(config.convolution, "a convolution").kernelSize - 1;
+      const states = groups.map(({ group }) =>
+        builder.input(groupName(names.state, group), "float32", [`B${group}`, size, config.width]),
+      );
+      const { taps, newState } = tokenTaps(builder, together(states), x);
+      outputs[names.newState] = newState;
+      return taps;
     },
     selectRows: (x) => builder.reshape(x, [count, x.shape[2]]),
   });

@@ -11,9 +11,12 @@ const shape: ModelShape = {
   layerCount: 2,
   kvHeadCount: 3,
   headSize: 4,
+  states: [],
   vocabularySize: 8,
   contextLength: 1024,
 };
+
+const slotBytes = { bytesPerPosition: positionBytes(shape), bytesPerSlot: 0 };
 
 /** Fills a slot with entries whose numbers identify their position. */
 const fill = (lane: KvLane, slot: number, mark: number, count: number): void => {
@@ -196,8 +199,8 @@ test("never holds more than the reservations", () => {
         (sum, other) =>
           sum +
           (other === entry
-            ? laneBytes(lane.usedCount + 1, max, positionBytes(shape))
-            : laneBytes(other.lane.usedCount, other.max, positionBytes(shape))),
+            ? laneBytes(lane.usedCount + 1, max, slotBytes)
+            : laneBytes(other.lane.usedCount, other.max, slotBytes)),
         0,
       );
       if (reserved > bytesMax) continue;

@@ -4,6 +4,7 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";
+import { stateBytes } from "./sequence-states.ts";
 import { positionBytes, SpareSlabs } from "./slab.ts";
 
 /** Number of steps after which a mostly unused lane shrinks. Short answers leave and enter a lane within a few steps. */
@@ -24,20 +25,31 @@ const fullRoomBytes = 2 ** 20;
 /** Maximum size of spare slabs. */
 const spareBytesMax = 2 ** 29;
 
-/** Returns the bytes to reserve for slots of one lane that may each grow to `positionCountMax` positions. */
-export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
-  return slotCount * roundUpPositions(positionCountMax) * bytesPerPosition;
+/** Memory of a slot: a part that grows with its positions, and the states, which do not. */
+export interface SlotBytes {
+  readonly bytesPerPosition: number;
+  readonly bytesPerSlot: number;
 }
 
-/** Returns the maximum size of all keys and values: bounded by their limit, and by the context length of each slot. */
-export function keyValueBytesMax(limits: {
-  readonly kvCacheBytesMax: number;
-  readonly slotCountMax: number;
-  readonly contextLength: number;
-  readonly bytesPerPosition: number;
-}): number {
-  const { kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition } = limits;
-  return Math.min(kvCacheBytesMax, slotCountMax * contextLength * bytesPerPosition);
+/** Returns the bytes to reserve for slots of one lane that may each grow to `positionCountMax` positions. */
+export function laneBytes(
+  slotCount: number,
+  positionCountMax: number,
+  { bytesPerPosition, bytesPerSlot }: SlotBytes,
+): number {
+  return slotCount * (roundUpPositions(positionCountMax) * bytesPerPosition + bytesPerSlot);
+}
+
+/** Returns the maximum size of the cache: bounded by its limit, and by the context length of each slot. */
+export function keyValueBytesMax(
+  limits: SlotBytes & {
+    readonly kvCacheBytesMax: number;
+    readonly slotCountMax: number;
+    readonly contextLength: number;
+  },
+): number {
+  const { kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition, bytesPerSlot } = limits;
+  return Math.min(kvCacheBytesMax, slotCountMax * (contextLength * bytesPerPosition + bytesPerSlot));
 }
 
 export interface KvCacheLimits {
@@ -168,7 +180,8 @@ export class KvCache {
       slots * capacity +
       (capacity === lane.capacity ? (slots - lane.usedCount) * (lane.comingCapacity ?? 0) : 0) -
       lane.slotCapacity * lane.capacity;
-    return this.bytes + more * positionBytes(this.#shape) <= this.#limits.bytesMax;
+    const statesBytes = (slots - lane.usedCount) * stateBytes(this.#shape);
+    return this.bytes + more * positionBytes(this.#shape) + statesBytes <= this.#limits.bytesMax;
   }
 
   /**
@@ -181,7 +194,8 @@ export class KvCache {
     const doubled = 2 ** Math.ceil(Math.log2(slots));
     const layerBytes = slots * kvHeadCount * capacity * headSize * Float32Array.BYTES_PER_ELEMENT;
     const wanted = layerBytes < fullRoomBytes ? doubled : slotCountMax;
-    const affordable = Math.floor(bytesMax / (capacity * positionBytes(this.#shape)));
+    const slotBytes = capacity * positionBytes(this.#shape) + stateBytes(this.#shape);
+    const affordable = Math.floor(bytesMax / slotBytes);
     return Math.max(slots, Math.min(wanted, slotCountMax, affordable));
   }
 

@@ -1,8 +1,9 @@
-// A lane: keys and values of rows that are computed together. Used slots come first, so a batch is a contiguous view
+// A lane: keys, values and states of rows that are computed together. Used slots come first, so a batch is a contiguous view
 // that a graph takes without a copy. A lane does not know the use or adapter of a slot, nor the total memory, which
 // the cache manages.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
+import { SequenceStates } from "./sequence-states.ts";
 import { copyRun, positionBytes, Slab, type SpareSlabs } from "./slab.ts";
 
 /** Granularity of capacities. Sums over a row are thereby grouped alike at every capacity. */
@@ -49,11 +50,14 @@ interface Resizing {
   cursor: { part: number; slot: number } | null;
 }
 
-/** Keys and values of some slots, which are numbers below `usedCount`. Code that moves a slot must inform its holder. */
+/** The contents of some slots, which are numbers below `usedCount`. Code that moves a slot must inform its holder. */
 export class KvLane {
   readonly shape: ModelShape;
   /** Number of filled positions, by slot. */
   readonly lengths: number[] = [];
+  readonly states: SequenceStates;
+  /** States after each draft token of a slot, in order, until they are accepted or the slot continues without them. */
+  readonly #draftStates = new Map<number, Float32Array[]>();
   readonly #owner: string;
   readonly #spares: SpareSlabs | null;
   #slab: Slab;
@@ -68,6 +72,7 @@ export class KvLane {
     this.#owner = owner;
     this.#spares = spares;
     this.#slab = new Slab(shape, 0, 0);
+    this.states = new SequenceStates(shape.states);
   }
 
   get usedCount(): number {
@@ -105,7 +110,7 @@ export class KvLane {
 
   /** Size in bytes of everything that may have been written, including the slab that is being filled. */
   get bytes(): number {
-    return this.#slab.writtenBytes + (this.#resizing?.slab.writtenBytes ?? 0);
+    return this.#slab.writtenBytes + (this.#resizing?.slab.writtenBytes ?? 0) + this.states.bytes;
   }
 
   /** Returns a view of the keys of consecutive slots, not a copy: [slotCount, kv head, capacity, head size]. */
@@ -124,6 +129,8 @@ export class KvLane {
     this.#resizing?.copiedCounts.push(0);
     this.#resizing?.passCounts.push(0);
     const slot = this.lengths.push(0) - 1;
+    this.states.resize(this.usedCount, slot);
+    this.states.clear(slot);
     if (this.#resizing !== null && this.usedCount > this.#resizing.slab.slotRoom) this.stopResizing();
     for (const slab of [this.#slab, ...(this.#resizing === null ? [] : [this.#resizing.slab])])
       slab.writtenSlotCount = Math.max(slab.writtenSlotCount, this.usedCount);
@@ -136,6 +143,7 @@ export class KvLane {
     this.#resizing?.copiedCounts.pop();
     this.#resizing?.passCounts.pop();
     this.lengths.pop();
+    this.states.resize(this.usedCount, this.usedCount);
   }
 
   /**
@@ -149,6 +157,7 @@ export class KvLane {
     assert(length <= target.capacity, "a copy fits its slot");
     if (start < length)
       this.#slab.copyTo(target.#slab, { slot: from, position: start, count: length - start }, to);
+    this.states.copy(from, to, target.states);
     target.#forgetCopied(to, start);
     target.lengths[to] = length;
   }
@@ -158,6 +167,7 @@ export class KvLane {
     if (this.lengths[a] === 0 || this.lengths[b] === 0) {
       const [from, to] = this.lengths[a] === 0 ? [b, a] : [a, b];
       this.copySlot(from, to);
+      this.states.clear(from);
       this.#forgetCopied(from, 0);
       this.lengths[from] = 0;
       return;
@@ -169,6 +179,7 @@ export class KvLane {
       values.copyWithin(a * slotStride, b * slotStride, (b + 1) * slotStride);
       values.set(first, b * slotStride);
     }
+    this.states.swap(a, b);
     this.#forgetCopied(a, 0);
     this.#forgetCopied(b, 0);
     [this.lengths[a], this.lengths[b]] = [this.lengths[b], this.lengths[a]];
@@ -253,6 +264,18 @@ export class KvLane {
     this.#forgetCopied(slot, this.lengths[slot]);
   }
 
+  /** Stores the states after each draft token of a slot, whose length and states end before them. */
+  keepDraftStates(slot: number, states: readonly Float32Array[]): void {
+    this.#draftStates.set(slot, [...states]);
+  }
+
+  /** Adds the slot's next draft token, whose keys and values every layer holds, to its contents. */
+  acceptDraft(slot: number): void {
+    const states = this.#draftStates.get(slot)?.shift();
+    if (states !== undefined) this.states.write(slot, states);
+    this.advance(slot, 1);
+  }
+
   /**
    * Resizes the lane immediately, keeping the contents of used slots. Takes as long as copying them, unless only the
    * number of slots changes and the slab has room; see {@link KvLane.startResizing}.
@@ -290,6 +313,7 @@ export class KvLane {
     this.stopResizing();
     this.#spares?.give(this.#slab, this.#owner);
     this.#slab = new Slab(this.shape, 0, 0);
+    this.#draftStates.clear();
   }
 
   /**

@@ -4,7 +4,14 @@ import { KvCache } from "./kv-cache.ts";
 import type { KvLane } from "./kv-lane.ts";
 import { Slab, SpareSlabs } from "./slab.ts";
 
-const shape = { layerCount: 2, kvHeadCount: 3, headSize: 4, vocabularySize: 8, contextLength: 1024 };
+const shape = {
+  layerCount: 2,
+  kvHeadCount: 3,
+  headSize: 4,
+  states: [],
+  vocabularySize: 8,
+  contextLength: 1024,
+};
 
 const used = (slotRoom: number, capacity: number, slots: number): Slab => {
   const slab = new Slab(shape, slotRoom, capacity);

@@ -42,7 +42,7 @@ function contentOf(lane: KvLane): readonly Float32Array[] {
   return lane.lengths.flatMap((length, slot) => {
     const block = new Float32Array(layerCount * 2 * kvHeadCount * length * headSize);
     lane.copyToBlock(slot, { position: 0, offset: 0, count: length }, block);
-    return [block];
+    return [block, lane.states.read(slot)];
   });
 }
 
@@ -63,14 +63,20 @@ async function checkDrafts(
     // Some rows have no draft.
     const rows = prompts.map(() => ids(1 + random.index(6)));
     const actual = await runner.decodeDrafts(drafting, adapter, rows);
-    rows.forEach(({ length }, slot) => drafting.advance(slot, length - 1));
+    for (const [slot, { length }] of rows.entries())
+      for (let draft = 1; draft < length; draft++) drafting.acceptDraft(slot);
     for (const [slot, row] of rows.entries()) {
       const context = `slot ${slot} of ${rows.length}, ${row.length} tokens after ${plain.lengths[slot]}`;
       for (const [place, id] of row.entries()) {
         // The others compute a token each, which is then removed.
         const tokenIds = rows.map((_, other) => (other === slot ? id : 0));
+        const before = rows.map((_, other) => plain.states.read(other));
         const logits_BV = await runner.decode(plain, adapter, tokenIds);
-        rows.forEach((_, other) => other !== slot && plain.advance(other, -1));
+        for (const other of rows.keys()) {
+          if (other === slot) continue;
+          plain.advance(other, -1);
+          plain.states.write(other, before[other]);
+        }
         assert.deepEqual(
           actual[slot].subarray(place * vocabularySize, (place + 1) * vocabularySize),
           logits_BV.subarray(slot * vocabularySize, (slot + 1) * vocabularySize),
@@ -107,9 +113,11 @@ const cases = [
   ["llama", "8"],
   ["llama", "4"],
   ["gemma3", "8"],
+  ["lfm2", "off"],
+  ["lfm2-biases", "8"],
 ] as const;
 
-for (const [name, quantization] of searchedOf(cases, 4)) {
+for (const [name, quantization] of searchedOf(cases, 5)) {
   test(`${name}, ${quantization}: drafts get the same numbers as tokens decoded one at a time`, () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     return checkModel(readModelConfig(folder), folder, { quantization, name });

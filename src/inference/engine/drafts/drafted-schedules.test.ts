@@ -148,7 +148,8 @@ test("answers are the same with drafts, over a model whose scores depend on ever
     id === 0 ? null : Uint8Array.of(97 + (id % 26)),
   );
   const other = { id: "adapter", folder: "" };
-  await checkSchedules({ runner: new FakeRunner(), bytes, adapters: [null, null, other] }, 10);
+  for (const hasStates of [false, true])
+    await checkSchedules({ runner: new FakeRunner({ hasStates }), bytes, adapters: [null, null, other] }, 10);
 });
 
 for (const [name, quantization, threads] of [

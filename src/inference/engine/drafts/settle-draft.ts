@@ -21,7 +21,7 @@ export async function settleDraft(
     // A row that waits for its constraint has no next token yet.
     if (answerTokenIds[first + place] !== id) return place;
     if (sequence.isFinished) return place + 1;
-    kv.advance(slotOf(sequence), 1);
+    kv.acceptDraft(slotOf(sequence));
     sequence.computedCount += 1;
     const logits_V = logits_TV.subarray(place * vocabularySize, (place + 1) * vocabularySize);
     settleDraws(await drawer.draw([{ sequence, logits_V }]));

@@ -8,6 +8,7 @@ import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { readQuantizedWeights } from "../../architectures/weights.ts";
+import { stateBytes } from "../cache/sequence-states.ts";
 import { positionBytes } from "../cache/slab.ts";
 import { adapter } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
@@ -40,11 +41,12 @@ const cachedCount = ({ events }: Transcript): number | undefined =>
 const runInTurn = async (
   requests: readonly GenerationRequest[],
   limits = sharing,
+  runner: ModelRunner = new FakeRunner(),
 ): Promise<{
   readonly cached: readonly (number | undefined)[];
   readonly transcripts: readonly Transcript[];
 }> => {
-  const { loop, transcript } = observedLoop(new FakeRunner(), limits);
+  const { loop, transcript } = observedLoop(runner, limits);
   for (const [key, request] of requests.entries()) {
     loop.submit(key, request);
     while (loop.hasWork) await loop.step();
@@ -58,8 +60,9 @@ const checkInTurn = async (
   requests: readonly GenerationRequest[],
   expected: readonly number[],
   limits = sharing,
+  runner: ModelRunner = new FakeRunner(),
 ): Promise<void> => {
-  const { cached, transcripts } = await runInTurn(requests, limits);
+  const { cached, transcripts } = await runInTurn(requests, limits, runner);
   assert.deepEqual(cached, expected);
   const plain = await runInTurn(requests, { ...limits, prefixCachePercent: 0 });
   assert.deepEqual(
@@ -79,6 +82,25 @@ test("computes only what a prompt does not share with an earlier one, and nothin
       requestOf([1, ...beginning]),
     ],
     [0, 100, 70, 100, 0],
+  );
+});
+
+test("with states, reads up to a saved one: after a part, a prompt, or where an earlier prompt branched off", async () => {
+  const branch = (count: number, id: number) => requestOf([...beginning.slice(0, count), id, id, id]);
+  await checkInTurn(
+    [
+      requestOf(beginning),
+      requestOf(beginning),
+      requestOf([...beginning, 5, 6]),
+      branch(90, 1),
+      branch(90, 2),
+      branch(60, 3),
+      branch(60, 4),
+      requestOf([1, ...beginning]),
+    ],
+    [0, 100, 100, 64, 90, 0, 60, 0],
+    sharing,
+    new FakeRunner({ hasStates: true }),
   );
 });
 
@@ -228,7 +250,7 @@ const checkSchedule = async (runner: ModelRunner, seed: number): Promise<number>
   const bytes = positionBytes(runner.shape);
   const limits: LoopOptions = {
     slotCountMax: 2 + random.index(6),
-    kvCacheBytesMax: (2 + random.index(12)) * 128 * bytes,
+    kvCacheBytesMax: (2 + random.index(12)) * (128 * bytes + stateBytes(runner.shape)),
     prefixCachePercent: [30, 100][random.index(2)],
     tokensPerStepMax: [16, 64, 128][random.index(3)],
     promptChunkTokens: [8, 37, 64][random.index(3)],
@@ -260,9 +282,16 @@ const cases = [
   ["llama", "4"],
   ["mistral-sliding", "off"],
   ["gemma3", "off"],
+  ["lfm2", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
-for (const [name, quantization] of searchedOf(cases, 2)) {
+test("states stay those after a slot's tokens on random schedules", async () => {
+  let hits = 0;
+  for (const seed of searchSeeds(20)) hits += await checkSchedule(new FakeRunner({ hasStates: true }), seed);
+  assert.ok(hits > 0, "something was found");
+});
+
+for (const [name, quantization] of searchedOf(cases, 3)) {
   test(`${name}, ${quantization}: answers equal those without a prefix cache to the last bit`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);

@@ -7,6 +7,7 @@ import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
+import { stateBytes } from "../cache/sequence-states.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
@@ -123,6 +124,7 @@ export class EngineLoop {
     this.#budget = {
       ...options,
       bytesPerPosition: positionBytes(runner.shape),
+      bytesPerSlot: stateBytes(runner.shape),
       logprobTokensPerStepMax:
         options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
     };

@@ -4,6 +4,7 @@
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
+import { stateBytes } from "../cache/sequence-states.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
 import type { ModelShape } from "../model-shape.ts";
@@ -79,11 +80,11 @@ export class Lanes implements Iterable<Lane> {
   ) {
     const { shape } = runner;
     const { contextLength } = shape;
-    const bytesPerPosition = positionBytes(shape);
+    const slotBytes = { bytesPerPosition: positionBytes(shape), bytesPerSlot: stateBytes(shape) };
     this.#runner = runner;
     this.#costs = laneCosts(shape, lanePositions);
     this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax }, clock);
-    this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
+    this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytes });
     this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
     this.#transfers = transfers;
   }
@@ -157,11 +158,13 @@ export class Lanes implements Iterable<Lane> {
     if (running.received !== null) return this.#readReceived(prompt, running.received);
     if (prefixScope === null) return null;
     const kept = { scope: prefixScope, tokenIds };
-    const found = this.#prefixes.countCached(kept, tokenCount);
-    const isWhole = found === tokenCount && !prompt.wantsEmbedding;
+    const isWhole =
+      !prompt.wantsEmbedding && this.#prefixes.countCached(kept, tokenCount).readable === tokenCount;
     const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
     // Without cached logits the last token must be computed; an embedding always needs the last token computed.
-    const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
+    const cached = this.#prefixes.countCached(kept, scores_V === null ? tokenCount - 1 : tokenCount);
+    if (this.#runner.shape.states.length > 0) prompt.branchCount = cached.matched;
+    const count = cached.readable;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
     // Making room may evict cached entries, so fewer tokens may be read.

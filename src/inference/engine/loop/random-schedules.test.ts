@@ -2,19 +2,27 @@
 // request gets the answer that the twin computes for it separately. Scores of the two differ in their last digits; no
 // draw of these requests is close enough for that to matter.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import {
   choiceCountOf,
+  type AdapterReference,
   type GenerationEvent,
   type GenerationRequest,
 } from "../../../base/domain/generation.ts";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { readModelWeights } from "../../architectures/weights.ts";
+import { laneBytes, type SlotBytes } from "../cache/kv-cache.ts";
+import { stateBytes } from "../cache/sequence-states.ts";
 import { positionBytes } from "../cache/slab.ts";
-import { adapter, answerOf, modelFolder } from "../contract/engine-under-test.ts";
+import { writeLoraAdapter } from "../../architectures/peft-folder.ts";
+import { createRandomAdapter } from "../../architectures/testing/random-adapter.ts";
+import { adapter as goldenAdapter, answerOf, modelFolder } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
@@ -25,12 +33,45 @@ import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
 const tolerance = 1e-4;
 
-/** Requests that schedules consist of; the twin answers each once. */
-const requests = Array.from({ length: 60 }, (_, number) => randomRequest(seededRandom("request", number)));
-const expected: Transcript[] = [];
-let runner: ModelRunner;
+/** A model, and the requests that its schedules consist of; the twin answers each once. */
+interface Subject {
+  readonly runner: ModelRunner;
+  readonly requests: readonly GenerationRequest[];
+  readonly expected: readonly Transcript[];
+}
 
-function randomRequest(random: Random): GenerationRequest {
+async function openSubject(folder: string, adapter: AdapterReference): Promise<Subject> {
+  const config = readModelConfig(folder);
+  const weights = readModelWeights(folder, config, { cacheFolder: null });
+  const runner = await createGraphRunner({
+    config,
+    weights,
+    threads: 1,
+    adapterCountMax: 1,
+    pairsAdapters: true,
+  });
+  const requests = Array.from({ length: 60 }, (_, number) =>
+    randomRequest(seededRandom("request", number), adapter),
+  );
+  const twin = new NaiveEngine({ modelFolder: folder, vocabulary: packVocabulary([]), waitingCountMax: 1 });
+  await twin.start();
+  const expected: Transcript[] = [];
+  for (const request of requests) expected.push(await answerOf(twin, request));
+  await twin.stop();
+  return { runner, requests, expected };
+}
+
+/** Writes a random adapter of a model into a folder that the test removes. */
+function writtenAdapter(modelFolder: string, t: TestContext): AdapterReference {
+  const config = readModelConfig(modelFolder);
+  const folder = mkdtempSync(join(tmpdir(), "hone-schedules-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const adapter = createRandomAdapter(config, { rank: 3, alpha: 6, seed: 1 });
+  writeLoraAdapter(folder, adapter, { config, baseModelName: "base" });
+  return { id: "golden:1", folder };
+}
+
+function randomRequest(random: Random, adapter: AdapterReference): GenerationRequest {
   const pick = <T>(choices: readonly T[]): T => choices[random.index(choices.length)];
   const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(512));
   const beginning = Array.from({ length: pick([0, 0, 34, 45]) }, (_, index) => (7 * index) % 512);
@@ -65,18 +106,6 @@ function randomRequest(random: Random): GenerationRequest {
   });
 }
 
-before(async () => {
-  const config = readModelConfig(modelFolder);
-  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
-  runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1, pairsAdapters: true });
-  const twin = new NaiveEngine({ modelFolder, vocabulary: packVocabulary([]), waitingCountMax: 1 });
-  await twin.start();
-  for (const request of requests) expected.push(await answerOf(twin, request));
-  await twin.stop();
-});
-
-after(() => runner.close());
-
 /** One request of a schedule, with its caller's actions and their steps. */
 interface Visit {
   readonly number: number;
@@ -86,17 +115,17 @@ interface Visit {
   readonly abortedAt: number | null;
 }
 
-function requestChoices(number: number): readonly number[] {
+function requestChoices({ requests }: Subject, number: number): readonly number[] {
   return Array.from({ length: choiceCountOf(requests[number]) }, (_, choice) => choice);
 }
 
 /** @param fitting numbers of the requests to choose from */
-function randomVisits(random: Random, fitting: readonly number[]): readonly Visit[] {
+function randomVisits(subject: Subject, random: Random, fitting: readonly number[]): readonly Visit[] {
   return Array.from({ length: 3 + random.index(5) }, () => {
     const number = fitting[random.index(fitting.length)];
     const arrivesAt = random.index(8);
     const stops = new Map<number, number>();
-    for (const choice of requestChoices(number)) {
+    for (const choice of requestChoices(subject, number)) {
       if (random.index(5) === 0) stops.set(choice, arrivesAt + random.index(8));
     }
     return {
@@ -108,12 +137,12 @@ function randomVisits(random: Random, fitting: readonly number[]): readonly Visi
   });
 }
 
-function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
+function randomLimits({ runner }: Subject, random: Random): Omit<LoopOptions, "emit"> {
   const pick = (choices: readonly number[]): number => choices[random.index(choices.length)];
   return {
     slotCountMax: pick([1, 2, 3, 8]),
     // Every request fits into 128 positions.
-    kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
+    kvCacheBytesMax: pick([1, 2, 5, 30]) * laneBytes(1, 128, slotBytes(runner)),
     prefixCachePercent: pick([0, 0, 50, 100]),
     lanePositions: pick([0, 0, 100, 10_000]),
     tokensPerStepMax: pick([1, 16, 64]),
@@ -130,8 +159,8 @@ function randomClock(random: Random): Clock {
 }
 
 /** Returns the numbers of the requests that can run within limits: beams must all run at the same time. */
-function fittingIn(limits: Omit<LoopOptions, "emit">): readonly number[] {
-  const budget = { ...limits, bytesPerPosition: positionBytes(runner.shape) };
+function fittingIn({ runner, requests }: Subject, limits: Omit<LoopOptions, "emit">): readonly number[] {
+  const budget = { ...limits, ...slotBytes(runner) };
   return [...requests.keys()].filter((number) => {
     const { choices, prompt, stopping } = requests[number];
     const slotCount = choices.kind === "beam" ? choices.width : 1;
@@ -139,10 +168,15 @@ function fittingIn(limits: Omit<LoopOptions, "emit">): readonly number[] {
   });
 }
 
-async function runSchedule(seed: number): Promise<void> {
+function slotBytes({ shape }: ModelRunner): SlotBytes {
+  return { bytesPerPosition: positionBytes(shape), bytesPerSlot: stateBytes(shape) };
+}
+
+async function runSchedule(subject: Subject, adapter: AdapterReference, seed: number): Promise<void> {
+  const { runner, requests } = subject;
   const random = seededRandom("schedule", seed);
-  const limits = randomLimits(random);
-  const visits = randomVisits(random, fittingIn(limits));
+  const limits = randomLimits(subject, random);
+  const visits = randomVisits(subject, random, fittingIn(subject, limits));
   const { loop, transcript } = observedLoop(runner, limits);
   const silenced: {
     readonly key: number;
@@ -154,7 +188,7 @@ async function runSchedule(seed: number): Promise<void> {
     assert.ok(step < 1000, `seed ${seed}: the schedule ends`);
     visits.forEach(({ number, arrivesAt, stops, abortedAt }, key) => {
       if (arrivesAt === step) loop.submit(key, requests[number]);
-      for (const choice of requestChoices(number)) {
+      for (const choice of requestChoices(subject, number)) {
         const isStopped = stops.get(choice) === step;
         if (isStopped) loop.stopChoice(key, choice);
         if (isStopped || abortedAt === step)
@@ -169,7 +203,9 @@ async function runSchedule(seed: number): Promise<void> {
   for (const { key, choice, events } of silenced) {
     assert.deepEqual(eventsOf(transcript(key), choice), events, `seed ${seed}: nothing comes after a stop`);
   }
-  visits.forEach((visit, key) => checkVisit(visit, transcript(key), `seed ${seed}, request ${visit.number}`));
+  visits.forEach((visit, key) =>
+    checkVisit(subject, visit, { actual: transcript(key), context: `seed ${seed}, request ${visit.number}` }),
+  );
 }
 
 /** Returns the events of one choice so far. */
@@ -178,8 +214,12 @@ function eventsOf({ events }: Transcript, choice: number): readonly GenerationEv
 }
 
 /** Checks that a result is whole, or a prefix of the whole one if it was ended early. */
-function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, context: string): void {
-  const twin = expected[number];
+function checkVisit(
+  subject: Subject,
+  { number, stops, abortedAt }: Visit,
+  { actual, context }: { readonly actual: Transcript; readonly context: string },
+): void {
+  const twin = subject.expected[number];
   assert.equal(actual.failure, null, context);
   const computedCount = actual.events.filter(({ kind }) => kind === "prompt-computed").length;
   const hasMore = actual.events.some(({ kind }) => kind !== "prompt-logprobs");
@@ -189,7 +229,7 @@ function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, con
     assert.equal(kind === "prompt-logprobs", begin < 0 || index < begin, `${context}: event ${index}`);
   });
   checkPrompt(actual, twin, context);
-  for (const choice of requestChoices(number)) {
+  for (const choice of requestChoices(subject, number)) {
     const ids = actual.ids(choice);
     assert.deepEqual(ids, twin.ids(choice).slice(0, ids.length), `${context}, choice ${choice}`);
     const finish = (transcript: Transcript): string | undefined =>
@@ -233,6 +273,20 @@ function logprobsOf(transcript: Transcript, choice: number): readonly (readonly 
     .map((logprob, index) => [logprob, ...alternatives[index].map((other) => other.logprob)]);
 }
 
-test("the loop and the naive twin agree on random schedules", async () => {
-  for (const seed of searchSeeds(6)) await runSchedule(seed);
-});
+const models = [
+  { name: "qwen3", folder: modelFolder, adapterOf: () => goldenAdapter },
+  {
+    name: "lfm2",
+    folder: "test/fixtures/goldens/models/lfm2",
+    adapterOf: (t: TestContext) => writtenAdapter("test/fixtures/goldens/models/lfm2", t),
+  },
+];
+
+for (const { name, folder, adapterOf } of models) {
+  test(`${name}: the loop and the naive twin agree on random schedules`, async (t) => {
+    const adapter = adapterOf(t);
+    const subject = await openSubject(folder, adapter);
+    t.after(() => subject.runner.close());
+    for (const seed of searchSeeds(6)) await runSchedule(subject, adapter, seed);
+  });
+}

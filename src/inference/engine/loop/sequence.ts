@@ -96,6 +96,11 @@ export class Sequence {
   computedCount = 0;
   /** Scope within which the prompt shares cached prefixes; null if the prompt may not share cache entries. */
   prefixScope: string | null = null;
+  /**
+   * Number of tokens, from the start of the prompt, that the prompt shares with a cached one; 0 if unknown. A model
+   * with states saves its state there, where other prompts are likely to branch off too.
+   */
+  branchCount = 0;
   /** Slot, set only by the sequence's lane; null without a slot. */
   slot: number | null = null;
   /** Id of the lane in which the sequence is placed, one of its adapter's lanes; null while the sequence waits. */

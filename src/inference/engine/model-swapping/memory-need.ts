@@ -5,8 +5,10 @@ import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
 import type { FormChoice } from "../../architectures/quantized/choose-forms.ts";
 import { keptBytes, type WeightForms } from "../../architectures/quantized/weight-forms.ts";
+import { countCaches, stateShapes } from "../../architectures/serving/sequence-memory.ts";
 import { readForms } from "../../architectures/weights.ts";
 import { keyValueBytesMax } from "../cache/kv-cache.ts";
+import { stateBytes } from "../cache/sequence-states.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { EngineSettings } from "../settings.ts";
 
@@ -90,11 +92,15 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
 /** Returns the maximum key-value memory of running requests and cached prompts; small models never fill the limit. */
 function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
   const contextLength = Math.min(config.contextLength, contextLengthMax);
-  const bytesPerPosition = positionBytesOf(config);
-  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
+  const slotBytes = {
+    bytesPerPosition: positionBytesOf(config),
+    bytesPerSlot: stateBytes({ states: stateShapes(config) }),
+  };
+  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytes });
 }
 
 /** Returns the size of the keys and values of one position, over all layers. */
-function positionBytesOf({ layers, kvHeadCount, headSize }: ModelConfig): number {
-  return positionBytes({ layerCount: layers.length, kvHeadCount, headSize });
+function positionBytesOf(config: ModelConfig): number {
+  const { kvHeadCount, headSize } = config;
+  return positionBytes({ layerCount: countCaches(config), kvHeadCount, headSize });
 }

@@ -9,6 +9,7 @@ const shape: ModelShape = {
   layerCount: 2,
   kvHeadCount: 3,
   headSize: 2,
+  states: [],
   vocabularySize: 8,
   contextLength: 1024,
 };
@@ -66,7 +67,7 @@ test("entries of one slot can be read into another of any capacity, after that o
   const cache = new PrefixCache(shape, bytesOf(1000));
   cache.keep(prompt, 45, { lane: laneWith(64, 45), slot: 1 });
   cache.keep(prompt, 80, { lane: laneWith(128, 90), slot: 1 });
-  assert.equal(cache.countCached(prompt, 100), 80);
+  assert.equal(cache.countCached(prompt, 100).readable, 80);
   checkRead(cache, { count: 0, of: 100 }, 80);
   checkRead(cache, { count: 0, of: 70 }, 70);
   checkRead(cache, { count: 50, of: 100 }, 80);
@@ -79,9 +80,9 @@ test("takes memory as needed, within its limit, and gives it back", () => {
   cache.keep(prompt, 10, { lane: laneWith(128, 100), slot: 1 });
   assert.equal(cache.bytes, bytesOf(32));
   cache.keep(prompt, 100, { lane: laneWith(128, 100), slot: 1 });
-  assert.deepEqual([cache.bytes, cache.countCached(prompt, 100)], [bytesOf(64), 64]);
+  assert.deepEqual([cache.bytes, cache.countCached(prompt, 100).readable], [bytesOf(64), 64]);
   cache.limit(bytesOf(63));
-  assert.deepEqual([cache.bytes, cache.countCached(prompt, 100)], [bytesOf(32), 32]);
+  assert.deepEqual([cache.bytes, cache.countCached(prompt, 100).readable], [bytesOf(32), 32]);
   cache.limit(-1);
   assert.deepEqual([cache.bytes, cache.positionCountMax], [0, 0]);
   cache.limit(bytesOf(1000));

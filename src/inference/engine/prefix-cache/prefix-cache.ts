@@ -1,10 +1,11 @@
-// The prefix cache: copies of computed prompts' keys and values in blocks, evicted least recently used first. It holds
-// only results of prefill, which do not depend on how a prompt is cut, so using the cache changes no bit. Readers get
-// a copy in their lane's slot, so nothing is locked.
+// The prefix cache: copies of computed prompts' keys and values in blocks, evicted least recently used first, and
+// snapshots of states. It holds only results of prefill, which do not depend on how a prompt is cut, so using the cache
+// changes no bit. Readers get a copy in their lane's slot, so nothing is locked.
 import type { KvLane } from "../cache/kv-lane.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
-import { PrefixTree } from "./prefix-tree.ts";
+import { type BlockSpan, PrefixTree } from "./prefix-tree.ts";
+import { StateSnapshots } from "./state-snapshots.ts";
 
 /**
  * Positions per block: few enough that the last block of a prompt, on average half full, wastes little; many enough to
@@ -33,6 +34,8 @@ export class PrefixCache {
   readonly #tree: PrefixTree;
   readonly #blocks = new Map<number, Float32Array>();
   readonly #endScores = new EndScores();
+  /** Snapshots of states; null if the model has none. */
+  readonly #snapshots: StateSnapshots | null;
   /** Memory of blocks that was lent to readers; a lent block that is reused gets new memory. */
   readonly #lent = new WeakSet<Float32Array>();
 
@@ -43,10 +46,11 @@ export class PrefixCache {
     this.#blockBytes = blockPositions * positionBytes(shape);
     this.#blockCountAllowed = Math.floor(bytesMax / this.#blockBytes);
     this.#tree = new PrefixTree(blockPositions, this.#blockCountAllowed);
+    this.#snapshots = shape.states.length === 0 ? null : new StateSnapshots();
   }
 
   get bytes(): number {
-    return this.#blocks.size * this.#blockBytes + this.#endScores.bytes;
+    return this.#blocks.size * this.#blockBytes + this.#fixedBytes;
   }
 
   /** Number of positions that can be cached at this moment. */
@@ -73,9 +77,16 @@ export class PrefixCache {
     this.#limitBlocks();
   }
 
-  /** Returns how many of the first `countMax` tokens of a prompt are cached, and marks them as used. */
-  countCached({ scope, tokenIds }: CachedPrompt, countMax: number): number {
-    return this.#tree.find(scope, tokenIds, countMax).reduce((sum, { count }) => sum + count, 0);
+  /**
+   * Returns how many of the first `countMax` tokens of a prompt can be read, and how many have cached keys and values,
+   * which are more if the state after them is not saved. Marks the latter as used.
+   */
+  countCached(
+    { scope, tokenIds }: CachedPrompt,
+    countMax: number,
+  ): { readonly readable: number; readonly matched: number } {
+    const spans = this.#tree.find(scope, tokenIds, countMax);
+    return { readable: this.#readableCount(spans), matched: endOf(spans) };
   }
 
   /**
@@ -86,8 +97,17 @@ export class PrefixCache {
    */
   read({ scope, tokenIds }: CachedPrompt, countMax: number, { lane, slot }: SlotRef): number {
     const length = lane.lengths[slot];
+    const found = this.#tree.find(scope, tokenIds, countMax);
+    const end = this.#readableCount(found);
+    if (end <= length) return 0;
+    const spans = found
+      .filter(({ start }) => start < end)
+      .map((span) => ({ ...span, count: Math.min(span.count, end - span.start) }));
+    const last = spans[spans.length - 1];
+    const states = this.#snapshots?.find(last.block, last.offset + last.count) ?? null;
+    if (states !== null) lane.states.write(slot, states);
     let copied = 0;
-    for (const { block, offset, start, count } of this.#tree.find(scope, tokenIds, countMax)) {
+    for (const { block, offset, start, count } of spans) {
       const held = Math.max(0, Math.min(count, length - start));
       const range = { position: start + held, offset: offset + held, count: count - held };
       lane.copyFromBlock(slot, range, this.#block(block));
@@ -97,12 +117,22 @@ export class PrefixCache {
     return copied;
   }
 
-  /** Caches a slot's first `count` tokens of a prompt, as many as fit. */
+  /** Caches a slot's first `count` tokens of a prompt, as many as fit, and the slot's state if that is after them. */
   keep({ scope, tokenIds }: CachedPrompt, count: number, { lane, slot }: SlotRef): void {
     for (const { block, offset, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
-      if (offset === 0) this.#leaveLent(block);
+      if (offset === 0) {
+        this.#leaveLent(block);
+        this.#snapshots?.dropBlock(block);
+      }
       lane.copyToBlock(slot, { position: start, offset, count: added }, this.#block(block));
     }
+    if (this.#snapshots === null || lane.lengths[slot] !== count) return;
+    const spans = this.#tree.find(scope, tokenIds, count);
+    const last = spans.at(-1);
+    if (last === undefined || endOf(spans) < count) return;
+    if (!this.#snapshots.has(last.block, last.offset + last.count))
+      this.#snapshots.save(last.block, last.offset + last.count, lane.states.read(slot));
+    this.#limitBlocks();
   }
 
   /**
@@ -120,12 +150,30 @@ export class PrefixCache {
     return lent;
   }
 
-  /** Limits blocks to the memory that cached logits leave. */
+  /** Size of what is not in blocks. */
+  get #fixedBytes(): number {
+    return this.#endScores.bytes + (this.#snapshots?.bytes ?? 0);
+  }
+
+  /** Returns how many tokens of a cached prefix can be read: with states, those before the last saved one. */
+  #readableCount(spans: readonly BlockSpan[]): number {
+    const snapshots = this.#snapshots;
+    if (snapshots === null) return endOf(spans);
+    for (const { block, offset, start, count } of spans.toReversed())
+      for (let size = count; size > 0; size--) if (snapshots.has(block, offset + size)) return start + size;
+    return 0;
+  }
+
+  /** Limits snapshots to half of the memory, and blocks to the memory that snapshots and cached logits leave. */
   #limitBlocks(): void {
-    const allowed = Math.max(0, Math.floor((this.#bytesAllowed - this.#endScores.bytes) / this.#blockBytes));
+    this.#snapshots?.limit(this.#bytesAllowed / 2);
+    const allowed = Math.max(0, Math.floor((this.#bytesAllowed - this.#fixedBytes) / this.#blockBytes));
     if (allowed === this.#blockCountAllowed) return;
     this.#blockCountAllowed = allowed;
-    for (const block of this.#tree.limit(allowed)) this.#blocks.delete(block);
+    for (const block of this.#tree.limit(allowed)) {
+      this.#blocks.delete(block);
+      this.#snapshots?.dropBlock(block);
+    }
   }
 
   /** Drops a block's contents; readers of its memory may continue. */
@@ -141,6 +189,12 @@ export class PrefixCache {
     this.#blocks.set(block, memory);
     return memory;
   }
+}
+
+/** Returns the number of positions up to the end of spans, which begin at the first position. */
+function endOf(spans: readonly BlockSpan[]): number {
+  const last = spans.at(-1);
+  return last === undefined ? 0 : last.start + last.count;
 }
 
 // Logits after whole prompts. Prompts that are repeated to the last token, such as the rollouts of a task, then need

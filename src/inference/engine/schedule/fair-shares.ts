@@ -1,8 +1,9 @@
 // Fair shares: how much of the engine each owner holds, and who starts next. The order is by priority, then the owner
 // with the smallest share, then first come, first served.
+import type { SlotBytes } from "../cache/kv-cache.ts";
 import type { SlotHolder, StepBudget } from "./slot-holder.ts";
 
-type ShareBudget = Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">;
+type ShareBudget = Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | keyof SlotBytes>;
 
 /**
  * Each owner's share of the slots or of the memory, whichever is larger (dominant resource fairness, Ghodsi et al.
@@ -24,8 +25,9 @@ export class Shares {
 
   /** Returns how much one holder adds to its owner's share. */
   by({ slotCount, positionCountMax }: SlotHolder): number {
-    const { slotCountMax, kvCacheBytesMax, bytesPerPosition } = this.#budget;
-    return slotCount * Math.max(1 / slotCountMax, (positionCountMax * bytesPerPosition) / kvCacheBytesMax);
+    const { slotCountMax, kvCacheBytesMax, bytesPerPosition, bytesPerSlot } = this.#budget;
+    const bytes = positionCountMax * bytesPerPosition + bytesPerSlot;
+    return slotCount * Math.max(1 / slotCountMax, bytes / kvCacheBytesMax);
   }
 
   add(holder: SlotHolder): void {

@@ -38,6 +38,9 @@ export interface LaneCosts {
  */
 const expectedSequenceCount = 4;
 
+/** Counts positions instead of bytes. */
+const inPositions = { bytesPerPosition: 1, bytesPerSlot: 0 };
+
 /**
  * Chooses the best lane for a sequence. Considers only lanes that, with all reservations, take no more memory than the
  * first lane would.
@@ -57,7 +60,7 @@ export function placeSequence(
   const own = {
     place: null,
     cost: need.slotCount * newCapacity + share / sequenceCount,
-    bytes: laneBytes(need.slotCount, need.positionCountMax, 1),
+    bytes: laneBytes(need.slotCount, need.positionCountMax, inPositions),
   };
   const options = lanes.map((lane, place) => ({ place, ...joining(lane, need, costs) }));
   if (options.length === 0) return null;
@@ -80,6 +83,6 @@ function joining(
   const isCopied = grown > capacity && heldCount > copiedCountMax;
   return {
     cost: isCopied ? Infinity : slots * grown - slotCount * capacity,
-    bytes: laneBytes(slots, longest, 1) - laneBytes(slotCount, positionCountMax, 1),
+    bytes: laneBytes(slots, longest, inPositions) - laneBytes(slotCount, positionCountMax, inPositions),
   };
 }

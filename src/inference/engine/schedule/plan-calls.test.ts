@@ -21,6 +21,7 @@ const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {
   arrival: name,
   owner: "",
   needsLogprobs: false,
+  branchCount: 0,
   ...more,
 });
 

@@ -16,6 +16,8 @@ export interface PlannedPrompt extends TurnTaker, PrefillingPrompt {
    * after the last.
    */
   readonly needsLogprobs: boolean;
+  /** Number of tokens after which a part should end; 0 if anywhere. */
+  readonly branchCount: number;
 }
 
 /** Tokens [start, start + count) of a prompt. */
@@ -147,7 +149,7 @@ function chooseChunks<Prompt extends PlannedPrompt>(
     const { tokenIds, computedCount, needsLogprobs } = prompt;
     const rest = tokenIds.length - computedCount;
     const countMax = needsLogprobs ? Math.min(promptChunkTokens, logprobTokensPerStepMax) : promptChunkTokens;
-    const wanted = avoidLoneToken(Math.min(countMax, rest), rest);
+    const wanted = avoidLoneToken(Math.min(countMax, rest, untilBranch(prompt)), rest);
     if (needsLogprobs && wanted > logprobsLeft) continue;
     if (wanted > left && chunks.length > 0) break;
     const count = countInTime({ prompt, start: computedCount, count: wanted }, chunks, time);
@@ -158,6 +160,12 @@ function chooseChunks<Prompt extends PlannedPrompt>(
     if (count < wanted) break;
   }
   return chunks;
+}
+
+/** Returns how many of a prompt's next tokens come before its branch; Infinity if too few for a separate part. */
+function untilBranch({ branchCount, computedCount }: PlannedPrompt): number {
+  const count = branchCount - computedCount;
+  return count >= partTokensMin ? count : Infinity;
 }
 
 /** Returns how many tokens of a chunk the remaining time allows in addition to other chunks; 0 if too few for a part. */

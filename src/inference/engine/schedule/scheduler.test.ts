@@ -82,9 +82,18 @@ test("nothing of any owner overtakes the prompt whose turn it is", () => {
 });
 
 test("says how many choices fit at the same time", () => {
-  assert.equal(slotsThatFit(64, { slotCountMax: 8, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 4);
-  assert.equal(slotsThatFit(64, { slotCountMax: 3, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 3);
-  assert.equal(slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1279, bytesPerPosition: 10 }), 0);
+  assert.equal(
+    slotsThatFit(64, { slotCountMax: 8, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10, bytesPerSlot: 0 }),
+    4,
+  );
+  assert.equal(
+    slotsThatFit(64, { slotCountMax: 3, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10, bytesPerSlot: 0 }),
+    3,
+  );
+  assert.equal(
+    slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1279, bytesPerPosition: 10, bytesPerSlot: 0 }),
+    0,
+  );
 });
 
 /** Checks which holders are preempted for the waiting prompts, by name in the listed order. */

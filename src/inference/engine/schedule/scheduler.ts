@@ -2,7 +2,7 @@
 // `plan-calls` then plans each step. The order is by priority, then the owner with the smallest share, then first
 // come, first served; nothing overtakes the holder whose turn it is. Rows run until they finish, unless a better
 // priority, or an owner with a smaller share, preempts them.
-import { laneBytes } from "../cache/kv-cache.ts";
+import { laneBytes, type SlotBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 import { inStartOrder, Shares } from "./fair-shares.ts";
 import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";
@@ -132,11 +132,10 @@ function fits(holders: readonly SlotHolder[], budget: StepBudget): boolean {
 /** Returns how many choices of a request can run at the same time if nothing else runs; 0 if it can never run. */
 export function slotsThatFit(
   positionCountMax: number,
-  budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">,
+  budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | keyof SlotBytes>,
 ): number {
   let slots = budget.slotCountMax;
-  while (slots > 0 && laneBytes(slots, positionCountMax, budget.bytesPerPosition) > budget.kvCacheBytesMax)
-    slots--;
+  while (slots > 0 && laneBytes(slots, positionCountMax, budget) > budget.kvCacheBytesMax) slots--;
   return slots;
 }
 
@@ -146,11 +145,13 @@ export function slotsThatFit(
  */
 export function positionsThatFit(
   slotCount: number,
-  budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">,
+  budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | keyof SlotBytes>,
 ): number {
   if (slotCount > budget.slotCountMax) return 0;
-  const bytesPerGranule = laneBytes(slotCount, positionGranule, budget.bytesPerPosition);
-  return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
+  const { bytesPerPosition, bytesPerSlot, kvCacheBytesMax } = budget;
+  const bytesPerGranule = laneBytes(slotCount, positionGranule, { bytesPerPosition, bytesPerSlot: 0 });
+  const bytes = kvCacheBytesMax - slotCount * bytesPerSlot;
+  return Math.max(0, Math.floor(bytes / bytesPerGranule)) * positionGranule;
 }
 
 /** Needs of a lane, or additional needs. */
@@ -185,6 +186,6 @@ class Reservation {
   }
 
   #bytesOf({ slotCount, positionCountMax }: LaneNeed): number {
-    return slotCount === 0 ? 0 : laneBytes(slotCount, positionCountMax, this.#budget.bytesPerPosition);
+    return slotCount === 0 ? 0 : laneBytes(slotCount, positionCountMax, this.#budget);
   }
 }

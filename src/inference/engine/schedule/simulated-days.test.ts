@@ -16,6 +16,7 @@ const budget: StepBudget = {
   slotCountMax: 8,
   kvCacheBytesMax: 100_000,
   bytesPerPosition: 10,
+  bytesPerSlot: 0,
   tokensPerStepMax: 100,
   promptChunkTokens: 40,
   logprobTokensPerStepMax: 30,
@@ -56,6 +57,7 @@ const arrival = (random: Random, name: number): Simulated => {
     priority: 0,
     arrival: name,
     needsLogprobs: false,
+    branchCount: 0,
     answerCount,
     computedCount: 0,
     generatedCount: 0,
@@ -116,7 +118,7 @@ const msMaxOf = (running: readonly Simulated[]): number => {
 const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, context: string): void => {
   const after = loads(running);
   const bytes = after.reduce(
-    (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget.bytesPerPosition),
+    (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget),
     0,
   );
   assert.ok(bytes <= budget.kvCacheBytesMax, `${context}: memory`);
@@ -217,10 +219,8 @@ const checkFairness = (
   if (next === undefined) return;
   const fits = (items: readonly Simulated[]): boolean =>
     items.reduce((sum, { slotCount }) => sum + slotCount, 0) <= budget.slotCountMax &&
-    loads(items).reduce(
-      (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget.bytesPerPosition),
-      0,
-    ) <= budget.kvCacheBytesMax;
+    loads(items).reduce((sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget), 0) <=
+      budget.kvCacheBytesMax;
   assert.ok(!fits([...running, next]), `${context}: ${next.name} waits for nothing`);
   for (const holder of running) {
     if (holder.owner === next.owner || begun.includes(holder)) continue;

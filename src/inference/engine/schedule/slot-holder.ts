@@ -1,4 +1,5 @@
 // The planners' view of holders (requests that hold slots or wait for them), and the budget of slots and memory.
+import type { SlotBytes } from "../cache/kv-cache.ts";
 
 /** Rank among all waiting and running holders. */
 export interface Ranked {
@@ -29,10 +30,9 @@ export interface LaneLoad {
   readonly decodingCount: number;
 }
 
-export interface StepBudget {
+export interface StepBudget extends SlotBytes {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
-  readonly bytesPerPosition: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
   /**

@@ -1,5 +1,6 @@
 // A runner for tests: the next token's scores are a hash of the whole history, which it reads back from the cache. So
-// a slot that was moved, copied or grown wrongly changes the tokens. Does not resemble a model.
+// a slot that was moved, copied or grown wrongly changes the tokens. Optionally it also keeps the history's hash as a
+// state, and checks it. Does not resemble a model.
 import { assert } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -11,6 +12,7 @@ export const fakeShape: ModelShape = {
   layerCount: 2,
   kvHeadCount: 2,
   headSize: 2,
+  states: [],
   vocabularySize: 64,
   contextLength: 512,
 };
@@ -22,8 +24,14 @@ export function fakeLogits(history: readonly number[], revision: string | null):
   return Float32Array.from({ length: fakeShape.vocabularySize }, (_, id) => (mix(state, id) % 4096) / 512);
 }
 
+/** States of a runner that keeps them: the number of tokens, and their hash in two halves. */
+const fakeStates = [
+  { positionCount: 1, width: 1 },
+  { positionCount: 2, width: 1 },
+];
+
 export class FakeRunner implements ModelRunner {
-  readonly shape = fakeShape;
+  readonly shape: ModelShape;
   readonly hiddenSize = fakeShape.vocabularySize;
   /** The number of rows of each call, for tests that look at batches. */
   readonly prefillSizes: number[] = [];
@@ -36,6 +44,10 @@ export class FakeRunner implements ModelRunner {
   readonly readyIds: string[] = [];
   /** If true, every score is NaN. */
   isBroken = false;
+
+  constructor({ hasStates = false }: { readonly hasStates?: boolean } = {}) {
+    this.shape = hasStates ? { ...fakeShape, states: fakeStates } : fakeShape;
+  }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
     if (reference.folder === "missing") {
@@ -98,11 +110,15 @@ export class FakeRunner implements ModelRunner {
     const { vocabularySize } = this.shape;
     const results = tokenIds.map((ids, slot) => {
       const logits_TV = new Float32Array(ids.length * vocabularySize);
+      const states: Float32Array[] = [];
       for (const [row, id] of ids.entries()) {
         this.#append(lane, slot, id);
         logits_TV.set(this.#scores(lane, adapter, slot), row * vocabularySize);
+        states.push(lane.states.read(slot));
       }
       lane.advance(slot, 1 - ids.length);
+      lane.states.write(slot, states[0]);
+      lane.keepDraftStates(slot, states.slice(1));
       return logits_TV;
     });
     return Promise.resolve(results);
@@ -139,6 +155,12 @@ export class FakeRunner implements ModelRunner {
         { keys, values: keys.map((value) => -value), positionCount: 1 },
       );
     }
+    if (this.shape.states.length > 0) {
+      const [count] = lane.states.view(0, slot, 1);
+      const hash = mix(stateHash(lane, slot), id);
+      lane.states.view(0, slot, 1)[0] = count + 1;
+      lane.states.view(1, slot, 1).set([hash >>> 16, hash & 0xffff]);
+    }
     lane.advance(slot, 1);
   }
 
@@ -162,8 +184,18 @@ export class FakeRunner implements ModelRunner {
         });
       }
     }
+    if (this.shape.states.length > 0) {
+      assert(lane.states.view(0, slot, 1)[0] === history.length, "the state counts the slot's tokens");
+      const hash = history.reduce((state, token) => mix(state, token), 0);
+      assert(stateHash(lane, slot) === hash, "the state is that after the slot's tokens");
+    }
     return history;
   }
+}
+
+function stateHash(lane: KvLane, slot: number): number {
+  const [high, low] = lane.states.view(1, slot, 1);
+  return ((high << 16) | low) >>> 0;
 }
 
 function mix(state: number, value: number): number {

@@ -91,8 +91,21 @@ export class NaiveModel {
     return session.run({
       tokens: int64Tensor([1, tokenIds.length], tokenIds),
       places: int64Tensor([places.length], places),
+      ...this.#ends(tokenIds.length),
       ...adapter?.feeds,
     });
+  }
+
+  /** The last positions of the row, for models with convolutions. */
+  #ends(length: number): Readonly<Record<string, Tensor>> {
+    if (this.config.convolution === null) return {};
+    const size = this.config.convolution.kernelSize - 1;
+    return {
+      ends: int64Tensor(
+        [1, size],
+        Array.from({ length: size }, (_, place) => length + place),
+      ),
+    };
   }
 
   async #session(lora: LoraForm | null): Promise<Session> {

@@ -5,6 +5,7 @@ export const smallBudget: StepBudget = {
   slotCountMax: 8,
   kvCacheBytesMax: 100_000,
   bytesPerPosition: 10,
+  bytesPerSlot: 0,
   tokensPerStepMax: 100,
   promptChunkTokens: 40,
   logprobTokensPerStepMax: 30,

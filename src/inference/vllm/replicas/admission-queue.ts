@@ -52,7 +52,7 @@ interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
  * Accounting that counts only sequences as an owner's load, because the servers manage cache lanes and memory
  * themselves.
  */
-const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0 };
+const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0, bytesPerSlot: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 
 export class AdmissionQueue<Place> {

@@ -1,6 +1,5 @@
-// Tests that packing and prefix sharing do not change results: losses, log-probabilities and gradients of random
-// batches equal those of each sequence computed separately in double precision. The models have or lack sliding
-// windows.
+// In any packing and prefix sharing, losses, log-probabilities and gradients equal those of each sequence computed
+// separately in double precision. Random batches, on models with full attention, sliding windows and convolutions.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,6 +53,28 @@ const slidingConfig = parseModelConfig(
   },
   {},
   "the packing test's model with a window",
+);
+
+const convolutionConfig = parseModelConfig(
+  {
+    architectures: ["Lfm2ForCausalLM"],
+    model_type: "lfm2",
+    vocab_size: 11,
+    hidden_size: 8,
+    intermediate_size: 12,
+    block_auto_adjust_ff_dim: false,
+    num_hidden_layers: 3,
+    layer_types: ["conv", "full_attention", "conv"],
+    num_attention_heads: 2,
+    num_key_value_heads: 1,
+    conv_L_cache: 4,
+    conv_bias: true,
+    rope_theta: 100,
+    max_position_embeddings: 12,
+    eos_token_id: 0,
+  },
+  {},
+  "the packing test's model with convolutions",
 );
 
 const lora = { rank: 2, alpha: 4 };
@@ -192,8 +213,11 @@ function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number)
   });
 }
 
-for (const [name, config] of searchedOf(Object.entries({ plain: tinyConfig, sliding: slidingConfig }), 1)) {
-  test(`packed sequences give the same results as separate ones, on a ${name} model`, async (t) => {
+for (const [name, config] of searchedOf(
+  Object.entries({ plain: tinyConfig, sliding: slidingConfig, convolution: convolutionConfig }),
+  2,
+)) {
+  test(`packed sequences give the results of separate ones, on a ${name} model`, async (t) => {
     const dataFolder = dataFolderOf(config, t);
     const weights = createRandomWeights(config, { seed: "packing", deviation: 0.4 });
     const oracle = new NaiveTrainers({ config, weights, lora, dataFolder, sequenceLengthMax });

@@ -4,6 +4,7 @@ import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernel
 import { projectionNames } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { hasProjection, loraProjections } from "../../../inference/architectures/parameters.ts";
 import { readInt8TrainingWeights, readModelWeights } from "../../../inference/architectures/weights.ts";
 import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
@@ -36,10 +37,21 @@ export async function loadTrainers(
   return {
     trainers,
     requireAble: async () => {
+      requireTargets(config, settings);
       if (kernels !== null) requireCodes(kernels);
     },
     free: () => trainers.close(),
   };
+}
+
+/** @throws ServiceError `unsupported` if the model has none of the projections that its adapter should cover */
+function requireTargets(config: ModelConfig, { loraTargets }: TrainingLoad["settings"]): void {
+  if (loraTargets === undefined || loraProjections(config, loraTargets).length > 0) return;
+  const own = projectionNames.filter((name) => config.layers.some(hasProjection(name)));
+  throw new ServiceError({
+    code: "unsupported",
+    message: `target_modules are ${loraTargets.join(", ")}, but the layers of this model have only ${own.join(", ")}. Register a model with some of these.`,
+  });
 }
 
 /** @throws ServiceError `unsupported` on a processor that cannot train as the job asks */

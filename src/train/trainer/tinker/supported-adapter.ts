@@ -1,8 +1,11 @@
-// Checks that a remote server can make the adapter that a model asks for.
-import { projectionNames, type AdapterWish } from "../../../base/domain/model.ts";
+// Checks the adapter that a model asks for against the abilities of a remote server.
+import { projectionNames, type AdapterWish, type ProjectionName } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { serverKinds } from "./server-kinds.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
+
+/** Projections that few models have; a list of all others means all. */
+const ofConvolutions: ReadonlySet<ProjectionName> = new Set(["in_proj", "out_proj"]);
 
 /**
  * Refuses adapter settings that the server cannot apply. Servers of this API adapt all projections, and decide the
@@ -16,7 +19,10 @@ export function requireSupportedAdapter(
   { rank, alpha, targets }: AdapterWish,
   rankOfServer: number,
 ): void {
-  if (targets !== null && targets.length < projectionNames.length)
+  if (
+    targets !== null &&
+    projectionNames.some((name) => !targets.includes(name) && !ofConvolutions.has(name))
+  )
     throw unsupported(`lora_targets ${targets.join(", ")}`, "adapts all projections");
   const { alphaOf } = serverKinds[kind];
   const made = alphaOf?.(rank ?? rankOfServer) ?? null;

@@ -1,6 +1,6 @@
-// Layout of the tokens of a training program, and attention over them. The decoder's norms and projections process a
-// list of tokens; only attention uses padded rows, so only attention pays for padding. No token attends to another
-// sequence.
+// Layout of the tokens of a training program, and the operations that relate them: attention and convolutions. The
+// decoder's norms and projections process a list of tokens; only these operations use padded rows, so only they pay
+// for padding. No token depends on another sequence.
 import { continuationMask, selfAttention } from "../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../lib/graph/dimension.ts";
@@ -9,6 +9,7 @@ import { recomputed } from "../../lib/graph/recompute.ts";
 import { dimensionAt } from "../../lib/graph/shape-rules.ts";
 import type { ModelConfig } from "./config.ts";
 import type { AttentionInputs, DecoderParts } from "./decoder.ts";
+import { shiftedRows } from "./serving/sequence-memory.ts";
 
 /**
  * Layout of a program's tokens:
@@ -47,7 +48,7 @@ interface Prefixes {
 }
 
 /** The decoder's view of the tokens. */
-export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend">;
+export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend" | "taps">;
 
 /** Arranges the tokens of a layout for the decoder. */
 export function arrangeTokens(
@@ -56,6 +57,7 @@ export function arrangeTokens(
   layout: TokenLayout,
 ): TokenArrangement {
   const attention = new RowAttention(builder, config);
+  const tapCount = (config.convolution?.kernelSize ?? 1) - 1;
   if (layout.kind === "rows") {
     const { tokens_BT } = layout;
     const [rows, length] = tokens_BT.shape;
@@ -63,6 +65,7 @@ export function arrangeTokens(
       tokens_BT,
       positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
       attend: (inputs) => attention.causal(inputs),
+      taps: ({ x }) => rowTaps(builder, x, tapCount),
     };
   }
   // Each token becomes a row, because no row may be longer than the context.
@@ -74,6 +77,10 @@ export function arrangeTokens(
       layout.kind === "list"
         ? attendList(attention, layout, inputs)
         : attendPrefixed(attention, layout, inputs),
+    taps: ({ x }) =>
+      layout.kind === "list"
+        ? listTaps(builder, layout, x, tapCount)
+        : prefixedTaps(builder, layout, x, tapCount),
   };
 }
 
@@ -90,6 +97,60 @@ function attendList(
   return toList(builder, flatRows(builder, attended_RTW), { ids_M: flatIds(builder, rows_RT), places_L });
 }
 
+/** Returns rows [B, T, D] shifted by each distance up to `count`, the largest first; zeros precede each row. */
+function rowTaps(builder: GraphBuilder, x: Value, count: number): readonly Value[] {
+  const [rows, , width] = x.shape;
+  return shiftedRows(builder, builder.concat([builder.full([rows, count, width], 0), x], 1), x, count);
+}
+
+/** Like {@link rowTaps}, within each row of the list. */
+function listTaps(
+  builder: GraphBuilder,
+  { rows_RT, places_L }: TokenList,
+  x: Value,
+  count: number,
+): readonly Value[] {
+  const rows = builder.moveRows(flatRows(builder, x), rows_RT, places_L);
+  const ids_M = flatIds(builder, rows_RT);
+  return rowTaps(builder, rows, count).map((tap) =>
+    toList(builder, flatRows(builder, tap), { ids_M, places_L }),
+  );
+}
+
+/** Like {@link rowTaps}, within prefixes, and within rows that each continue a prefix. */
+function prefixedTaps(
+  builder: GraphBuilder,
+  layout: TokenList & Prefixes,
+  x: Value,
+  count: number,
+): readonly Value[] {
+  const { prefix, row, ids_M } = splitPrefixed(builder, layout, x);
+  const before = prefixEnds(builder, prefix, layout, count);
+  const ofRows = shiftedRows(builder, builder.concat([before, row], 1), row, count);
+  return rowTaps(builder, prefix, count).map((ofPrefixes, place) => {
+    const moved = builder.concat([flatRows(builder, ofPrefixes), flatRows(builder, ofRows[place])], 0);
+    return toList(builder, moved, { ids_M, places_L: layout.places_L });
+  });
+}
+
+/**
+ * Returns the last `count` positions [R, count, W] of each row's prefix, and zeros before a shorter prefix. Computed as
+ * a product with zeros and ones, because its gradient is faster than a scatter.
+ */
+function prefixEnds(builder: GraphBuilder, prefix_GPW: Value, layout: Prefixes, count: number): Value {
+  const { prefixLengths_R, prefixes_GP } = layout;
+  const [rows, capacity] = [dimensionAt(prefixLengths_R.shape, 0), dimensionAt(prefixes_GP.shape, 1)];
+  const lengths = builder.reshape(prefixLengths_R, [rows, 1, 1]);
+  const distances = builder.constant(
+    "int64",
+    [1, count, 1],
+    [...Array(count).keys()].map((place) => count - place),
+  );
+  const places = builder.reshape(builder.iota(capacity), [1, 1, capacity]);
+  const isWanted = builder.equal(builder.subtract(lengths, distances), places);
+  return builder.matMul(builder.cast(isWanted, "float32"), prefixOfEachRow(builder, prefix_GPW, layout));
+}
+
 /** Attends causally: prefixes within themselves; rows to their prefix and themselves. */
 function attendPrefixed(
   attention: RowAttention,
@@ -97,26 +158,32 @@ function attendPrefixed(
   inputs: AttentionInputs,
 ): Value {
   const { builder } = attention;
-  const { rows_RT, prefixes_GP, places_L } = layout;
-  const ids_M = builder.concat([flatIds(builder, prefixes_GP), flatIds(builder, rows_RT)], 0);
-  const prefixCount = dimensionProduct(prefixes_GP.shape);
-  const split = (x: Value): { readonly prefix: Value; readonly row: Value } => {
-    const moved_MW = builder.moveRows(flatRows(builder, x), ids_M, places_L);
-    const width = dimensionAt(x.shape, 2);
-    const prefix = builder.slice(moved_MW, 0, 0, prefixCount);
-    const row = builder.slice(moved_MW, 0, prefixCount);
-    return {
-      prefix: builder.reshape(prefix, [...prefixes_GP.shape, width]),
-      row: builder.reshape(row, [...rows_RT.shape, width]),
-    };
-  };
-  const [q, k, v] = [split(inputs.q), split(inputs.k), split(inputs.v)];
+  const [q, k, v] = [inputs.q, inputs.k, inputs.v].map((x) => splitPrefixed(builder, layout, x));
   const ofPrefixes = attention.causal({ ...inputs, q: q.prefix, k: k.prefix, v: v.prefix });
   const withPrefix = (x: { readonly prefix: Value; readonly row: Value }): Value =>
     builder.concat([prefixOfEachRow(builder, x.prefix, layout), x.row], 1);
   const ofRows = attention.continued({ ...inputs, q: q.row, k: withPrefix(k), v: withPrefix(v) }, layout);
   const attended_MW = builder.concat([flatRows(builder, ofPrefixes), flatRows(builder, ofRows)], 0);
-  return toList(builder, attended_MW, { ids_M, places_L });
+  return toList(builder, attended_MW, { ids_M: q.ids_M, places_L: layout.places_L });
+}
+
+/** Splits a list into prefixes [G, P, W] and rows [R, T, W]; `ids_M` are the list's indices of their entries. */
+function splitPrefixed(
+  builder: GraphBuilder,
+  { rows_RT, prefixes_GP, places_L }: TokenList & Prefixes,
+  x: Value,
+): { readonly prefix: Value; readonly row: Value; readonly ids_M: Value } {
+  const ids_M = builder.concat([flatIds(builder, prefixes_GP), flatIds(builder, rows_RT)], 0);
+  const prefixCount = dimensionProduct(prefixes_GP.shape);
+  const moved_MW = builder.moveRows(flatRows(builder, x), ids_M, places_L);
+  const width = dimensionAt(x.shape, 2);
+  const prefix = builder.slice(moved_MW, 0, 0, prefixCount);
+  const row = builder.slice(moved_MW, 0, prefixCount);
+  return {
+    prefix: builder.reshape(prefix, [...prefixes_GP.shape, width]),
+    row: builder.reshape(row, [...rows_RT.shape, width]),
+    ids_M,
+  };
 }
 
 /**

@@ -1,0 +1,109 @@
+// Names of a layer's matrices and norms in files, by model class. Most classes use Llama's names. Some fuse projections
+// into one matrix, whose rows are those of its parts, one part after another.
+import { present } from "../../base/domain/assert.ts";
+import type { ProjectionName } from "../../base/domain/model.ts";
+import type { Architecture } from "./config.ts";
+
+/** Norms by their names in Llama's and Gemma's files. */
+export type NormName =
+  | "input_layernorm"
+  | "post_attention_layernorm"
+  | "pre_feedforward_layernorm"
+  | "post_feedforward_layernorm"
+  | "self_attn.q_norm"
+  | "self_attn.k_norm";
+
+export interface ModuleNames {
+  /** Projections in each matrix, in the order of their rows, by the matrix's path within a layer. */
+  readonly matrices: Readonly<Record<string, readonly ProjectionName[]>>;
+  /** Names of norms within a layer, where they differ from {@link NormName}. */
+  readonly norms: Readonly<Partial<Record<NormName, string>>>;
+  /** Path of the norm after the last layer. */
+  readonly finalNorm: string;
+}
+
+const attention: ModuleNames["matrices"] = {
+  "self_attn.q_proj": ["q_proj"],
+  "self_attn.k_proj": ["k_proj"],
+  "self_attn.v_proj": ["v_proj"],
+  "self_attn.o_proj": ["o_proj"],
+};
+
+const plain: ModuleNames = {
+  matrices: {
+    ...attention,
+    "mlp.gate_proj": ["gate_proj"],
+    "mlp.up_proj": ["up_proj"],
+    "mlp.down_proj": ["down_proj"],
+  },
+  norms: {},
+  finalNorm: "model.norm",
+};
+
+const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
+  Phi3ForCausalLM: {
+    ...plain,
+    matrices: {
+      "self_attn.qkv_proj": ["q_proj", "k_proj", "v_proj"],
+      "self_attn.o_proj": ["o_proj"],
+      "mlp.gate_up_proj": ["gate_proj", "up_proj"],
+      "mlp.down_proj": ["down_proj"],
+    },
+  },
+  GraniteMoeHybridForCausalLM: {
+    ...plain,
+    matrices: {
+      ...attention,
+      "shared_mlp.input_linear": ["gate_proj", "up_proj"],
+      "shared_mlp.output_linear": ["down_proj"],
+    },
+  },
+  Lfm2ForCausalLM: {
+    matrices: {
+      "self_attn.q_proj": ["q_proj"],
+      "self_attn.k_proj": ["k_proj"],
+      "self_attn.v_proj": ["v_proj"],
+      "self_attn.out_proj": ["o_proj"],
+      "conv.in_proj": ["in_proj"],
+      "conv.out_proj": ["out_proj"],
+      "feed_forward.w1": ["gate_proj"],
+      "feed_forward.w3": ["up_proj"],
+      "feed_forward.w2": ["down_proj"],
+    },
+    norms: {
+      input_layernorm: "operator_norm",
+      post_attention_layernorm: "ffn_norm",
+      "self_attn.q_norm": "self_attn.q_layernorm",
+      "self_attn.k_norm": "self_attn.k_layernorm",
+    },
+    finalNorm: "model.embedding_norm",
+  },
+};
+
+/** Returns the names of a class's modules. */
+export function moduleNames(architecture: Architecture): ModuleNames {
+  return others[architecture] ?? plain;
+}
+
+/** True if a matrix of the class's files holds several projections. */
+export function hasFusedMatrices(architecture: Architecture): boolean {
+  return Object.values(moduleNames(architecture).matrices).some(({ length }) => length > 1);
+}
+
+/** Returns the path of a layer's norm, such as `model.layers.0.input_layernorm`. */
+export function normPath(architecture: Architecture, layer: number, name: NormName): string {
+  return `model.layers.${layer}.${moduleNames(architecture).norms[name] ?? name}`;
+}
+
+/**
+ * Returns the path of a projection within a layer. A projection in a fused matrix has a path of its own, next to the
+ * matrix's: `self_attn.q_proj` in `self_attn.qkv_proj`.
+ */
+export function projectionPath(architecture: Architecture, layer: number, name: ProjectionName): string {
+  const [matrix, parts] = present(
+    Object.entries(moduleNames(architecture).matrices).find(([, members]) => members.includes(name)),
+    `a matrix with ${name}`,
+  );
+  const own = parts.length === 1 ? matrix : matrix.replace(/[^.]+$/, name);
+  return `model.layers.${layer}.${own}`;
+}

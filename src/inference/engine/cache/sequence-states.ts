@@ -1,0 +1,87 @@
+// States of a lane's slots: what layers keep of a sequence besides keys and values, in a fixed size. Each state is
+// [slot, ...], so that consecutive slots are a view that a graph takes without a copy.
+import type { StateShape } from "../../architectures/serving/sequence-memory.ts";
+
+/** Returns the number of float values in each state. */
+export function stateSizes(shapes: readonly StateShape[]): readonly number[] {
+  return shapes.map(({ positionCount, width }) => positionCount * width);
+}
+
+/** Returns the bytes of all states of a sequence. */
+export function stateBytes({ states }: { readonly states: readonly StateShape[] }): number {
+  const count = stateSizes(states).reduce((sum, size) => sum + size, 0);
+  return count * Float32Array.BYTES_PER_ELEMENT;
+}
+
+export class SequenceStates {
+  readonly #sizes: readonly number[];
+  #slotRoom = 0;
+  /** Values of each state, [slot, size]. */
+  #values: readonly Float32Array[];
+
+  constructor(shapes: readonly StateShape[]) {
+    this.#sizes = stateSizes(shapes);
+    this.#values = this.#sizes.map(() => new Float32Array(0));
+  }
+
+  get bytes(): number {
+    return this.#values.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  /** Returns a view of one state of consecutive slots, not a copy. */
+  view(state: number, slot: number, slotCount: number): Float32Array {
+    const size = this.#sizes[state];
+    return this.#values[state].subarray(slot * size, (slot + slotCount) * size);
+  }
+
+  /** Makes room for this many slots, and frees room that few slots need; `usedCount` first slots keep their contents. */
+  resize(slotCount: number, usedCount: number): void {
+    if (this.#sizes.length === 0) return;
+    const isRoomy = this.#slotRoom > 8 && slotCount * 4 <= this.#slotRoom;
+    if (slotCount <= this.#slotRoom && !isRoomy) return;
+    this.#slotRoom = Math.ceil(slotCount * 1.25);
+    this.#values = this.#values.map((values, state) => {
+      const grown = new Float32Array(this.#slotRoom * this.#sizes[state]);
+      grown.set(values.subarray(0, usedCount * this.#sizes[state]));
+      return grown;
+    });
+  }
+
+  /** Sets a slot's states to those before the first token. */
+  clear(slot: number): void {
+    for (const state of this.#values.keys()) this.view(state, slot, 1).fill(0);
+  }
+
+  /** Copies a slot's states over another slot's, of these states or of `target`. */
+  copy(from: number, to: number, target: SequenceStates = this): void {
+    for (const state of this.#values.keys()) target.view(state, to, 1).set(this.view(state, from, 1));
+  }
+
+  swap(a: number, b: number): void {
+    for (const state of this.#values.keys()) {
+      const first = this.view(state, a, 1).slice();
+      this.view(state, a, 1).set(this.view(state, b, 1));
+      this.view(state, b, 1).set(first);
+    }
+  }
+
+  /** Returns a copy of a slot's states, one after another. */
+  read(slot: number): Float32Array {
+    const copy = new Float32Array(this.#sizes.reduce((sum, size) => sum + size, 0));
+    let end = 0;
+    for (const [state, size] of this.#sizes.entries()) {
+      copy.set(this.view(state, slot, 1), end);
+      end += size;
+    }
+    return copy;
+  }
+
+  /** Writes states that {@link SequenceStates.read} returned. */
+  write(slot: number, states: Float32Array): void {
+    let start = 0;
+    for (const [state, size] of this.#sizes.entries()) {
+      this.view(state, slot, 1).set(states.subarray(start, start + size));
+      start += size;
+    }
+  }
+}
