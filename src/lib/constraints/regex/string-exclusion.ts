@@ -12,10 +12,7 @@ export interface StringMatch {
   readonly escape: string;
 }
 
-/**
- * Returns the state before the first byte; null if none of the texts can occur in a JSON string, as with a lone
- * surrogate.
- */
+/** Returns the state before the first byte; null if no text can occur in a JSON string, as with a lone surrogate. */
 export function startMatch(texts: readonly string[]): StringMatch | null {
   const written = texts.filter((text) => !/\p{Surrogate}/u.test(text));
   return written.length === 0 ? null : { range: textRange(written), escape: "" };
@@ -28,10 +25,7 @@ export const denotesText = ({ range, escape }: StringMatch): boolean => escape =
 export const maxLengthBound = ({ range: { texts, from, to, depth } }: StringMatch): number =>
   texts.slice(from, to).reduce((most, { length }) => Math.max(most, length), 0) - depth + 1;
 
-/**
- * Returns the state after a byte that is valid at this position; null if the string can no longer denote any of the
- * texts.
- */
+/** Returns the state after a valid byte; null if the string can no longer denote any of the texts. */
 export function advanceMatch({ range, escape }: StringMatch, byte: number): StringMatch | null {
   if (escape === "" && byte !== backslash) {
     const rest = textsAfter(range, byte);
@@ -82,10 +76,7 @@ function escapesOf(range: TextRange): readonly (readonly [spelling: string, rest
   );
 }
 
-/**
- * For each character whose encoding begins with the byte, returns the range of texts that continue after that
- * character.
- */
+/** Returns the range of texts after each character whose encoding begins with the byte. */
 function behindCharacter(range: TextRange, lead: number): readonly TextRange[] {
   const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   let ranges = rangesAfter(range, [lead]);

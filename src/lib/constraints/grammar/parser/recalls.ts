@@ -1,6 +1,5 @@
-// Recall symbols: placed directly after a terminal, such a symbol stands for productions that depend on the terminal's
-// actual text. The text is recorded outside the lexeme, as one symbol per byte read, so the lexeme itself needs few
-// lexer states.
+// Recall symbols: directly after a terminal, such a symbol stands for productions that depend on the terminal's text.
+// The text is recorded outside the lexeme, one symbol per byte, so the lexeme itself needs few lexer states.
 import { present } from "../../../../base/domain/assert.ts";
 import type { GrammarSymbol, Productions, Rules } from "./rules.ts";
 
@@ -42,10 +41,7 @@ export class Recalls {
     return this.#recalled.has(symbol);
   }
 
-  /**
-   * Returns the symbol after one more byte of the terminal's text. Symbols that are not recall symbols are returned
-   * unchanged.
-   */
+  /** Returns the symbol after one more byte of the terminal's text; other symbols are returned unchanged. */
   after(symbol: GrammarSymbol, byte: number): GrammarSymbol {
     const recalled = this.#recalled.get(symbol);
     if (recalled === undefined) return symbol;
