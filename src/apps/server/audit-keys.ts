@@ -71,8 +71,7 @@ async function recorded<T>(
     await write("begun");
     result = await change();
   } catch (error) {
-    // Even if writing `begun` was reported as failed, the line may still reach the file. `failed` then says that the
-    // change was not made.
+    // A line `begun` whose write failed may still reach the file. The line `failed` says that nothing was changed.
     await write("failed").catch(isBegunAnyway);
     throw error;
   }
@@ -80,10 +79,7 @@ async function recorded<T>(
   return result;
 }
 
-/**
- * Ignores that the outcome could not be written. The log already has the line `begun`, and the caller must still
- * receive the new key.
- */
+/** Ignores a failed write of the outcome: the line `begun` is in the log, and the caller must receive the new key. */
 function isBegunAnyway(): void {}
 
 async function liveKey(keys: KeyStore, id: string): Promise<AccessKey | null> {

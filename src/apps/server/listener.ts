@@ -73,8 +73,8 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
           assert(main !== null, "the listener to hand over is listening");
           // The HTTP server takes over the listening socket, so new connections go to it.
           await app.listen(Object.assign(main, { host: "" }));
-          // `listen` has reset the backlog to Node.js's default, and no option prevents that. oxlint-disable-next-line
-          // no-underscore-dangle -- Node's own name for it
+          // `listen` has reset the backlog to Node.js's default, and no option prevents that.
+          // oxlint-disable-next-line no-underscore-dangle -- Node's own name for it
           (app.server as unknown as { readonly _handle: Handle | null })._handle?.listen(backlog);
           main = null;
           for (const door of others) {

@@ -5,18 +5,14 @@ import type { Readable } from "node:stream";
 import type { Seal } from "./seal.ts";
 
 export interface ArtifactStore {
-  /**
-   * Returns the unique id of this location. All servers that share the location get the same id; the first call
-   * creates it.
-   */
+  /** Returns the id of this location, the same for all servers that share it. The first call creates the id. */
   placeId(): Promise<string>;
   /**
    * Calls `write` with an empty folder, then atomically and durably stores the folder's files under the key. They
    * replace everything at and below the key. If `write` throws, nothing is stored and the old artifact is kept, so
    * `write` may check its own output.
    *
-   * @param options.mayPut additional check, called just before this artifact is moved into place; if it throws,
-   * nothing is stored
+   * @param options.mayPut called just before the artifact is moved into place; if it throws, nothing is stored
    */
   put<Result>(
     key: string,

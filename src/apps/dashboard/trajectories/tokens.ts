@@ -21,10 +21,7 @@ export interface ShownToken {
 /** Lower bounds of the probability levels; the last level is below all of them. */
 export const levelBounds = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01] as const;
 
-/**
- * Returns the probability level of a token, which determines its colour: 0 for a nearly certain token, 7 for an
- * improbable one.
- */
+/** Returns the level that determines a token's colour: 0 for a nearly certain token, 7 for an improbable one. */
 export function levelOf(logprob: number): number {
   const probability = Math.exp(logprob);
   const level = levelBounds.findIndex((bound) => probability >= bound);
