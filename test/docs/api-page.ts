@@ -79,8 +79,8 @@ All routes, with every field of their requests and answers. \`npm run docs\` gen
 * Unknown fields are accepted, at every depth. The response header \`x-hone-ignored\` lists their paths (\`tools.0.function.inputSchema\`); in a list, it names the first item with the field. A known field that the server cannot honour is refused, never ignored.
 * Routes that accept \`Authorization: Bearer\` also accept the key in the header \`x-api-key\`.
 * Every error has the body [Error](#error), which lists all faults.
-* Every answer has the header \`x-request-id\`: the id sent with the request, or a new one. An id that you send names the answer to a chat (\`chatcmpl-<id>\`), and takes precedence over the body's \`request_id\`. The header does not repeat the body's \`request_id\`.
-* Lists are paged: while a page has \`has_more\`, pass its \`last_id\` as \`after\` to get the next page.
+* Every answer has the header \`x-request-id\`: the id sent with the request, or a new one. If you send an id, the id of a chat completion is \`chatcmpl-<id>\`, and the body's \`request_id\` has no effect. The header never contains the body's \`request_id\`.
+* Lists are paged: while \`has_more\` of a page is true, pass its \`last_id\` as \`after\` to get the next page.
 
 ## Routes
 `;
@@ -205,7 +205,7 @@ function rowsOf(schema: Schema, place: string, context: Context): readonly Row[]
 function sentRow(schema: Schema, isRequired: boolean): Row {
   const about = [
     schema.description ?? "",
-    schema["x-refused"] === true ? "Not supported: refused unless absent or at its default." : "",
+    isRefusedWithoutSaying(schema) ? "Not supported: refused unless absent or at its default." : "",
     schema["x-engine-feature"] === true ? "Refused if the model's engine does not support it." : "",
   ];
   const [example] = schema.examples ?? [];
@@ -215,6 +215,10 @@ function sentRow(schema: Schema, isRequired: boolean): Row {
     about.filter(Boolean).join(" "),
     example === undefined ? "" : `\`${JSON.stringify(example)}\``,
   ];
+}
+
+function isRefusedWithoutSaying({ "x-refused": isRefused, description = "" }: Schema): boolean {
+  return isRefused === true && !description.startsWith("Refused");
 }
 
 function answeredRow(schema: Schema, isAlways: boolean): Row {

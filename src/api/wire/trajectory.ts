@@ -39,57 +39,66 @@ const logprobList = Type.Array(
   Type.Object(
     {
       token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
-      logprob: nullable(logprob, { description: "Natural logarithm." }),
+      logprob: nullable(logprob, {
+        description: "Natural logarithm of the token's probability; null if unknown.",
+      }),
     },
     open,
   ),
 );
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
+const asInChat = "The field of this name in the chat request that the prompt was rendered for.";
+
 /** Prompt options of the recorded request. They are on a Choice, or on the trajectory for all its Choices. */
 export const promptFields = {
-  documents: nullable(Type.Array(anyObject), { description: "As in the request." }),
-  chat_template: nullable(Type.String(), { description: "As in the request." }),
-  chat_template_kwargs: nullable(anyObject, { description: "As in the request." }),
-  reasoning_effort: nullable(Type.String(), { description: "As in the request." }),
-  add_generation_prompt: nullable(Type.Boolean(), { description: "As in the request." }),
-  continue_final_message: nullable(Type.Boolean(), { description: "As in the request." }),
-  add_special_tokens: nullable(Type.Boolean(), { description: "As in the request." }),
-  truncate_prompt_tokens: nullable(Type.Integer(), { description: "As in the request." }),
+  documents: nullable(Type.Array(anyObject), { description: asInChat }),
+  chat_template: nullable(Type.String(), { description: asInChat }),
+  chat_template_kwargs: nullable(anyObject, { description: asInChat }),
+  reasoning_effort: nullable(Type.String(), { description: asInChat }),
+  add_generation_prompt: nullable(Type.Boolean(), { description: asInChat }),
+  continue_final_message: nullable(Type.Boolean(), { description: asInChat }),
+  add_special_tokens: nullable(Type.Boolean(), { description: asInChat }),
+  truncate_prompt_tokens: nullable(Type.Integer(), { description: asInChat }),
 };
 
 /** Fields of a recorded Choice. */
 export const choiceFields = {
   message: nullable(anyObject, {
-    description: "Makes the item a Choice, together with finish_reason; the message as it was returned.",
+    description:
+      "In a Choice: the message as it was returned. An item with `message` and `finish_reason` is a Choice.",
   }),
   logprobs: nullable(
     Type.Object(
       {
-        content: nullable(logprobList, { description: "One entry per token of the answer." }),
-        refusal: nullable(logprobList, { description: "As in OpenAI's answers; ignored." }),
+        content: nullable(logprobList, { description: "One entry per answer token." }),
+        refusal: nullable(logprobList, {
+          description: "Accepted without use: a member of OpenAI's answers.",
+        }),
       },
       open,
     ),
-    { description: "In a Choice: the tokens and their log-probabilities, as returned." },
+    { description: "In a Choice: the answer's tokens and their log-probabilities, as returned." },
   ),
-  token_ids: nullable(tokenIds, { description: "In a Choice: exact tokens of the answer." }),
-  prompt_token_ids: nullable(tokenIds, { description: "In a Choice: exact tokens of the prompt." }),
+  token_ids: nullable(tokenIds, { description: "In a Choice: token ids of the answer, as returned." }),
+  prompt_token_ids: nullable(tokenIds, { description: "In a Choice: token ids of the prompt, as returned." }),
   ...promptFields,
 };
 
 /** Schema for messages and for recorded Choices. `checkGroup` adds a fault if an item is neither. */
 const historyItem = Type.Object(
   {
-    role: Type.Optional(Type.String({ description: "Makes the item a message." })),
+    role: Type.Optional(
+      Type.String({ description: "In a message: role of its author. An item with a role is a message." }),
+    ),
     ...choiceFields,
   },
   { ...open, title: "MessageOrChoice" },
 );
 const historyItems = Type.Array(historyItem, {
-  description: "The conversation: messages, and a Choice for each answer of the model.",
+  description: "The conversation, oldest first: messages, and a Choice for each answer of the model.",
 });
-const tools = nullable(Type.Array(anyObject), { description: "Tools of the requests." });
+const tools = nullable(Type.Array(anyObject), { description: "Tools of the chat requests." });
 
 const trajectorySchema = Type.Object(
   {
@@ -97,27 +106,33 @@ const trajectorySchema = Type.Object(
     tools,
     additional_histories: nullable(
       Type.Array(Type.Object({ messages_and_choices: historyItems, tools }, { ...open, title: "History" })),
-      { description: "Further conversations that share the reward." },
+      { description: "Further conversations of the trajectory, which get the same reward." },
     ),
-    reward: Type.Optional(Type.Number({ default: 0, description: "Reward of the trajectory." })),
+    reward: Type.Optional(
+      Type.Number({ default: 0, description: "Reward of the trajectory, which applies to all its answers." }),
+    ),
     initial_policy_version: nullable(Type.Integer(), {
-      description: "Version of the model at the start.",
+      description: "Version of the model when the trajectory started.",
     }),
-    final_policy_version: nullable(Type.Integer(), { description: "Version of the model at the end." }),
+    final_policy_version: nullable(Type.Integer(), {
+      description: "Version of the model when the trajectory ended.",
+    }),
     metrics: nullable(metrics, {
       default: {},
-      description: "Measurements of the trajectory; the log's metrics are their means.",
+      description: "Metrics of the trajectory, by name. A log reports their means.",
     }),
-    auto_metrics: nullable(metrics, { description: "Stored, and returned unchanged." }),
+    auto_metrics: nullable(metrics, { description: "Further metrics, stored and returned unchanged." }),
     metadata: nullable(anyObject, {
       default: {},
-      description: "Stored; values of `scenario_id` are counted.",
+      description: "Metadata of the trajectory. A log counts the distinct values of `scenario_id`.",
     }),
     logs: nullable(Type.Array(Type.Unknown()), {
       default: [],
-      description: "Stored, and returned unchanged.",
+      description: "Log lines or other notes, stored and returned unchanged.",
     }),
-    start_time: nullable(Type.String({ format: "date-time" }), { description: "In ISO 8601." }),
+    start_time: nullable(Type.String({ format: "date-time" }), {
+      description: "Time at which the trajectory started.",
+    }),
     ...promptFields,
   },
   { ...open, title: "Trajectory" },
@@ -125,13 +140,18 @@ const trajectorySchema = Type.Object(
 
 export const trajectoryGroupSchema = Type.Object(
   {
-    trajectories: Type.Array(trajectorySchema, { description: "Attempts at one problem." }),
+    trajectories: Type.Array(trajectorySchema, {
+      description: "Attempts at the same problem, whose rewards are compared with each other.",
+    }),
     exceptions: nullable(Type.Array(anyObject), { default: [], description: "Attempts that failed to run." }),
-    metadata: nullable(anyObject, { default: {}, description: "Stored, and returned unchanged." }),
-    metrics: nullable(metrics, { default: {}, description: "Measurements of the group." }),
+    metadata: nullable(anyObject, {
+      default: {},
+      description: "Metadata of the group, stored and returned unchanged.",
+    }),
+    metrics: nullable(metrics, { default: {}, description: "Metrics of the group, by name." }),
     logs: nullable(Type.Array(Type.Unknown()), {
       default: [],
-      description: "Stored, and returned unchanged.",
+      description: "Log lines or other notes, stored and returned unchanged.",
     }),
   },
   { ...open, title: "TrajectoryGroup" },

@@ -24,7 +24,7 @@ export const messageRoute: AnsweringRoute<"message"> = {
   schema: {
     summary: "Create a message",
     description:
-      "Anthropic's Messages API; [anthropic.md](../guides/anthropic.md) describes how requests are read. With `stream` the server sends events named by their type. The last event is `message_stop` or `error`, and no `[DONE]` follows. Fields of a chat request without a counterpart here mean the same as there.",
+      "Anthropic's Messages API; [anthropic.md](../guides/anthropic.md) describes how its fields are converted to those of a chat request. With `stream` the server sends server-sent events that are named by their type. The last event is `message_stop` or `error`; no `[DONE]` follows. Fields of a chat request for which this API has no field of its own are accepted too, with the same meaning.",
     body: messagesForm.schema,
     response: answered("A message.", { json: messageSchema, events: messageEventSchema }),
   },
@@ -51,7 +51,7 @@ export function tokenCountRoute(
     {
       summary: "Count the tokens of a message's prompt",
       description:
-        "Counts the prompt tokens of a message request with the same fields, without answering it.",
+        "Returns the number of prompt tokens of a message request with the same fields, without generating an answer.",
       body: bodies.form("token count", countForm),
       answer: "The number of tokens.",
       json: tokenCountSchema,

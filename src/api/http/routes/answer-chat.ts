@@ -208,7 +208,7 @@ export const chatCompletionRoute: AnsweringRoute<"chat"> = {
   schema: {
     summary: "Create a chat completion",
     description:
-      "Answers a conversation. With `stream` the answer is sent as events that end with `[DONE]`; an error during the stream is one event with the usual error body. Numbers are IEEE doubles. Unknown fields are named in the response header `x-hone-ignored`.",
+      "Generates the next message of a conversation. With `stream` the server sends the answer as server-sent events, the last of which is `[DONE]`. An error during the stream is an event with the usual error body. The response header `x-hone-ignored` lists unknown fields of the request.",
     body: chatRequestSchema,
     response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
   },

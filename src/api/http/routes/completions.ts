@@ -19,7 +19,7 @@ export const completionRoute: AnsweringRoute<"completion", RequestDeltas> = {
   schema: {
     summary: "Create a text completion",
     description:
-      "Continues one prompt or several, without a chat template. With `stream` the answer is sent as events that end with `[DONE]`. An invalid prompt is refused before the first event; a later error is one event with the usual error body.",
+      "Continues one or more prompts, without a chat template. With `stream` the server sends the answer as server-sent events, the last of which is `[DONE]`. An invalid prompt is refused before the first event; a later error is an event with the usual error body.",
     body: completionForm.schema,
     response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
   },

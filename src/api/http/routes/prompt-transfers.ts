@@ -34,10 +34,10 @@ export function promptTransferRoute(
   endpoints(app, { tag: "chat" })(
     `POST ${transferPath}`,
     {
-      summary: "Send a held prompt to another server",
-      description: `For servers that share a secret (\`transfer.secret\`). They sign with it: \`authorization: ${transferScheme} <signature>\`. A held prompt can be fetched only once.`,
+      summary: "Send a prompt's KV cache to another server",
+      description: `Called by another Hone server that has the same secret (\`transfer.secret\`) and signs its request with it: \`authorization: ${transferScheme} <signature>\`. The server keeps the KV cache of a prompt computed with \`do_remote_decode\`. Each can be fetched only once.`,
       body: { schema: transferRequestSchema },
-      answer: "Keys, values and scores of the prompt.",
+      answer: "The prompt's keys and values, and the logits after its last token.",
       bytes: { type: "string", format: "binary" },
       options: { bodyLimit: bodyBytesMax, preParsing },
     },

@@ -61,9 +61,9 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   on(
     "GET /v1/models",
     {
-      summary: "List all names that chat requests accept",
+      summary: "List all model names that chat requests accept",
       description:
-        "With the header `anthropic-version` the answer is a page in the form of Anthropic's API (`limit`, `after_id`, `before_id`).",
+        "With the header `anthropic-version` the answer is a page in the form of Anthropic's API, with the parameters `limit`, `after_id` and `before_id`.",
       answer: "The models, in OpenAI's form.",
       json: servedModelListSchema,
     },
@@ -77,8 +77,8 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   on(
     "GET /v1/models/*",
     {
-      summary: "Read the model behind a name",
-      answer: "The model as in the list.",
+      summary: "Look up a model by name",
+      answer: "The model, as in the list.",
       json: servedModelAnswer.schema,
       documented: { params: nameParameter },
       fieldPaths: { model: ["path", "model"], not_found: ["path", "model"] },

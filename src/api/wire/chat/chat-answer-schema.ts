@@ -5,48 +5,62 @@ import { nullable, orNull } from "../nullable.ts";
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
+const promptTokenIds = Type.Array(Type.Integer({ minimum: 0 }), { description: "Token ids of the prompt." });
 
 export const usageSchema = Type.Object({
   prompt_tokens: count("Tokens of the prompt, counted once regardless of n."),
   completion_tokens: count("Tokens of all choices."),
-  total_tokens: count("Sum of both."),
+  total_tokens: count("Sum of prompt_tokens and completion_tokens."),
   prompt_tokens_details: Type.Object({
-    cached_tokens: count("Leading tokens of the prompt that were cached by an earlier request."),
+    cached_tokens: count("Leading prompt tokens that were read from the prefix cache."),
   }),
 });
 
 const logprobEntry = {
   token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
-  logprob: Type.Number({ description: "Natural logarithm; -9999 for an impossible token." }),
+  logprob: Type.Number({ description: "Natural logarithm of the token's probability; -9999 if it is 0." }),
   bytes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
-    description: "The text's bytes; concatenated they are the answer's bytes.",
+    description: "UTF-8 bytes of the token's text. A character may span several tokens.",
   }),
 };
 
 const logprobsSchema = Type.Object({
-  content: Type.Array(Type.Object({ ...logprobEntry, top_logprobs: Type.Array(Type.Object(logprobEntry)) }), {
-    description: "One entry per token.",
-  }),
+  content: Type.Array(
+    Type.Object({
+      ...logprobEntry,
+      top_logprobs: Type.Array(Type.Object(logprobEntry), {
+        description: "Most probable tokens at this position, most probable first.",
+      }),
+    }),
+    { description: "One entry per answer token." },
+  ),
   refusal: Type.Null(),
 });
 
 const promptLogprob = Type.Object({
-  logprob: Type.Number(),
-  rank: Type.Integer({ minimum: 1 }),
-  decoded_token: orNull(Type.String()),
+  logprob: Type.Number({ description: "Natural logarithm of the token's probability." }),
+  rank: Type.Integer({
+    minimum: 1,
+    description: "Rank of the token by probability; 1 is the most probable.",
+  }),
+  decoded_token: orNull(Type.String(), { description: "The token's text." }),
 });
 
 export const promptLogprobsSchema = orNull(
   Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))),
   {
     description:
-      "One object per prompt token, keyed by token id: the token itself, then the alternatives; null for the first token.",
+      "One object per prompt token, null for the first. Its keys are the ids of the token itself and of the alternatives.",
   },
 );
 
 export const finish = {
-  stop_reason: orNull(Type.Integer(), { description: "The stop token that ended the choice." }),
-  matched_stop: orNull(Type.String(), { description: "The stop string that ended the choice." }),
+  stop_reason: orNull(Type.Integer(), {
+    description: "Id of the stop token that ended the choice; null if none did.",
+  }),
+  matched_stop: orNull(Type.String(), {
+    description: "The stop string that ended the choice; null if no stop string did.",
+  }),
 };
 const finishReason = Type.Enum(["stop", "length", "tool_calls"]);
 
@@ -55,25 +69,29 @@ const toolCallSchema = Type.Object(
     id: Type.String(),
     type: Type.Enum(["function", "custom"]),
     function: Type.Optional(
-      Type.Object({ name: Type.String(), arguments: Type.String({ description: "JSON." }) }),
+      Type.Object({
+        name: Type.String(),
+        arguments: Type.String({ description: "Arguments, as a string of JSON." }),
+      }),
     ),
     custom: Type.Optional(
       Type.Object({
         name: Type.String(),
-        input: Type.String({ description: "Input text of a custom tool call." }),
+        input: Type.String({ description: "Input of the custom tool, as one string." }),
       }),
     ),
   },
   { title: "ToolCall" },
 );
 
-const reasoning = "The model's thoughts, under both names.";
+const reasoning =
+  "The model's thoughts; `reasoning` and `reasoning_content` are the same. Null if there are none.";
 
 const messageSchema = Type.Object(
   {
     role: Type.String(),
     content: orNull(Type.String(), {
-      description: "Null if the message only calls tools or only thinks.",
+      description: "Text of the answer; null if the message has only tool calls or only thoughts.",
     }),
     reasoning: orNull(Type.String(), { description: reasoning }),
     reasoning_content: orNull(Type.String(), { description: reasoning }),
@@ -93,20 +111,30 @@ export const choiceSchema = Type.Object(
     logprobs: orNull(logprobsSchema),
     finish_reason: finishReason,
     ...finish,
-    token_ids: orNull(tokenIds, { description: "Present with return_token_ids, and for trained models." }),
-    prompt_token_ids: Type.Optional(tokenIds),
+    token_ids: orNull(tokenIds, {
+      description: "Token ids of the answer, with return_token_ids and for trained models; otherwise null.",
+    }),
+    prompt_token_ids: Type.Optional(promptTokenIds),
   },
   { title: "Choice" },
 );
 
 export const header = {
-  id: Type.String({ description: "`chatcmpl-` and the request's id." }),
-  request_id: Type.String(),
-  created: Type.Integer({ description: "Seconds since 1970." }),
+  id: Type.String({ description: "`chatcmpl-` followed by the request's id." }),
+  request_id: Type.String({ description: "Id of the request." }),
+  created: Type.Integer({ description: "Unix time in seconds." }),
   model: Type.String({ description: "The requested name, or the name of the default model." }),
   service_tier: Type.Enum(["default"]),
-  system_fingerprint: Type.String({ description: "Identifies base, version and engine build." }),
+  system_fingerprint: Type.String({
+    description: "Identifies the base model, the version, and the build of the engine.",
+  }),
 };
+
+/** Reference to a held prompt. */
+export const passingAnswerSchema = orNull(Type.Object({}, { additionalProperties: true }), {
+  description:
+    "Value to send as `kv_transfer_params` to the server that generates the answer; null without do_remote_decode.",
+});
 
 /** Answer that is not streamed. */
 export const chatAnswerSchema = Type.Object(
@@ -116,37 +144,57 @@ export const chatAnswerSchema = Type.Object(
     choices: Type.Array(choiceSchema),
     usage: usageSchema,
     prompt_logprobs: promptLogprobsSchema,
-    prompt_token_ids: orNull(tokenIds, { description: "Present with return_token_ids." }),
-    kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),
+    prompt_token_ids: orNull(tokenIds, {
+      description: "Token ids of the prompt; null without return_token_ids.",
+    }),
+    kv_transfer_params: passingAnswerSchema,
   },
   { title: "ChatCompletion" },
 );
 
 const toolCallDelta = Type.Object({
-  index: Type.Integer({ minimum: 0 }),
+  index: Type.Integer({ minimum: 0, description: "Index of the call in the answer." }),
   id: Type.Optional(Type.String()),
   type: Type.Optional(Type.Enum(["function", "custom"])),
-  function: Type.Optional(Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })),
-  custom: Type.Optional(Type.Object({ name: Type.Optional(Type.String()), input: Type.String() })),
+  function: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Type.String()),
+      arguments: Type.String({ description: "Text to append to the arguments." }),
+    }),
+  ),
+  custom: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Type.String()),
+      input: Type.String({ description: "Text to append to the input." }),
+    }),
+  ),
 });
 
 const chunkChoice = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   delta: Type.Object({
-    role: Type.Optional(Type.String({ description: "In the first chunk of the choice, before any text." })),
-    content: nullable(Type.String()),
-    reasoning: nullable(Type.String()),
-    reasoning_content: nullable(Type.String()),
-    tool_calls: Type.Optional(Type.Array(toolCallDelta)),
+    role: Type.Optional(
+      Type.String({
+        description: "`assistant`, or the role of a continued message. In the first chunk of the choice.",
+      }),
+    ),
+    content: nullable(Type.String(), { description: "Text to append to the answer." }),
+    reasoning: nullable(Type.String(), { description: "Text to append to the model's thoughts." }),
+    reasoning_content: nullable(Type.String(), { description: "The same as `reasoning`." }),
+    tool_calls: Type.Optional(
+      Type.Array(toolCallDelta, { description: "New tool calls, or text to append to their arguments." }),
+    ),
   }),
   logprobs: orNull(logprobsSchema),
   finish_reason: orNull(finishReason, {
-    description: "In the last chunk of the choice, which has an empty delta.",
+    description: "Null except in the last chunk of the choice, which has an empty delta.",
   }),
   stop_reason: Type.Optional(finish.stop_reason),
   matched_stop: Type.Optional(finish.matched_stop),
-  token_ids: nullable(tokenIds),
-  prompt_token_ids: Type.Optional(tokenIds),
+  token_ids: nullable(tokenIds, {
+    description: "Ids of the chunk's tokens, with return_token_ids and for trained models.",
+  }),
+  prompt_token_ids: Type.Optional(promptTokenIds),
 });
 
 /** One event of a stream. `[DONE]` follows the last one; an error during the stream is an event with the error body. */
@@ -155,11 +203,11 @@ export const chatChunkSchema = Type.Object(
     ...header,
     object: Type.Enum(["chat.completion.chunk"]),
     choices: Type.Array(chunkChoice, {
-      description: "One choice per chunk; empty in the chunk with the usage.",
+      description: "One choice per chunk; empty in a chunk that only reports the usage.",
     }),
     usage: Type.Optional(usageSchema),
     prompt_token_ids: nullable(tokenIds, {
-      description: "In the first chunk of each choice, with return_token_ids.",
+      description: "Token ids of the prompt. In the first chunk of each choice, with return_token_ids.",
     }),
   },
   { title: "ChatCompletionChunk" },

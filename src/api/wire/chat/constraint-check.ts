@@ -13,9 +13,12 @@ import { nullable, orNull } from "../nullable.ts";
 const testSchema = Type.Object(
   {
     data: Type.Unknown({
-      description: "A value; a text if the constraint is not JSON. Properties may be in any order.",
+      description:
+        "Value to test: any JSON for a JSON constraint, where properties may be in any order; a string for other constraints.",
     }),
-    valid: nullable(Type.Boolean(), { description: "The client's own verdict; returned unchanged." }),
+    valid: nullable(Type.Boolean(), {
+      description: "Your own expectation of the result; returned unchanged.",
+    }),
   },
   { title: "ConstraintTest" },
 );
@@ -24,7 +27,7 @@ const checkSchema = Type.Object(
   {
     model: nullable(Type.String(), {
       description:
-        "Model whose answers are constrained, by any of its names; the server's default model by default.",
+        "Model whose answers would be constrained, by any name that a chat request accepts. The server's default model by default.",
     }),
     structured_outputs: constraintFields.structured_outputs.schema,
     response_format: constraintFields.response_format.schema,
@@ -81,26 +84,38 @@ export const constraintCheckSchema = Type.Object(
   {
     served: Type.Boolean({
       description:
-        "True if the constraint is served exactly, from an answer's first token on and along every test.",
+        "True if the server accepts the constraint: it compiles, and the server can enforce it exactly at the start of an answer and at each position of the tests.",
     }),
-    kind: orNull(Type.String(), { description: "Kind of the refusal." }),
-    subject: orNull(Type.String(), { description: "The refused keyword." }),
-    place: orNull(Type.String(), { description: "Path of the keyword." }),
-    reason: orNull(Type.String(), { description: "Reason, for people." }),
+    kind: orNull(Type.String(), {
+      description:
+        "Kind of the refusal: `malformed`, `not-exact`, `limit`, `unsatisfiable` or `not-offered`. Null, like `subject` and `reason`, if the constraint is accepted.",
+    }),
+    subject: orNull(Type.String(), { description: "The refused keyword, or the exceeded limit." }),
+    place: orNull(Type.String(), {
+      description: "Location of the refused keyword: a JSON pointer into a schema, or a position in a text.",
+    }),
+    reason: orNull(Type.String(), { description: "Reason for the refusal, for people." }),
     tests: Type.Array(
       Type.Object({
-        valid: orNull(Type.Boolean()),
-        accepted: Type.Boolean({ description: "True if an answer can be this value." }),
-        limit: orNull(Type.String(), { description: "The limit that ended the test without a result." }),
+        valid: orNull(Type.Boolean(), { description: "The `valid` that was sent with the test." }),
+        accepted: Type.Boolean({ description: "True if an answer under the constraint can be this value." }),
+        limit: orNull(Type.String(), {
+          description:
+            "Name of the limit that stopped the test before its result was known; null if no limit was reached.",
+        }),
         place: orNull(Type.String(), {
-          description: "The value's text up to the point where the test stopped.",
+          description:
+            "Part of the value's text that was tested before a limit stopped the test; null if no limit was reached.",
         }),
       }),
     ),
     notices: Type.Array(Type.String(), {
-      description: "Notes on a constraint that is served: unknown formats.",
+      description: "Notes on an accepted constraint, for people; for example on unknown formats.",
     }),
-    compile_ms: Type.Number({ minimum: 0 }),
+    compile_ms: Type.Number({
+      minimum: 0,
+      description: "Milliseconds that compilation of the constraint took.",
+    }),
   },
   { title: "ConstraintCheck" },
 );

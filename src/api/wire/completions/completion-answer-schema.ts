@@ -1,15 +1,23 @@
 // Schemas of the answers to a text completion, used for documentation and tests.
 import { Type } from "typebox";
-import { finish, header, promptLogprobsSchema, tokenIds, usageSchema } from "../chat/chat-answer-schema.ts";
+import {
+  finish,
+  header,
+  passingAnswerSchema,
+  promptLogprobsSchema,
+  tokenIds,
+  usageSchema,
+} from "../chat/chat-answer-schema.ts";
 import { nullable, orNull } from "../nullable.ts";
 
 const logprobsSchema = Type.Object({
   tokens: Type.Array(Type.String(), { description: "Each token's text, or `token_id:<N>`." }),
   token_logprobs: Type.Array(orNull(Type.Number()), {
-    description: "Natural logarithms; null for the first token of a prompt.",
+    description: "Natural logarithm of each token's probability; null for the first token of a prompt.",
   }),
   top_logprobs: Type.Array(orNull(Type.Object({}, { additionalProperties: Type.Number() })), {
-    description: "Keyed by text: the token itself, then the alternatives, most probable first.",
+    description:
+      "For each token, log-probabilities keyed by text: of the token itself, then of the alternatives, most probable first.",
   }),
   text_offset: Type.Array(Type.Integer({ minimum: 0 }), {
     description: "Offset of each token's text in the choice's text, in characters.",
@@ -18,13 +26,13 @@ const logprobsSchema = Type.Object({
 
 const choice = {
   index: Type.Integer({ minimum: 0, description: "The prompt's index times n, plus the answer's index." }),
-  text: Type.String(),
+  text: Type.String({ description: "Text of the answer; in a stream, text to append." }),
   logprobs: orNull(logprobsSchema),
 };
 const finishReason = Type.Enum(["stop", "length"]);
 const completionHeader = {
   ...header,
-  id: Type.String({ description: "`cmpl-` and the request's id." }),
+  id: Type.String({ description: "`cmpl-` followed by the request's id." }),
   object: Type.Enum(["text_completion"]),
 };
 
@@ -37,13 +45,17 @@ export const completionAnswerSchema = Type.Object(
         ...choice,
         finish_reason: finishReason,
         ...finish,
-        token_ids: orNull(tokenIds, { description: "Present with return_token_ids." }),
-        prompt_token_ids: orNull(tokenIds, { description: "Present with return_token_ids." }),
+        token_ids: orNull(tokenIds, {
+          description: "Token ids of the answer; null without return_token_ids.",
+        }),
+        prompt_token_ids: orNull(tokenIds, {
+          description: "Token ids of the prompt; null without return_token_ids.",
+        }),
         prompt_logprobs: promptLogprobsSchema,
       }),
     ),
     usage: usageSchema,
-    kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),
+    kv_transfer_params: passingAnswerSchema,
   },
   { title: "Completion" },
 );
@@ -56,16 +68,18 @@ export const completionChunkSchema = Type.Object(
       Type.Object({
         ...choice,
         finish_reason: orNull(finishReason, {
-          description: "In the last chunk of the choice, which has an empty text.",
+          description: "Null except in the last chunk of the choice, which has an empty text.",
         }),
         stop_reason: Type.Optional(finish.stop_reason),
         matched_stop: Type.Optional(finish.matched_stop),
-        token_ids: orNull(tokenIds),
+        token_ids: orNull(tokenIds, {
+          description: "Ids of the chunk's tokens; null without return_token_ids.",
+        }),
         prompt_token_ids: nullable(tokenIds, {
-          description: "In the first chunk of the choice, with return_token_ids.",
+          description: "Token ids of the prompt. In the first chunk of the choice, with return_token_ids.",
         }),
       }),
-      { description: "One choice per chunk; empty in the chunk with the usage." },
+      { description: "One choice per chunk; empty in a chunk that only reports the usage." },
     ),
     usage: Type.Optional(usageSchema),
   },

@@ -25,24 +25,24 @@ export const defaultMaxTokens = 16;
 export const completionFields = {
   prompt: field("prompt.text", promptSchema, {
     about:
-      "Text to continue, without a chat template: a text, a list of texts, token ids, or a list of lists of token ids. Several prompts are answered at the same time, and their choices are in the order of the prompts. If one fails, all fail.",
+      "Text to continue, without a chat template: a string, a list of strings, token ids, or a list of lists of token ids. Several prompts are answered at the same time, and their choices are in the order of the prompts. If one prompt fails, the request fails.",
     range: "at most 128 prompts unless configured otherwise, none empty",
     example: "The capital of France is",
   }),
   max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
     about:
-      "Maximum number of answer tokens; reduced to the remaining context, -1 for no limit. 0 returns only the prompt: with echo and logprobs this scores it.",
+      "Maximum number of answer tokens; -1 for no limit. Reduced to the remaining context if it is larger. 0 generates nothing: with echo and logprobs, such a request returns the prompt's log-probabilities.",
     default: defaultMaxTokens,
     example: 100,
   }),
   logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Returns each token's log-probability, before bias, penalties and temperature, with this many alternatives; with echo also the prompt's. The answers to a prompt have at most 4,194,304 log-probabilities together.",
+      "Returns the log-probability of each answer token, with this many most probable alternatives. They are computed before bias, penalties and temperature. With echo, also returns those of the prompt's tokens. The answers to one prompt have at most 4,194,304 log-probabilities in total.",
     otherwise: "none",
     example: 3,
   }),
   echo: field("prompt.echo", nullable(Type.Boolean()), {
-    about: "Puts the prompt's text before the answer's.",
+    about: "Prepends the prompt's text to the answer's text.",
     default: false,
     example: true,
   }),
@@ -53,12 +53,12 @@ export const completionFields = {
   }),
   // The next two fields are accepted only with values that change nothing.
   best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
-    about: "Number of answers to sample. All are returned, so it must equal n.",
+    about: "Number of answers to sample. Must equal n, because all sampled answers are returned.",
     otherwise: "n",
     example: 1,
   }),
   suffix: field(null, nullable(Type.String()), {
-    about: "Text after the answer: refused unless empty.",
+    about: "Text that follows the answer. Refused unless empty.",
     otherwise: "none",
     example: "",
   }),

@@ -22,8 +22,8 @@ const inputSchema = Type.Union(
   ],
   {
     description:
-      "Input to embed: a text, a list of texts, token ids, or a list of lists of token ids. Texts get the tokenizer's special tokens and no chat template. If one input fails, all fail.",
-    "x-range": `at most ${inputsMax} inputs, none empty or longer than the model's context, and 300000 tokens together`,
+      "Input to embed: a string, a list of strings, token ids, or a list of lists of token ids. The tokenizer adds its special tokens to strings; no chat template applies. If one input fails, the request fails.",
+    "x-range": `at most ${inputsMax} inputs, none empty or longer than the model's context, and 300000 tokens in total`,
     examples: [["The cat sat on the mat.", "A dog barked."]],
   },
 );
@@ -34,13 +34,13 @@ export const embeddingSchema = Type.Object(
     input: inputSchema,
     dimensions: nullable(Type.Integer({ minimum: 1 }), {
       description:
-        "Keeps this many leading numbers of each embedding, and rescales it to length 1. This costs little with models trained for it (Matryoshka), and may cost much with others.",
+        "Number of dimensions to return: each embedding is cut to this many leading values and rescaled to length 1. Models trained for this (Matryoshka) lose little quality by it; others may lose much.",
       "x-default": "the model's full width",
       "x-range": "at most the model's width",
       examples: [64],
     }),
     encoding_format: nullable(Type.Enum(["float", "base64"]), {
-      description: "Format of an embedding: numbers, or base64 of little-endian 32-bit floats.",
+      description: "Format of embeddings: a list of numbers, or little-endian 32-bit floats in base64.",
       default: "float",
       examples: ["base64"],
     }),

@@ -13,17 +13,17 @@ export const embeddingsSchema = Type.Object(
         index: Type.Integer({ minimum: 0, description: "Index of the input." }),
         embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
           description:
-            "A vector of length 1: numbers, or floats in base64 if `encoding_format` asks for them.",
+            "Vector of length 1, as a list of numbers, or as base64 with `encoding_format` `base64`.",
         }),
       }),
-      { description: "One per input, in order." },
+      { description: "One embedding per input, in the order of the inputs." },
     ),
-    model: Type.String({ description: "The requested name." }),
+    model: Type.String({ description: "The requested model name." }),
     usage: Type.Object({
-      prompt_tokens: Type.Integer({ minimum: 0, description: "Tokens of all inputs together." }),
+      prompt_tokens: Type.Integer({ minimum: 0, description: "Number of tokens of all inputs." }),
       total_tokens: Type.Integer({
         minimum: 0,
-        description: "The same as prompt_tokens: embeddings generate no tokens.",
+        description: "The same as prompt_tokens, because embeddings generate no tokens.",
       }),
     }),
   },

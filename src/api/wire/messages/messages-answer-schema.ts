@@ -11,11 +11,13 @@ const text = { type: Type.Enum(["text"]), text: Type.String(), citations: never 
 const thinking = {
   type: Type.Enum(["thinking"]),
   thinking: Type.String({ description: "The model's thoughts." }),
-  signature: Type.String({ description: "SHA-256 of the thoughts. Not checked when it is sent back." }),
+  signature: Type.String({
+    description: "SHA-256 of the thoughts. The server does not check it when you send the block back.",
+  }),
 };
 const call = {
   type: Type.Enum(["tool_use"]),
-  id: Type.String({ description: "Id that the call's result refers to." }),
+  id: Type.String({ description: "Id of the call; repeat it as `tool_use_id` in the result." }),
   name: Type.String(),
   caller: Type.Object({ type: Type.Enum(["direct"]) }),
 };
@@ -31,7 +33,7 @@ const block = Type.Union([
         {
           additionalProperties: true,
           description:
-            "The arguments. Text that is not a JSON object, as from a truncated call, is in `INVALID_JSON`.",
+            "The arguments. If the model's text is not a JSON object, for example because the call was truncated, the member `INVALID_JSON` contains the text.",
         },
       ),
     },
@@ -43,7 +45,7 @@ const usage = Type.Object(
   {
     input_tokens: Type.Integer({
       minimum: 0,
-      description: "Prompt tokens that were not cached.",
+      description: "Prompt tokens that were not read from the prefix cache.",
     }),
     cache_creation_input_tokens: Type.Integer({
       minimum: 0,
@@ -51,12 +53,16 @@ const usage = Type.Object(
     }),
     cache_read_input_tokens: Type.Integer({
       minimum: 0,
-      description: "Prompt tokens that were cached; together with `input_tokens` the whole prompt.",
+      description:
+        "Prompt tokens that were read from the prefix cache. Together with `input_tokens`, all tokens of the prompt.",
     }),
     cache_creation: never,
-    output_tokens: count,
+    output_tokens: Type.Integer({ minimum: 0, description: "Tokens of the answer, including thinking." }),
     output_tokens_details: Type.Object({
-      thinking_tokens: Type.Integer({ minimum: 0, description: "Tokens up to the last thinking token." }),
+      thinking_tokens: Type.Integer({
+        minimum: 0,
+        description: "Answer tokens up to and including the last thinking token.",
+      }),
     }),
     server_tool_use: never,
     service_tier: Type.Enum(["standard"]),
@@ -69,10 +75,10 @@ const usage = Type.Object(
 const stopped = {
   stop_reason: orNull(
     Type.Enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"]),
-    { description: "Null until the answer ends." },
+    { description: "Why the answer ended; null until then." },
   ),
   stop_sequence: orNull(Type.String(), {
-    description: "The stop sequence of the request that ended the answer.",
+    description: "The stop string that ended the answer; null if no stop string did.",
   }),
   stop_details: never,
   container: never,
@@ -80,11 +86,13 @@ const stopped = {
 
 export const messageSchema = Type.Object(
   {
-    id: Type.String({ description: "`msg_` and the request's id." }),
+    id: Type.String({ description: "`msg_` followed by the request's id." }),
     type: Type.Enum(["message"]),
     role: Type.Enum(["assistant"]),
     model: Type.String({ description: "The requested name, or the name of the default model." }),
-    content: Type.Array(block, { description: "The model's thoughts, texts and calls, in order." }),
+    content: Type.Array(block, {
+      description: "The model's thoughts, texts and tool calls, in the order in which it generated them.",
+    }),
     ...stopped,
     diagnostics: never,
     usage,
@@ -125,7 +133,7 @@ export const messageEventSchema = Type.Union(
 
 export const tokenCountSchema = Type.Object(
   {
-    input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt, whether cached or not." }),
+    input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt, including cached tokens." }),
   },
   { title: "AnthropicTokenCount" },
 );

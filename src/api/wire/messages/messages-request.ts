@@ -11,12 +11,12 @@ import { nullable } from "../nullable.ts";
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
-  description: "Accepted without use: prompts are always cached.",
+  description: "Accepted without use: the server caches all prompts.",
 });
 
 const textBlock = Type.Object(
   {
-    type: Type.String({ description: "`text`." }),
+    type: Type.String({ description: "Always `text`." }),
     text: nullable(Type.String(), { description: "The text." }),
     cache_control: cached,
     citations: free("Accepted without use."),
@@ -34,19 +34,21 @@ const textOrBlocks = Type.Union([
 const contentBlock = Type.Object(
   {
     type: Type.String({
-      description: "`text`, `thinking`, `redacted_thinking`, `tool_use` or `tool_result`.",
+      description: "Type of the block: `text`, `thinking`, `redacted_thinking`, `tool_use` or `tool_result`.",
     }),
     text: nullable(Type.String(), { description: "In a text block: the text." }),
     thinking: nullable(Type.String(), { description: "In a thinking block: the thoughts." }),
     signature: nullable(Type.String(), { description: "In a thinking block: accepted without use." }),
-    id: nullable(Type.String(), { description: "In a tool call: id that its result refers to." }),
-    name: nullable(Type.String(), { description: "In a tool call: the tool's name." }),
+    id: nullable(Type.String(), {
+      description: "In a tool call: its id, which the result repeats as `tool_use_id`.",
+    }),
+    name: nullable(Type.String(), { description: "In a tool call: name of the called tool." }),
     input: nullable(anyObject, { description: "In a tool call: its arguments." }),
-    tool_use_id: nullable(Type.String(), { description: "In a tool result: id of the call." }),
+    tool_use_id: nullable(Type.String(), { description: "In a tool result: id of the tool call." }),
     content: nullable(textOrBlocks, { description: "In a tool result: what the tool returned." }),
     is_error: nullable(Type.Boolean(), {
       description:
-        "In a tool result: accepted without use, because chat templates have no failed calls. Describe the failure in the content.",
+        "In a tool result: accepted without use, because chat templates cannot mark a call as failed. Describe the failure in the content.",
     }),
     cache_control: cached,
     // Members that blocks in answers have.
@@ -61,11 +63,11 @@ const messageSchema = Type.Object(
   {
     role: Type.Enum(["user", "assistant", "system"], {
       description:
-        "Consecutive messages of the same role form one turn. The model continues a last message of the assistant.",
+        "Role of the author. Consecutive messages of the same role form one turn. If the last message is the assistant's, the model continues it.",
     }),
     content: Type.Union(
       [Type.String({ title: "str" }), Type.Array(contentBlock, { title: "list[AnthropicContentBlock]" })],
-      { description: "A text, or blocks." },
+      { description: "Content of the message: a string, or blocks." },
     ),
   },
   { ...named, title: "AnthropicMessageParam" },
@@ -75,12 +77,14 @@ const toolSchema = Type.Object(
   {
     type: nullable(Type.String(), {
       default: "custom",
-      description: "`custom`. Tools of other types are left out: the server runs no tools itself.",
+      description: "`custom`. Tools of other types are left out, because the server runs no tools itself.",
     }),
     name: nullable(Type.String(), { description: "Name of the tool, as the model sees it." }),
     description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
     input_schema: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-    strict: nullable(Type.Boolean(), { description: "If true, arguments satisfy the schema exactly." }),
+    strict: nullable(Type.Boolean(), {
+      description: "If true, arguments are constrained to satisfy the schema exactly.",
+    }),
     cache_control: cached,
   },
   { ...named, title: "AnthropicTool" },
@@ -89,12 +93,13 @@ const toolSchema = Type.Object(
 const toolChoiceSchema = Type.Object(
   {
     type: Type.Enum(["auto", "any", "tool", "none"], {
-      description: "`any` requires a call, `tool` a call of the named tool.",
+      description:
+        "`auto` lets the model decide, `any` requires a tool call, `tool` requires a call of the named tool, `none` forbids tool calls.",
     }),
-    name: nullable(Type.String(), { description: "With `tool`: name of one of the tools." }),
+    name: nullable(Type.String(), { description: "With type `tool`: name of the tool that must be called." }),
     disable_parallel_tool_use: nullable(Type.Boolean(), {
       default: false,
-      description: "Ends the answer after its first call.",
+      description: "True to end the answer after its first tool call.",
     }),
   },
   { ...named, title: "AnthropicToolChoice" },
@@ -103,15 +108,17 @@ const toolChoiceSchema = Type.Object(
 const thinkingSchema = Type.Object(
   {
     type: Type.Enum(["enabled", "adaptive", "disabled"], {
-      description: "Permission to think first; the model and its template decide whether it thinks.",
+      description:
+        "`enabled` and `adaptive` allow the model to think before it answers; the model and its chat template determine whether it does. `disabled` forbids it.",
     }),
     budget_tokens: nullable(Type.Integer({ minimum: 1 }), {
       description:
-        "With `enabled`: maximum number of thinking tokens, if the vocabulary has `<think>` and `</think>`. For other models only `max_tokens` applies.",
+        "With type `enabled`: maximum number of thinking tokens. Applies to models whose vocabulary has `<think>` and `</think>`; for other models, only `max_tokens` limits thinking.",
     }),
     display: nullable(Type.Enum(["summarized", "omitted"]), {
       default: "summarized",
-      description: "`omitted` leaves thinking blocks out of the answer; otherwise they contain all thoughts.",
+      description:
+        "`omitted` leaves thinking blocks out of the answer. With `summarized`, they contain all thoughts.",
     }),
   },
   { ...named, title: "AnthropicThinkingConfig" },
@@ -129,7 +136,7 @@ const outputSchema = Type.Object(
   {
     effort: nullable(Type.Enum(["low", "medium", "high", "xhigh", "max"]), {
       "x-default": "the template's own",
-      description: "How much the model should think, if it may think.",
+      description: "How much the model should think before it answers, if thinking is allowed.",
     }),
     format: nullable(formatSchema, {
       "x-default": "free text",
@@ -173,13 +180,13 @@ const promptFields = {
   }),
   system: field("read", nullable(textOrBlocks), {
     about:
-      "System message before the conversation. Blocks that begin with `x-anthropic-billing-header:` are dropped: they mean nothing to a model, and would prevent prompt caching.",
+      "System message that precedes the conversation. Blocks that begin with `x-anthropic-billing-header:` are dropped, because they mean nothing to a model and would prevent prompt caching.",
     otherwise: "none",
     example: "Answer in one word.",
   }),
   tools: field("read", nullable(Type.Array(toolSchema)), {
     about:
-      "Tools that the chat template shows to the model; the header `x-hone-notice` names tools that were left out.",
+      "Tools that the chat template shows to the model. Tools of other types than `custom` are left out; the response header `x-hone-notice` names them.",
     range: "at most 1,024 unless configured otherwise",
     otherwise: "none",
     example: [
@@ -192,8 +199,8 @@ const promptFields = {
     example: { type: "auto" },
   }),
   thinking: field("read", nullable(thinkingSchema), {
-    about: "Thinking before the answer.",
-    otherwise: "no thinking, through the template's `enable_thinking`",
+    about: "Allows or forbids thinking before the answer, and limits it.",
+    otherwise: "no thinking: the chat template receives `enable_thinking` as false",
     example: { type: "enabled", budget_tokens: 1024 },
   }),
   output_config: field("read", nullable(outputSchema), {
@@ -207,18 +214,18 @@ const promptFields = {
     example: { type: "json_schema", schema: { type: "object" } },
   }),
   cache_control: field(null, nullable(anyObject), {
-    about: "Accepted without use: prompts are always cached.",
+    about: "Accepted without use: the server caches all prompts.",
     otherwise: "none",
     example: { type: "ephemeral" },
   }),
   context_management: field("read", nullable(anyObject), {
     about:
-      "Not applied: the conversation is used as sent. If there are edits, the header `x-hone-notice` says so.",
+      "Not applied: the conversation is used as sent. If the field asks for edits, the response header `x-hone-notice` says that they were not applied.",
     otherwise: "none",
     example: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
   }),
   mcp_servers: field(null, nullable(Type.Array(Type.Unknown())), {
-    about: "Refused unless empty: the server does not call other servers.",
+    about: "Refused unless empty, because the server does not call MCP servers.",
     default: [],
     refusedUnless: isEmpty,
     cure: "call them from your own program, and send their tools as tools",
@@ -229,17 +236,19 @@ export const messagesFields = {
   ...promptFields,
   ...sharedFields(unrenamedNames),
   max_tokens: field("read", Type.Integer({ minimum: 1 }), {
-    about: "Maximum number of answer tokens, thinking included; reduced to the remaining context.",
+    about:
+      "Maximum number of answer tokens, including thinking. Reduced to the remaining context if it is larger.",
     example: 1024,
   }),
   stop_sequences: field("read", nullable(Type.Array(Type.String())), {
-    about: "Texts that end the answer and are not part of it; `stop_sequence` names the one that did.",
-    range: "at most 1,024 texts of 4,096 characters each, none empty, unless configured otherwise",
+    about:
+      "Stop strings: the answer ends as soon as it contains one of them, and excludes it. The answer's `stop_sequence` is the string that ended it.",
+    range: "at most 1,024 strings of 4,096 characters each, none empty, unless configured otherwise",
     default: [],
     example: ["\n\n"],
   }),
   stream: field("answer form", nullable(Type.Boolean()), {
-    about: "Answers as server-sent events.",
+    about: "True to receive the answer as server-sent events.",
     default: false,
     example: true,
   }),
@@ -255,14 +264,18 @@ export const messagesFields = {
         { ...named, title: "AnthropicMetadata" },
       ),
     ),
-    { about: "Client metadata of the request.", otherwise: "none", example: { user_id: "somebody" } },
+    {
+      about: "Information about the client; accepted without use.",
+      otherwise: "none",
+      example: { user_id: "somebody" },
+    },
   ),
   service_tier: field(null, nullable(Type.Enum(["auto", "standard_only"])), {
     about: "Accepted without use.",
     default: "auto",
   }),
   container: field(null, nullable(Type.Unknown()), {
-    about: "Refused: the server runs no code.",
+    about: "Refused, because the server runs no code.",
     otherwise: "none",
     refusedUnless: never,
   }),

@@ -26,12 +26,12 @@ const preferencesMax = 20_000;
 const correctionsSchema = Type.Object(
   {
     feedback_type: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Feedback to read.",
-      "x-default": "of any type",
+      description: "Type of the feedback that contains corrections.",
+      "x-default": "any type",
     }),
     path: nullable(Type.String({ minLength: 1, maxLength: 1024 }), {
       default: "correction",
-      description: "Path of the corrected text in the payload, as in queries.",
+      description: "Path of the corrected answer in the payload, as in `/feedback/query`.",
     }),
   },
   { title: "Corrections" },
@@ -41,31 +41,33 @@ const rows = {
   ...feedbackRequestFields,
   corrections: nullable(correctionsSchema, {
     description:
-      "Feedback with a corrected answer, which is preferred to the answer. `{}` reads `correction` of any payload.",
-    "x-default": "no corrections",
+      "Also trains on corrections: feedback whose payload contains a corrected answer, which is preferred to the original one. `{}` reads the path `correction` of feedback of any type.",
+    "x-default": "corrections are not used",
   }),
   ...creationRows({
     marginMin: number({
       minimum: 0,
       maximum: 1e6,
       default: 0,
-      about: "Smallest difference between the rewards of a pair; not with kto.",
+      about: "Minimum difference between the rewards of a pair's two answers. Must be 0 with kto.",
     }),
   }),
   threshold: nullable(Type.Number({ minimum: -1e6, maximum: 1e6 }), {
     "x-default": "0.5 with kto",
     description:
-      "With kto: answers with a higher reward count as wanted, those with a lower reward as unwanted.",
+      "With kto: answers with a reward above this value count as wanted, answers with a reward below it as unwanted.",
   }),
   ...creationRows({
     pairsMax: integer({
       minimum: 1,
       maximum: preferencesMax,
       default: 2048,
-      about: "Most pairs, or kto answers, of the job; the rest is left for the next job.",
+      about: "Maximum number of pairs (with kto, of answers) in the job; the rest is left for the next job.",
     }),
   }),
-  config: nullable(preferenceConfigForm, { description: "Settings of the training." }),
+  config: nullable(preferenceConfigForm, {
+    description: "Settings of the job; settings that are omitted get their defaults.",
+  }),
 };
 
 export const feedbackPreferencesForm = creation("FeedbackPreferenceJobCreate", rows, {
@@ -158,16 +160,18 @@ export function toPreferenceOrder(
 const count = Type.Integer({ minimum: 0 });
 
 const sideAnswer = answerOf<ComparedAnswer>()("ComparedAnswer", {
-  call: Type.String({ description: "Reference of the answer, or of the answer that it corrects." }),
-  text: Type.String({ description: "Start of the text." }),
+  call: Type.String({
+    description: "Reference of the recorded answer; for a correction, of the answer that it corrects.",
+  }),
+  text: Type.String({ description: "Beginning of the answer's text." }),
   correction: [
-    Type.Boolean({ description: "True if a person wrote it to correct the answer." }),
+    Type.Boolean({ description: "True if the answer is a correction that a person wrote." }),
     ({ isCorrection }) => isCorrection,
   ],
-  step: Type.Integer({ minimum: 0, description: "Version that answered." }),
-  reward: orNull(Type.Number(), { description: "Null if people did not rate it." }),
+  step: Type.Integer({ minimum: 0, description: "Version of the model that gave the answer." }),
+  reward: orNull(Type.Number(), { description: "Reward of the answer; null if no feedback rates it." }),
   people: [
-    Type.Integer({ minimum: 1, description: "People whose feedback put it here." }),
+    Type.Integer({ minimum: 1, description: "Number of people whose feedback the preference is based on." }),
     ({ peopleCount }) => peopleCount,
   ],
   feedback_ids: feedbackIds(),
@@ -177,14 +181,17 @@ export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob
   ...createdJobRows,
   counts: [
     Type.Object({
-      feedback: Type.Integer({ minimum: 0, description: "Records that may be read." }),
-      prompts: count,
-      pairs: Type.Integer({ minimum: 0, description: "Pairs, or kto answers, that train." }),
-      corrections: Type.Integer({ minimum: 0, description: "Pairs that include a correction." }),
-      people: Type.Integer({ minimum: 0, description: "People whose feedback counts, over all answers." }),
+      feedback: Type.Integer({ minimum: 0, description: "Number of feedback records that were considered." }),
+      prompts: Type.Integer({ minimum: 0, description: "Number of prompts with a preference." }),
+      pairs: Type.Integer({ minimum: 0, description: "Number of pairs (with kto, of answers) to train on." }),
+      corrections: Type.Integer({ minimum: 0, description: "Number of pairs that include a correction." }),
+      people: Type.Integer({
+        minimum: 0,
+        description: "Number of people whose feedback is used, over all answers.",
+      }),
       left_out: Type.Object(
         {},
-        { additionalProperties: count, description: "Answers in no pair, by reason." },
+        { additionalProperties: count, description: "Number of answers that are in no pair, by reason." },
       ),
     }),
     ({ counts: { feedback, prompts, preferences: pairs, corrections, people, leftOut: left_out } }) => ({
@@ -200,11 +207,11 @@ export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob
   pairs: [
     Type.Array(
       Type.Object({
-        prompt: Type.String({ description: "Start of the prompt." }),
-        chosen: orNull(sideAnswer.schema),
-        rejected: orNull(sideAnswer.schema),
+        prompt: Type.String({ description: "Beginning of the prompt." }),
+        chosen: orNull(sideAnswer.schema, { description: "The preferred or, with kto, wanted answer." }),
+        rejected: orNull(sideAnswer.schema, { description: "The rejected or, with kto, unwanted answer." }),
       }),
-      { description: "The first hundred pairs; with kto one of the two may be null." },
+      { description: "The first 100 pairs. With kto, `chosen` or `rejected` may be null." },
     ),
     ({ preferences }) =>
       preferences.slice(0, shownMax).map(({ prompt, chosen, rejected }) => ({

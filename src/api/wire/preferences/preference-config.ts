@@ -29,54 +29,56 @@ export const preferenceConfigForm = Type.Object(
   {
     loss: nullable(loss, {
       description:
-        "Loss function. dpo, ipo and simpo compare two answers to a prompt; kto judges each answer by itself, and counts a pair as two.",
+        "Loss function. dpo, ipo and simpo compare two answers to a prompt. kto judges each answer separately, and treats a pair as two answers.",
       default: defaults.loss,
     }),
     beta: nullable(aboveZero, {
-      description: "Weight of the log ratios; a greater value keeps the model nearer to the reference.",
+      description:
+        "Factor of the log-ratios between the model and the reference. A greater value keeps the model closer to the reference.",
       "x-default": `${defaults.beta}; ${simpo.beta} with simpo`,
     }),
     label_smoothing: nullable(Type.Number({ minimum: 0, maximum: 0.5 }), {
-      description: "Assumed share of preferences that are reversed (cDPO); with dpo and simpo.",
+      description:
+        "With dpo and simpo: assumed fraction of preferences whose chosen and rejected answers are swapped (cDPO).",
       default: defaults.labelSmoothing,
     }),
     gamma: nullable(Type.Number({ minimum: 0, maximum: numberMax }), {
-      description: "Target margin between the rewards of chosen and rejected answers; with simpo.",
+      description: "With simpo: target margin between the rewards of the chosen and the rejected answer.",
       "x-default": `${simpo.gamma} with simpo`,
     }),
     length_normalized: nullable(Type.Boolean(), {
       description:
-        "True to use the mean over an answer's tokens instead of their sum; with dpo, ipo and simpo.",
-      "x-default": "true with ipo and simpo",
+        "With dpo, ipo and simpo: true to use the mean log-probability of an answer's tokens instead of the sum.",
+      "x-default": "true with ipo and simpo, false with dpo",
     }),
     desirable_weight: nullable(aboveZero, {
-      description: "Weight of wanted answers; with kto.",
+      description: "With kto: weight of wanted answers in the loss.",
       default: defaults.desirableWeight,
     }),
     undesirable_weight: nullable(aboveZero, {
-      description: "Weight of unwanted answers; with kto.",
+      description: "With kto: weight of unwanted answers in the loss.",
       default: defaults.undesirableWeight,
     }),
     reference: nullable(reference, {
       description:
-        "Reference for log-probabilities: the version that the job starts from, or the base model. simpo has no reference.",
+        "With dpo, ipo and kto: reference model for log-probabilities, which is the version that the job starts from (`start`) or the base model (`base`).",
       "x-default": "start",
     }),
     base_precision: nullable(precision, {
       description:
-        "Precision of products with the base model's weights. int8 makes steps faster with rounded weights; the job reports how far its log-probabilities are from those with float32.",
+        "Precision of multiplications with the base model's weights. int8 makes steps faster but rounds the weights; the job reports how much this changes log-probabilities.",
       "x-default": "float32",
     }),
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
-      description: `Pairs, or kto answers, of one step; auto is ${defaults.batchSize}.`,
+      description: `Number of pairs (with kto, of answers) per optimizer step; \`auto\` means ${defaults.batchSize}. With kto, at least 2.`,
       default: defaults.batchSize,
     }),
     learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
-      description: "AdamW's learning rate at every step.",
+      description: "AdamW's learning rate, the same at each step.",
       default: defaults.learningRate,
     }),
     epochs: nullable(epochs, {
-      description: "Number of times each of them trains.",
+      description: "Number of passes over the pairs or answers.",
       default: defaults.epochCount,
     }),
     num_epochs: nullable(epochs, {
@@ -84,15 +86,16 @@ export const preferenceConfigForm = Type.Object(
       default: defaults.epochCount,
     }),
     weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-      description: "AdamW's weight decay; multiplied by the learning rate.",
+      description: "AdamW's weight decay, which is multiplied by the learning rate.",
       default: defaults.weightDecay,
     }),
     max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
-      description: "Maximum norm of gradients; larger gradients are scaled down. 0 disables scaling.",
+      description: "Maximum gradient norm; larger gradients are scaled down to it. 0 disables clipping.",
       default: defaults.gradientNormMax,
     }),
     shuffle: nullable(Type.Boolean(), {
-      description: "True to shuffle before each epoch; the same job always shuffles the same way.",
+      description:
+        "True to shuffle the pairs or answers before each epoch. The order is derived from the job's content, so the same job always has the same order.",
       default: defaults.isShuffled,
     }),
     ...foreignProperties(foreignOptions.preference),

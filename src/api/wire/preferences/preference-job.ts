@@ -21,17 +21,19 @@ const creationSchema = Type.Object(
     model_id: Type.String({
       format: "uuid",
       description:
-        "The model to train. Send this field first, so that the server can check the model before it reads the data.",
+        "Id of the model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     pairs: nullable(Type.Array(preferenceSchema), {
       description:
-        "Training data: prompts with a chosen and a rejected answer; with the loss kto also single answers.",
+        "Preferences to train on: prompts with a chosen and a rejected answer; with the loss kto, also prompts with a single answer. Give either this or file_id.",
     }),
     file_id: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:
-        "A file on this server with one pair per line, instead of pairs: its id, `hone-file://<id>`, or its URL here.",
+        "File to train on, with one preference per line: the id of a file uploaded to this server, `hone-file://<id>`, or the file's URL on this server.",
     }),
-    config: nullable(preferenceConfigForm, { description: "Settings of the training." }),
+    config: nullable(preferenceConfigForm, {
+      description: "Settings of the job; settings that are omitted get their defaults.",
+    }),
   },
   { title: "PreferenceJobCreate" },
 );

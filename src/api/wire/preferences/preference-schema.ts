@@ -9,7 +9,10 @@ const open = { additionalProperties: true };
 
 const messages = Type.Array(exampleMessageSchema, { minItems: 1, title: "list[ExampleMessage]" });
 
-const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "The prompt." });
+const asked = Type.Array(exampleMessageSchema, {
+  minItems: 1,
+  description: "Messages of the prompt, oldest first.",
+});
 
 /** Schema for messages and for recorded Choices. `readPreference` determines which of the two an item is. */
 const messageOrChoice = Type.Object(
@@ -23,28 +26,34 @@ const messageOrChoice = Type.Object(
 
 const answer = Type.Union([Type.String({ title: "str" }), messageOrChoice, messages]);
 
-const tools = nullable(Type.Array(Type.Object({}, open)), { description: "Tools of the request." });
+const tools = nullable(Type.Array(Type.Object({}, open)), {
+  description: "Tools of the prompt, in the form of a chat request.",
+});
 
 export const preferenceSchema = Type.Object(
   {
     prompt: nullable(Type.Union([Type.String({ title: "str" }), messages]), {
       description:
-        "The prompt: messages, or the text of a user's message. By default the messages that both answers begin with, if they are lists.",
+        "Prompt of the answers: a list of messages, or the text of a user's message. If both answers are lists of messages, the default is the messages that they have in common at the start.",
     }),
     messages: nullable(messages, { description: "Alias of prompt." }),
     chosen: nullable(answer, {
       description:
-        "The preferred answer: its text, a message, the messages after the prompt, or a Choice as it was returned, which trains by its tokens.",
+        "The preferred answer: its text, a message, the messages after the prompt, or a Choice as it was returned, whose token ids are then trained on.",
     }),
-    rejected: nullable(answer, { description: "The rejected answer." }),
-    completion: nullable(answer, { description: "With the loss kto: an answer judged by itself." }),
-    label: nullable(Type.Boolean(), { description: "True if people wanted `completion`." }),
+    rejected: nullable(answer, { description: "The rejected answer, in the same forms as `chosen`." }),
+    completion: nullable(answer, {
+      description: "With the loss kto: a single answer, in the same forms as `chosen`.",
+    }),
+    label: nullable(Type.Boolean(), {
+      description: "With `completion`: true if the answer is wanted, false if it is unwanted.",
+    }),
     input: nullable(Type.Object({ messages: asked, tools }, { ...open, title: "PreferenceInput" }), {
-      description: "The prompt, in the form of OpenAI's files.",
+      description: "Prompt in the form of OpenAI's preference files.",
     }),
-    preferred_output: nullable(answer, { description: "Alias of chosen, in OpenAI's files." }),
+    preferred_output: nullable(answer, { description: "Alias of chosen, as in OpenAI's preference files." }),
     non_preferred_output: nullable(answer, {
-      description: "Alias of rejected, in OpenAI's files.",
+      description: "Alias of rejected, as in OpenAI's preference files.",
     }),
     tools,
     ...promptFields,

@@ -8,10 +8,23 @@ const anyObject = Type.Object({}, open);
 const count = Type.Integer({ minimum: 0 });
 const status = Type.Enum(["in_progress", "completed", "incomplete"]);
 
-const logprob = { token: Type.String(), logprob: Type.Number(), bytes: Type.Array(count) };
-const logprobs = Type.Array(Type.Object({ ...logprob, top_logprobs: Type.Array(Type.Object(logprob)) }), {
-  description: "One entry per token of the text, if the request asked for them.",
-});
+const logprob = {
+  token: Type.String({ description: "The token's text." }),
+  logprob: Type.Number({ description: "Natural logarithm of the token's probability." }),
+  bytes: Type.Array(count, { description: "UTF-8 bytes of the token's text." }),
+};
+const logprobs = Type.Array(
+  Type.Object({
+    ...logprob,
+    top_logprobs: Type.Array(Type.Object(logprob), {
+      description: "Most probable tokens at this position, most probable first.",
+    }),
+  }),
+  {
+    description:
+      "One entry per token of the text, if the request asked for log-probabilities; otherwise empty.",
+  },
+);
 
 const textPart = Type.Object({
   type: Type.Enum(["output_text"]),
@@ -40,9 +53,9 @@ const item = Type.Union([
     {
       type: Type.Enum(["function_call"]),
       id: Type.String(),
-      call_id: Type.String({ description: "Id that the call's output refers to." }),
+      call_id: Type.String({ description: "Id of the call; repeat it in the item with the call's output." }),
       name: Type.String(),
-      arguments: Type.String({ description: "JSON." }),
+      arguments: Type.String({ description: "Arguments, as a string of JSON." }),
       status,
     },
     { title: "OutputFunctionCall" },
@@ -51,9 +64,9 @@ const item = Type.Union([
     {
       type: Type.Enum(["custom_tool_call"]),
       id: Type.String(),
-      call_id: Type.String({ description: "Id that the call's output refers to." }),
+      call_id: Type.String({ description: "Id of the call; repeat it in the item with the call's output." }),
       name: Type.String(),
-      input: Type.String({ description: "Input text of the tool." }),
+      input: Type.String({ description: "Input of the custom tool, as one string." }),
       status,
     },
     { title: "OutputCustomToolCall" },
@@ -71,25 +84,39 @@ const item = Type.Union([
 ]);
 
 const usage = Type.Object({
-  input_tokens: count,
-  input_tokens_details: Type.Object({ cached_tokens: count }),
-  output_tokens: count,
-  output_tokens_details: Type.Object({
-    reasoning_tokens: Type.Integer({ minimum: 0, description: "Tokens up to the last thinking token." }),
+  input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt." }),
+  input_tokens_details: Type.Object({
+    cached_tokens: Type.Integer({
+      minimum: 0,
+      description: "Leading prompt tokens that were read from the prefix cache.",
+    }),
   }),
-  total_tokens: count,
+  output_tokens: Type.Integer({ minimum: 0, description: "Tokens of the answer, including thoughts." }),
+  output_tokens_details: Type.Object({
+    reasoning_tokens: Type.Integer({
+      minimum: 0,
+      description: "Answer tokens up to and including the last thinking token.",
+    }),
+  }),
+  total_tokens: Type.Integer({ minimum: 0, description: "Sum of input_tokens and output_tokens." }),
 });
 
 export const responseSchema = Type.Object(
   {
-    id: Type.String({ description: "`resp_` and the request's id." }),
+    id: Type.String({ description: "`resp_` followed by the request's id." }),
     object: Type.Enum(["response"]),
-    created_at: Type.Integer({ description: "Seconds since 1970." }),
+    created_at: Type.Integer({ description: "Unix time in seconds." }),
     status: Type.Enum(["in_progress", "completed", "incomplete", "failed"]),
-    error: orNull(Type.Object({ code: Type.Enum(["server_error"]), message: Type.String() })),
-    incomplete_details: orNull(Type.Object({ reason: Type.Enum(["max_output_tokens"]) })),
+    error: orNull(Type.Object({ code: Type.Enum(["server_error"]), message: Type.String() }), {
+      description: "Null unless `status` is `failed`.",
+    }),
+    incomplete_details: orNull(Type.Object({ reason: Type.Enum(["max_output_tokens"]) }), {
+      description: "Null unless `status` is `incomplete`.",
+    }),
     model: Type.String({ description: "The requested name, or the name of the default model." }),
-    output: Type.Array(item, { description: "The model's thoughts, texts and calls, in order." }),
+    output: Type.Array(item, {
+      description: "The model's thoughts, texts and tool calls, in the order in which it generated them.",
+    }),
     usage: orNull(usage, { description: "Null until the answer ends." }),
     background: Type.Boolean(),
     previous_response_id: Type.Null(),
@@ -109,7 +136,10 @@ export const responseSchema = Type.Object(
     truncation: Type.Enum(["auto", "disabled"]),
     user: orNull(Type.String()),
   },
-  { title: "Response", description: "The fields from `instructions` on repeat the request." },
+  {
+    title: "Response",
+    description: "The response so far. The fields from `instructions` on repeat those of the request.",
+  },
 );
 
 function event(types: readonly string[], members: Readonly<Record<string, TSchema>>) {

@@ -15,8 +15,8 @@ const free = (description: string) => Type.Optional(Type.Unknown({ description }
 const part = Type.Object(
   {
     type: Type.String({ description: "`input_text`, `output_text` or `refusal`." }),
-    text: free("Text of a text part."),
-    refusal: free("Text of a refusal."),
+    text: free("The text, in a part of a text type."),
+    refusal: free("Text of the model's refusal."),
     annotations: free("Accepted without use."),
     logprobs: free("Accepted without use."),
   },
@@ -29,27 +29,29 @@ const itemSchema = Type.Object(
     type: nullable(Type.String(), {
       default: "message",
       description:
-        "`message`, `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output` or `reasoning`.",
+        "Type of the item: `message`, `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output` or `reasoning`.",
     }),
     role: nullable(Type.String(), {
-      description: "Role of a message: user, assistant, system or developer.",
+      description: "In a message: role of its author, which is user, assistant, system or developer.",
     }),
     content: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(part, { title: "list[InputPart]" })]),
       {
-        description: "Text or parts of a message; thoughts of a reasoning item.",
+        description: "In a message: a string, or parts. In a reasoning item: the thoughts.",
       },
     ),
-    call_id: nullable(Type.String(), { description: "Links a call and its output." }),
-    name: nullable(Type.String(), { description: "Name of the called function." }),
-    arguments: nullable(Type.String(), { description: "Arguments of a function call, as JSON text." }),
-    input: nullable(Type.String(), { description: "Input text of a custom tool call." }),
+    call_id: nullable(Type.String(), { description: "Id that a call and its output have in common." }),
+    name: nullable(Type.String(), { description: "In a call: name of the called function or custom tool." }),
+    arguments: nullable(Type.String(), {
+      description: "In a function call: its arguments, as a string of JSON.",
+    }),
+    input: nullable(Type.String(), { description: "In a custom tool call: its input, as one string." }),
     output: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(part, { title: "list[InputPart]" })]),
-      { description: "Output of the call." },
+      { description: "In an output item: what the tool returned." },
     ),
     summary: nullable(Type.Array(anyObject), {
-      description: "Thoughts of a reasoning item without content.",
+      description: "In a reasoning item without content: the thoughts.",
     }),
     // Members that items in answers have.
     id: free("Accepted without use."),
@@ -64,22 +66,30 @@ const toolSchema = Type.Object(
   {
     type: Type.String({
       description:
-        "`function`, or `custom`, which takes one text. Tools of other types are left out: the server runs no tools itself.",
+        "Type of the tool: `function` takes arguments, `custom` takes one string. Tools of other types are left out, because the server runs no tools itself.",
     }),
     name: nullable(Type.String(), { description: "Name of the tool, as the model sees it." }),
     description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
     parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-    strict: nullable(Type.Boolean(), { description: "If true, arguments satisfy the schema exactly." }),
+    strict: nullable(Type.Boolean(), {
+      description: "If true, arguments are constrained to satisfy the schema exactly.",
+    }),
     format: nullable(
       Type.Object(
         {
-          type: Type.String({ description: "`text` or `grammar`." }),
-          syntax: nullable(Type.String(), { description: "Notation of a grammar: `lark` or `regex`." }),
-          definition: nullable(Type.String(), { description: "Grammar that every call matches." }),
+          type: Type.String({
+            description: "`text` for any text, `grammar` for text that matches a grammar.",
+          }),
+          syntax: nullable(Type.String(), {
+            description: "With type `grammar`: its notation, `lark` or `regex`.",
+          }),
+          definition: nullable(Type.String(), {
+            description: "With type `grammar`: the grammar; the input of each call matches it.",
+          }),
         },
         { ...named, title: "CustomToolFormat" },
       ),
-      { description: "Format of a custom tool's input text." },
+      { description: "In a custom tool: format of its input; any text by default." },
     ),
   },
   { ...named, title: "ResponseTool" },
@@ -89,12 +99,21 @@ const toolChoiceSchema = Type.Union([
   Type.Enum(["none", "auto", "required"]),
   Type.Object(
     {
-      type: Type.String({ description: "`function`, `custom` or `allowed_tools`." }),
-      name: nullable(Type.String(), { description: "Name of one of the tools." }),
-      mode: nullable(Type.Enum(["auto", "required"]), {
-        description: "With allowed tools: `required` if one of them must be called.",
+      type: Type.String({
+        description:
+          "`function` or `custom`: one tool must be called. `allowed_tools`: only some of the tools may be called.",
       }),
-      tools: nullable(Type.Array(anyObject), { description: "Tools that may be called, by type and name." }),
+      name: nullable(Type.String(), {
+        description: "With type `function` or `custom`: name of the tool that must be called.",
+      }),
+      mode: nullable(Type.Enum(["auto", "required"]), {
+        description:
+          "With type `allowed_tools`: `required` if one of the tools must be called, `auto` if the model may also answer without a call.",
+      }),
+      tools: nullable(Type.Array(anyObject), {
+        description:
+          "With type `allowed_tools`: the tools that may be called, each identified by type and name.",
+      }),
     },
     { ...named, title: "ToolChoiceObject" },
   ),
@@ -106,12 +125,14 @@ const textSchema = Type.Object(
       Type.Object(
         {
           type: Type.Enum(["text", "json_object", "json_schema"], {
-            description: "Kind of the format.",
+            description:
+              "`text` for free text, `json_object` for any JSON object, `json_schema` for JSON that satisfies a schema.",
           }),
-          name: nullable(Type.String(), { description: "For people; not used." }),
-          description: nullable(Type.String(), { description: "For people; not used." }),
+          name: nullable(Type.String(), { description: "For people; the server ignores it." }),
+          description: nullable(Type.String(), { description: "For people; the server ignores it." }),
           schema: nullable(anyObject, {
-            description: "The JSON Schema: required with `json_schema`, optional with `json_object`.",
+            description:
+              "JSON Schema of the answer: required with type `json_schema`, optional with `json_object`.",
           }),
           strict: nullable(Type.Boolean(), {
             description: "Ignored: every schema is enforced exactly.",
@@ -119,11 +140,11 @@ const textSchema = Type.Object(
         },
         { ...named, title: "TextFormat" },
       ),
-      { "x-default": "text", description: "Format of the answer." },
+      { "x-default": "text", description: "Format of the answer's text." },
     ),
     verbosity: nullable(Type.Enum(["low", "medium", "high"]), {
       default: "medium",
-      description: "Accepted without use: models here have only one verbosity.",
+      description: "Accepted without use: the verbosity of models cannot be set.",
     }),
   },
   { title: "TextConfig" },
@@ -172,26 +193,26 @@ export const responsesFields = {
     "read",
     Type.Union([Type.String({ title: "str" }), Type.Array(itemSchema, { title: "list[InputItem]" })]),
     {
-      about: "A user's text, or the conversation so far as items, oldest first.",
+      about: "The text of a user's message, or the conversation so far as a list of items, oldest first.",
       range: "at most 4,096 items, unless configured otherwise",
       example: "What is the capital of France?",
     },
   ),
   instructions: field("read", nullable(Type.String()), {
-    about: "System message before the input.",
+    about: "Text of a system message that precedes the input.",
     otherwise: "none",
     example: "Answer in one word.",
   }),
   ...sharedFields(sharedNames),
   max_output_tokens: field("read", tokenLimitSchema(), {
-    about: "Maximum number of answer tokens; reduced to the remaining context.",
+    about: "Maximum number of answer tokens. Reduced to the remaining context if it is larger.",
     range: tokenLimitRange,
-    otherwise: "the model's own, else the remaining context",
+    otherwise: "the model's own default, otherwise the remaining context",
     example: 100,
   }),
   tools: field("read", nullable(Type.Array(toolSchema)), {
     about:
-      "Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names tools that were left out.",
+      "Functions and custom tools that the chat template shows to the model. Tools of other types are left out; the response header `x-hone-notice` names them.",
     range: "at most 1,024 unless configured otherwise",
     otherwise: "none",
     example: [{ type: "function", name: "weather", parameters: { type: "object" } }],
@@ -208,23 +229,23 @@ export const responsesFields = {
     example: { format: { type: "json_object" } },
   }),
   reasoning: field("read", nullable(reasoningSchema), {
-    about: "How much the model should think.",
+    about: "How much the model should think before it answers.",
     otherwise: "the template's own",
     example: { effort: "low" },
   }),
   top_logprobs: field("read", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
-    about: "Returns each token's log-probability, with this many alternatives.",
+    about: "Returns the log-probability of each answer token, with this many most probable alternatives.",
     default: 0,
     example: 3,
   }),
   include: field("read", nullable(Type.Array(Type.String())), {
     about:
-      "Additional output. `message.output_text.logprobs` adds log-probabilities; other known values have no effect here. The header `x-hone-notice` names unknown values.",
+      "Additional parts of the answer. `message.output_text.logprobs` adds log-probabilities; other values of OpenAI's API have no effect. The response header `x-hone-notice` names unknown values.",
     default: [],
     example: ["message.output_text.logprobs"],
   }),
   stream: field("answer form", nullable(Type.Boolean()), {
-    about: "Answers as server-sent events.",
+    about: "True to receive the answer as server-sent events.",
     default: false,
     example: true,
   }),
@@ -234,18 +255,19 @@ export const responsesFields = {
     example: { include_obfuscation: false },
   }),
   metadata: field("answer form", nullable(Type.Object({}, { additionalProperties: Type.String() })), {
-    about: "Returned with the answer.",
+    about: "Key-value pairs of strings, returned with the answer.",
     default: {},
     example: { topic: "demo" },
   }),
   truncation: field("read", nullable(Type.Enum(["auto", "disabled"])), {
-    about: "With auto, a prompt that is too long keeps only its last tokens; otherwise it is refused.",
+    about:
+      "Handling of a prompt that does not fit into the context: `auto` keeps only its last tokens, `disabled` refuses the request.",
     default: "disabled",
     example: "auto",
   }),
   store: field("read", nullable(Type.Boolean()), {
     about:
-      "Responses cannot be retrieved later: true is answered as false, and the header `x-hone-notice` says so. False also excludes the response from recording.",
+      "Responses cannot be retrieved later. True has the effect of false, and the response header `x-hone-notice` says so. An explicit false also excludes the response from recording.",
     default: false,
     example: false,
   }),
@@ -271,7 +293,7 @@ export const responsesFields = {
     refusedUnless: isEmpty,
   }),
   moderation: field(null, nullable(anyObject), {
-    about: "The server moderates nothing.",
+    about: "The server does not moderate content.",
     otherwise: "none",
     refusedUnless: never,
   }),

@@ -22,7 +22,7 @@ export const feedbackSelectionFields = {
   filter: readBy(
     nullable(Type.Object({}, { additionalProperties: true }), {
       description:
-        'Feedback of the model\'s project that counts: `{"$expr": …}` in the language of `/feedback/query`.',
+        'Filter on the feedback of the model\'s project: `{"$expr": …}` in the query language of `/feedback/query`. Feedback that does not match is ignored.',
       "x-default": "all feedback that the rule reads",
     }),
     // Safe cast: parsed from JSON.
@@ -34,14 +34,17 @@ export const feedbackSelectionFields = {
 
 export const experimentalConfigField = nullable(trainingConfigSchema, {
   description:
-    "Settings of the training, as for any training job; the job lists settings that are not applied.",
+    "Settings of the job, as for any reinforcement learning job. The job's `config_not_applied` lists settings that have no effect.",
 });
 
 const limits = creationRows(automaticLimits);
 
 const automaticRuleForm = creation("StandingOrder", {
   model_id: readBy(
-    Type.String({ format: "uuid", description: "The model to train, in the rule's project." }),
+    Type.String({
+      format: "uuid",
+      description: "Id of the model to train, which must be in the rule's project.",
+    }),
     (id) => id.toLowerCase(),
   ),
   ...feedbackSelectionFields,
@@ -77,7 +80,7 @@ export const automaticRuleBody = answerOf<AutomaticOrder>()(null, {
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],
 }).body;
 
-const count = Type.Integer({ minimum: 0 });
+const count = (description: string) => Type.Integer({ minimum: 0, description });
 const statuses = ["paused", "collecting", "training", "waiting", "ready"] as const;
 
 export interface ShownState {
@@ -96,18 +99,29 @@ export const automaticStateAnswer = answerOf<ShownState & { readonly order: Auto
     status: [
       Type.Enum([...statuses], {
         description:
-          "`collecting`: too few groups. `training`: a job has not ended. `waiting`: no job may be created yet. `ready`: a job is about to be created.",
+          "`collecting`: fewer than `groups_min` groups are ready. `training`: a job of the rule has not ended. `waiting`: a limit of the rule does not allow a job yet. `ready`: a job is about to be created.",
       }),
       ({ kind }) => kind,
     ],
-    reason: Type.String({ description: "Reason, for people." }),
+    reason: Type.String({ description: "Explanation of the status, for people." }),
     next_job_at: orNull(Type.String({ format: "date-time" }), {
-      description: "Earliest time of the next job; null if it may be created now.",
+      description: "Earliest time of the next job; null if a job may be created now.",
     }),
-    groups_ready: [count, ({ progress }) => progress.readyCount],
-    groups_min: [count, ({ order }) => order.groupsMin],
-    jobs_last_day: [count, ({ jobCount }) => jobCount],
-    tokens_last_day: [count, ({ tokenCount }) => tokenCount],
-    last_job_id: [orNull(Type.String({ format: "uuid" })), ({ progress }) => progress.lastJob?.id ?? null],
+    groups_ready: [
+      count("Number of groups that are ready for the next job."),
+      ({ progress }) => progress.readyCount,
+    ],
+    groups_min: [count("The rule's `groups_min`."), ({ order }) => order.groupsMin],
+    jobs_last_day: [count("Number of jobs created in the last 24 hours."), ({ jobCount }) => jobCount],
+    tokens_last_day: [
+      count("Number of prompt and answer tokens in the jobs created in the last 24 hours."),
+      ({ tokenCount }) => tokenCount,
+    ],
+    last_job_id: [
+      orNull(Type.String({ format: "uuid" }), {
+        description: "Id of the newest job that the rule created; null if it created none.",
+      }),
+      ({ progress }) => progress.lastJob?.id ?? null,
+    ],
   },
 );

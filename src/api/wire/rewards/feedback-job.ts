@@ -14,24 +14,25 @@ import { experimentalConfigField, feedbackSelectionFields } from "./automatic-ru
 export const feedbackRequestFields = {
   model_id: Type.String({
     format: "uuid",
-    description: "The model to train; the feedback is on its answers.",
+    description: "Id of the model to train. Only feedback on this model's answers is used.",
   }),
   rule: readBy(
     nullable(Type.Object({ terms: rewardTermsSchema }), {
-      description: "How feedback becomes a reward; give this or rule_id.",
+      description:
+        "Reward rule: how the server computes an answer's reward from feedback. Give either this or rule_id.",
     }),
     ({ terms }) => toRewardRule(terms),
     null,
   ),
   rule_id: nullable(Type.String({ format: "uuid" }), {
-    description: "Id of a reward rule in the model's project.",
+    description: "Id of a stored reward rule in the model's project.",
   }),
   ...feedbackSelectionFields,
   ...creationRows({
-    until: orNullField(time({ about: "Only feedback from before this time." })),
+    until: orNullField(time({ about: "Uses only feedback from before this time." })),
     dryRun: flag({
       default: false,
-      about: "Reports what the job would train on and leave out, and creates no job.",
+      about: "True to create no job, and only report what the job would train on and leave out.",
     }),
   }),
 };
@@ -48,7 +49,7 @@ export const feedbackJobForm = creation(
         minimum: 1,
         maximum: jobGroupsMax,
         default: 512,
-        about: "Most groups of the job; the rest is left for the next job.",
+        about: "Maximum number of groups (prompts) in the job; the rest is left for the next job.",
       }),
     }),
   },
@@ -74,44 +75,56 @@ const count = Type.Integer({ minimum: 0 });
 export const shownMax = 100;
 
 const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
-  call: Type.String({ description: "Reference of the answer." }),
-  text: Type.String({ description: "Start of the text." }),
-  step: Type.Integer({ minimum: 0, description: "Version that answered." }),
+  call: Type.String({ description: "Reference of the recorded answer." }),
+  text: Type.String({ description: "Beginning of the answer's text." }),
+  step: Type.Integer({ minimum: 0, description: "Version of the model that gave the answer." }),
   reward: Type.Number(),
   people: [
-    Type.Integer({ minimum: 1, description: "People whose feedback the reward averages." }),
+    Type.Integer({ minimum: 1, description: "Number of people over whose feedback the reward is averaged." }),
     ({ peopleCount }) => peopleCount,
   ],
   terms: [
-    Type.Array(orNull(Type.Object({ value: Type.Number(), people: count })), {
-      description: "Value of each term of the rule; null if the term found nothing to read.",
-    }),
+    Type.Array(
+      orNull(
+        Type.Object({
+          value: Type.Number({ description: "Value of the term." }),
+          people: Type.Integer({ minimum: 0, description: "Number of people whose feedback the term read." }),
+        }),
+      ),
+      {
+        description:
+          "Contribution of each term of the rule, in order; null for a term without matching feedback.",
+      },
+    ),
     ({ terms }) => terms.map((term) => term && { value: term.value, people: term.peopleCount }),
   ],
   feedback_ids: feedbackIds(),
   use: Type.Enum(["trained", "compared"], {
     description:
-      "`compared`: trained earlier. Its reward counts in the group's mean, and it does not train again.",
+      "`trained`: the job trains on the answer. `compared`: an earlier job trained on it; its reward counts in the group's mean, but the job does not train on it again.",
   }),
 });
 
 /** Returns the row that lists the ids of an answer's feedback. */
 export function feedbackIds() {
   return [
-    Type.Array(Type.String(), { description: "Feedback records that count; the first hundred." }),
+    Type.Array(Type.String(), { description: "Ids of the feedback records that were used; the first 100." }),
     ({ feedbackIds: ids }: Pick<RewardedAnswer, "feedbackIds">) => ids.slice(0, shownMax),
   ] as const;
 }
 
 const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAnswer", {
   reference: Type.String({
-    description: "Reference of the answer, or the subject of the feedback if there is no answer.",
+    description: "Reference of the answer; if the feedback is not on a recorded answer, its subject.",
   }),
-  reason: Type.String(),
-  reward: orNull(Type.Number()),
-  people: [count, ({ peopleCount }) => peopleCount],
+  reason: Type.String({ description: "Name of the reason; `reasons` explains it." }),
+  reward: orNull(Type.Number(), { description: "Reward of the answer; null if it was not computed." }),
+  people: [
+    Type.Integer({ minimum: 0, description: "Number of people who gave feedback on the answer." }),
+    ({ peopleCount }) => peopleCount,
+  ],
   feedback: [
-    Type.Integer({ minimum: 0, description: "Feedback records on it." }),
+    Type.Integer({ minimum: 0, description: "Number of feedback records on the answer." }),
     ({ feedbackCount }) => feedbackCount,
   ],
 });
@@ -126,20 +139,26 @@ export interface CreatedJob {
 /** First rows of the answer, for jobs with rewards and jobs with preferences. */
 export const createdJobRows = {
   id: orNull(Type.String({ format: "uuid" }), {
-    description: "Id of the job; null for a dry run, or if there was nothing to train on.",
+    description: "Id of the created job; null for a dry run, or if there is nothing to train on.",
   }),
-  dry_run: [Type.Boolean(), ({ isDryRun }: CreatedJob) => isDryRun],
+  dry_run: [
+    Type.Boolean({ description: "True if the request was a dry run." }),
+    ({ isDryRun }: CreatedJob) => isDryRun,
+  ],
 } as const;
 
 /** Row with explanations of the reasons for leaving out answers. */
 export const reasons = Type.Object(
   {},
-  { additionalProperties: Type.String(), description: "Explanation of each reason that occurs." },
+  {
+    additionalProperties: Type.String(),
+    description: "Explanations of the reasons in `left_out`, keyed by their names.",
+  },
 );
 
 /** Row that lists answers excluded from training. */
 export const leftOut = [
-  Type.Array(leftOutAnswer.schema, { description: "The first hundred." }),
+  Type.Array(leftOutAnswer.schema, { description: "The first 100 answers that are left out." }),
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),
 ] as const;
 
@@ -147,18 +166,28 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("Feedb
   ...createdJobRows,
   counts: [
     Type.Object({
-      feedback: Type.Integer({ minimum: 0, description: "Records that the rule may read." }),
-      groups: Type.Integer({ minimum: 0, description: "Prompts with answers that train." }),
-      answers: Type.Integer({ minimum: 0, description: "Answers that train." }),
+      feedback: Type.Integer({ minimum: 0, description: "Number of feedback records that were considered." }),
+      groups: Type.Integer({
+        minimum: 0,
+        description: "Number of groups: prompts with answers to train on.",
+      }),
+      answers: Type.Integer({ minimum: 0, description: "Number of answers to train on." }),
       compared: Type.Integer({
         minimum: 0,
-        description: "Answers that were trained earlier and count only in the comparison.",
+        description:
+          "Number of answers that an earlier job trained on, and that only count in a group's mean.",
       }),
-      people: Type.Integer({ minimum: 0, description: "People whose feedback counts, over all answers." }),
-      tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompts and answers that train." }),
+      people: Type.Integer({
+        minimum: 0,
+        description: "Number of people whose feedback is used, over all answers.",
+      }),
+      tokens: Type.Integer({
+        minimum: 0,
+        description: "Number of tokens of the prompts and answers to train on.",
+      }),
       left_out: Type.Object(
         {},
-        { additionalProperties: count, description: "Answers that do not train, by reason." },
+        { additionalProperties: count, description: "Number of answers that are left out, by reason." },
       ),
     }),
     ({ counts: { leftOut: byReason, ...counts } }) => ({ ...counts, left_out: byReason }),
@@ -167,10 +196,10 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("Feedb
   groups: [
     Type.Array(
       Type.Object({
-        prompt: Type.String({ description: "Start of the prompt." }),
+        prompt: Type.String({ description: "Beginning of the prompt." }),
         answers: Type.Array(rewardedAnswer.schema),
       }),
-      { description: "The first hundred." },
+      { description: "The first 100 groups, each with its first 100 answers." },
     ),
     ({ groups }) =>
       groups.slice(0, shownMax).map(({ prompt, answers }) => ({

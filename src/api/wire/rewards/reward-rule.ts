@@ -21,12 +21,13 @@ const rows = {
   name: Type.String({
     minLength: 1,
     maxLength: 128,
-    description: "Letters, digits and `._-`; unique among the rules of its project.",
+    description: "Name of the rule: letters, digits and `._-`; unique in the project.",
   }),
   terms: readBy(rewardTermsSchema, toRewardRule),
   standing: readBy(
     nullable(automaticRuleSchema, {
-      description: "Makes the rule automatic: it trains a model as feedback arrives.",
+      description:
+        "Makes the rule automatic: it creates training jobs for a model as feedback arrives. Null: the rule trains only on request.",
     }),
     toAutomaticRule,
     null,
@@ -75,15 +76,21 @@ export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownSta
   name: Type.String(),
   terms: [rewardTermsSchema, ({ rule }) => rewardTermsBody(rule)],
   standing: [
-    orNull(automaticRuleSchema, { description: "Null for a rule that trains only on request." }),
+    orNull(automaticRuleSchema, {
+      description: "Settings of an automatic rule; null for a rule that trains only on request.",
+    }),
     ({ standing }) => standing && automaticRuleBody(standing),
   ],
   paused: [
-    Type.Boolean({ description: "True if an automatic rule creates no jobs until it is resumed." }),
+    Type.Boolean({
+      description: "True if the automatic rule is paused: it creates no jobs until it is resumed.",
+    }),
     ({ isPaused }) => isPaused,
   ],
   state: [
-    orNull(automaticStateAnswer.schema, { description: "State of an automatic rule; null for others." }),
+    orNull(automaticStateAnswer.schema, {
+      description: "State of an automatic rule; null for a rule that trains only on request.",
+    }),
     ({ standing: order, state }) => order && state && automaticStateAnswer.body({ ...state, order }),
   ],
   created_at: Type.String({ format: "date-time" }),

@@ -27,45 +27,50 @@ const rewardTermSchema = Type.Object(
   {
     kind: Type.Enum([...kinds], {
       description:
-        "Source of the term: reactions, a number in the payload, the value of an annotation, or the preferred of two answers.",
+        "Feedback that the term reads: reactions, a number in the payload, the value of an annotation, or comparisons of two answers.",
     }),
     weight: nullable(Type.Number({ exclusiveMinimum: 0, maximum: weightMax }), {
       default: 1,
       description:
-        "Weight of the term. An answer's reward is the weighted mean of the terms that found something to read.",
+        "Weight of the term. An answer's reward is the weighted mean of the terms for which it has feedback.",
     }),
     rewards: nullable(Type.Object({}, { additionalProperties: reward }), {
       description:
-        "With `reaction`, required: reward of each emoji, given as itself or as a name between colons (`:thumbs_up:`). With `annotation`: reward of each text.",
+        "With `reaction`, required: reward of each emoji, written as the emoji or as its name between colons (`:thumbs_up:`). With `annotation`, optional: reward of each value that is a string.",
       examples: [{ "👍": 1, "👎": 0 }],
     }),
     feedback_type: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Feedback type to read; required with `number`, optional with `preference`.",
+      description: "Type of the feedback to read. Required with `number`, optional with `preference`.",
     }),
     path: nullable(Type.String({ minLength: 1, maxLength: 1024 }), {
-      description: "Required with `number`: path in the payload, as in queries: `scores.helpfulness`.",
+      description:
+        "With `number`, required: path of the number in the payload, as in `/feedback/query`; for example `scores.helpfulness`.",
     }),
     name: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description:
-        "Required with `annotation`: `<name>` for feedback of the type `<maker>.annotation.<name>`, or `annotation.<name>`, the type that questions of a queue have.",
+        "With `annotation`, required: name of the annotation. It reads feedback of the types `<maker>.annotation.<name>`, and `annotation.<name>`, which questions of a queue have.",
     }),
     range: nullable(pair, {
       description:
-        "With `number` and `annotation`: the numbers that become 0 and 1. Numbers between are interpolated, others are clamped.",
+        "With `number` and `annotation`: the two numbers that become the rewards 0 and 1. Numbers between them are interpolated linearly, other numbers are clamped.",
       examples: [[1, 5]],
     }),
     factor: nullable(number, {
-      description: "With `number` and `annotation`, instead of `range`: factor of the number.",
+      description:
+        "With `number` and `annotation`, instead of `range`: factor that the number is multiplied by; 1 by default.",
     }),
-    offset: nullable(number, { description: "With `factor`: value to add." }),
+    offset: nullable(number, {
+      description:
+        "With `number` and `annotation`, instead of `range`: value that is added after the multiplication; 0 by default.",
+    }),
     clamp: nullable(pair, {
       default: [0, 1],
-      description: "With `factor`: minimum and maximum of the result.",
+      description: "With `number` and `annotation`, instead of `range`: minimum and maximum of the result.",
     }),
     prior: nullable(Type.Number({ minimum: 0.001, maximum: 1000 }), {
       default: 1,
       description:
-        "With `preference`: number of virtual comparisons with an average answer, half of them won, added to each answer.",
+        "With `preference`: number of virtual comparisons with an average answer, half of them won, that are added to each answer. A greater value moves rewards towards the average.",
     }),
   },
   { title: "RewardTerm" },
@@ -74,7 +79,7 @@ const rewardTermSchema = Type.Object(
 export const rewardTermsSchema = Type.Array(rewardTermSchema, {
   minItems: 1,
   maxItems: termsMax,
-  description: "How feedback becomes a reward.",
+  description: "Terms of the rule, from which the server computes an answer's reward.",
 });
 
 type TermBody = Static<typeof rewardTermSchema>;

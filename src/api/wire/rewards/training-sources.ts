@@ -9,32 +9,32 @@ import { orNull } from "../nullable.ts";
 export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId: string }>()(
   "TrainingSource",
   {
-    id: Type.String({ description: "Cursor; pass it as `after`." }),
+    id: Type.String({ description: "Cursor of the entry; pass it as `after` to continue after it." }),
     call: [
-      Type.String({ description: "Reference of the answer." }),
+      Type.String({ description: "Reference of the recorded answer." }),
       (source) => callReference(source, source.choice),
     ],
-    step: Type.Integer({ minimum: 0, description: "Version that answered." }),
+    step: Type.Integer({ minimum: 0, description: "Version of the model that gave the answer." }),
     reward: orNull(Type.Number(), {
-      description: "Null for an answer that people corrected but did not rate.",
+      description: "Reward of the answer; null if people corrected the answer but did not rate it.",
     }),
     people: [
-      Type.Integer({ minimum: 1, description: "People whose feedback it trained on." }),
+      Type.Integer({ minimum: 1, description: "Number of people whose feedback was used." }),
       ({ peopleCount }) => peopleCount,
     ],
     use: Type.Enum(["trained", "compared"], {
       description:
-        "`compared`: trained earlier, without new feedback since; the others were compared with it.",
+        "`trained`: the job trained on the answer. `compared`: an earlier job trained on it and no new feedback has arrived since; its reward only counted in the comparison with other answers.",
     }),
     feedback: [
       Type.Array(
         Type.Object({
           id: Type.String(),
           is_new: Type.Boolean({
-            description: "True if no earlier version was trained on this answer with this feedback.",
+            description: "True if no earlier job trained on this answer with this feedback.",
           }),
         }),
-        { description: "Feedback records that it trained on." },
+        { description: "Feedback records that were used." },
       ),
       ({ feedback }) => feedback.map(({ id, isNew }) => ({ id, is_new: isNew })),
     ],

@@ -25,9 +25,11 @@ export const conversationSchema = Type.Object(
   {
     messages: Type.Array(exampleMessageSchema, {
       minItems: 1,
-      description: "The conversation; the assistant's messages train.",
+      description: "Messages of the conversation, oldest first. The assistant's messages are trained on.",
     }),
-    tools: nullable(Type.Array(Type.Object({}, open)), { description: "Tools of the request." }),
+    tools: nullable(Type.Array(Type.Object({}, open)), {
+      description: "Tools of the conversation, in the form of a chat request.",
+    }),
     ...promptFields,
   },
   { ...open, title: "ExampleConversation" },

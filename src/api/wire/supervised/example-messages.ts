@@ -12,7 +12,7 @@ export const exampleMessageSchema = Type.Object(
     ...messageSchema.properties,
     weight: nullable(Type.Integer({ minimum: 0, maximum: 1 }), {
       default: 1,
-      description: "In an assistant message: 0 makes it context that does not train.",
+      description: "In an assistant message: 0 excludes it from training; it is then only context.",
     }),
   },
   { additionalProperties: true, title: "ExampleMessage" },

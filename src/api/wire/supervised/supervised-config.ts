@@ -25,15 +25,15 @@ const precision = Type.Enum([...basePrecisions]);
 const shared = {
   base_precision: nullable(precision, {
     description:
-      "Precision of products with the base model's weights. int8 makes steps faster with rounded weights; the job reports how far its log-probabilities are from those with float32.",
+      "Precision of multiplications with the base model's weights. int8 makes steps faster but rounds the weights; the job reports how much this changes log-probabilities.",
     "x-default": "float32",
   }),
   learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
-    description: "AdamW's learning rate: one for all steps, or a list with one per batch.",
+    description: "AdamW's learning rate: one number for all steps, or a list with one number per step.",
     default: defaults.learningRate,
   }),
   epochs: nullable(epochs, {
-    description: "Number of times each conversation trains.",
+    description: "Number of passes over the conversations.",
     default: defaults.epochCount,
   }),
   num_epochs: nullable(epochs, {
@@ -41,21 +41,21 @@ const shared = {
     default: defaults.epochCount,
   }),
   weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-    description: "AdamW's weight decay; multiplied by the learning rate.",
+    description: "AdamW's weight decay, which is multiplied by the learning rate.",
     default: defaults.weightDecay,
   }),
   max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
-    description: "Maximum norm of gradients; larger gradients are scaled down. 0 disables scaling.",
+    description: "Maximum gradient norm; larger gradients are scaled down to it. 0 disables clipping.",
     default: defaults.gradientNormMax,
   }),
   shuffle: nullable(Type.Boolean(), {
     description:
-      "True to shuffle the conversations before each epoch; the same job always shuffles the same way.",
+      "True to shuffle the conversations before each epoch. The order is derived from the job's content, so the same job always has the same order.",
     default: defaults.isShuffled,
   }),
   assistant_turns: nullable(Type.Enum(["all", "last"]), {
     description:
-      "Messages of the assistant that train: all, or only the last message of each conversation, which must then be the assistant's.",
+      "Assistant messages that are trained on: all, or only the last message of each conversation, which must then be the assistant's.",
     default: defaults.assistantTurns,
   }),
 };
@@ -65,12 +65,12 @@ const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
 export const supervisedConfigForm = Type.Object(
   {
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
-      description: `Conversations of one step; auto is ${defaults.batchSize}.`,
+      description: `Number of conversations per optimizer step; \`auto\` means ${defaults.batchSize}.`,
       default: defaults.batchSize,
     }),
     ...shared,
     metric_logging: nullable(Type.Unknown(), {
-      description: "Accepted: every step is an event with its metrics.",
+      description: "Accepted without use: each step is an event with its metrics.",
     }),
     ...foreignProperties(foreignOptions.sft),
   },

@@ -25,18 +25,20 @@ const creationSchema = Type.Object(
     model_id: Type.String({
       format: "uuid",
       description:
-        "The model to train. Send this field first, so that the server can check the model before it reads the data.",
+        "Id of the model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     training_data: nullable(Type.Array(conversationSchema), {
-      description: "Training data; give this or training_data_url.",
+      description: "Conversations to train on. Give either this or training_data_url.",
     }),
     training_data_url: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:
-        "A file on this server with one conversation per line: its id, `hone-file://<id>`, or its URL here.",
+        "File to train on, with one conversation per line: the id of a file uploaded to this server, `hone-file://<id>`, or the file's URL on this server.",
     }),
-    config: nullable(supervisedConfigForm, { description: "Settings of the training." }),
+    config: nullable(supervisedConfigForm, {
+      description: "Settings of the job; settings that are omitted get their defaults.",
+    }),
     experimental_config: nullable(Type.Object({}, { additionalProperties: true }), {
-      description: "Never applied; the job lists its members.",
+      description: "Accepted without use; the job's `config_not_applied` lists its members.",
     }),
   },
   { title: "SupervisedJobCreate" },

@@ -15,8 +15,8 @@ export const tokenizeSchema = Type.Object(
   {
     model: requestFields.model.schema,
     prompt: nullable(Type.String(), {
-      description: "A text to tokenize without a chat template.",
-      "x-default": "messages are given instead",
+      description: "Text to tokenize, without a chat template. Give either prompt or messages.",
+      "x-default": "none",
       examples: ["What is the capital of France?"],
     }),
     messages: Type.Optional(messages.schema),
@@ -24,12 +24,12 @@ export const tokenizeSchema = Type.Object(
     add_special_tokens: Type.Optional(
       Type.Boolean({
         description: "Adds the tokenizer's special tokens, such as a beginning-of-text token.",
-        "x-default": "true for a prompt, false for messages, whose template adds its own",
+        "x-default": "true for a prompt; false for messages, because the chat template adds special tokens",
         examples: [false],
       }),
     ),
     return_token_strs: nullable(Type.Boolean(), {
-      description: "True to return each token also in the tokenizer's spelling.",
+      description: "True to also return each token in the tokenizer's spelling.",
       default: false,
       examples: [true],
     }),
@@ -43,7 +43,9 @@ export const tokenizedSchema = Type.Object(
     max_model_len: Type.Integer({
       description: "The model's context length in tokens, prompt and answer together.",
     }),
-    tokens: Type.Array(Type.Integer(), { description: "Token ids, as in a chat." }),
+    tokens: Type.Array(Type.Integer(), {
+      description: "Token ids: for messages, those of the prompt of a chat request.",
+    }),
     token_strs: orNull(Type.Array(Type.String()), {
       description:
         "Tokens in the tokenizer's spelling (`▁hello`, `Ġhello`), if requested; `/detokenize` returns their text.",
@@ -60,7 +62,7 @@ export const detokenizeSchema = Type.Object(
   {
     model: requestFields.model.schema,
     tokens: Type.Array(Type.Integer({ minimum: 0 }), {
-      description: "Token ids.",
+      description: "Token ids to convert.",
       "x-range": "ids of the vocabulary",
       examples: [[10, 11, 12]],
     }),

@@ -10,17 +10,29 @@ interface ForeignOption {
   /** True for values that ask for nothing but this trainer's behaviour. Null is always accepted. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
+  /** Sentence that says which values are accepted. */
+  readonly acceptance: string;
 }
 
-const accepted = (description: string): ForeignOption => ({ asksNothing: () => true, description });
-const refused = (description: string): ForeignOption => ({ asksNothing: never, description });
-const only = (value: unknown, description: string): ForeignOption => ({
-  asksNothing: is(value),
+const accepted = (description: string): ForeignOption => ({
+  asksNothing: () => true,
   description,
+  acceptance: "Accepted without use.",
 });
+const refused = (description: string): ForeignOption => ({
+  asksNothing: never,
+  description,
+  acceptance: "Refused.",
+});
+const oneOf = (values: readonly unknown[], description: string): ForeignOption => ({
+  asksNothing: is(...values),
+  description,
+  acceptance: `Refused unless ${values.map((value) => JSON.stringify(value)).join(" or ")}.`,
+});
+const only = (value: unknown, description: string): ForeignOption => oneOf([value], description);
 
 const ofModel =
-  "The model decides the shape of adapters: set lora_rank, lora_alpha and target_modules when you register it, before its first job.";
+  "The shape of adapters belongs to the model: set lora_rank, lora_alpha and target_modules when you register it, before its first job.";
 const noSchedule = "The learning rate is constant within a job; send several jobs with different rates.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
@@ -31,7 +43,7 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   adam_epsilon: only(1e-8, "The optimizer is AdamW with an epsilon of 1e-8."),
   adam_params: refused(`${ofOptimizer} Its weight_decay and max_grad_norm are separate options.`),
   final_training_step: accepted("Every job makes a version."),
-  gradient_accumulation_steps: only(1, "Set batch_size, the sequences per step."),
+  gradient_accumulation_steps: only(1, "Set batch_size, the number of sequences per step."),
   lora_alpha: refused(ofModel),
   lora_config: refused(ofModel),
   lora_dropout: only(0, "Adapters train without dropout."),
@@ -39,11 +51,13 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   lr_scheduler: only("constant", noSchedule),
   lr_scheduler_type: only("constant", noSchedule),
   max_steps: only(-1, "Set steps and passes, or batch_size."),
-  optim: { asksNothing: is("adamw", "adamw_torch"), description: ofOptimizer },
+  optim: oneOf(["adamw", "adamw_torch"], ofOptimizer),
   optimizer_save_interval: accepted("The optimizer's state is stored with every version."),
   peft_args: refused(ofModel),
   save_checkpoint: only(true, "Every job makes a version."),
-  seed: refused("The content of a job determines its random choices: the same job trains the same."),
+  seed: refused(
+    "The random choices of a job are derived from its content, so the same job always has the same result.",
+  ),
   start_step: refused("A job starts from the model's newest version."),
   target_modules: refused(ofModel),
   warmup_ratio: only(0, noSchedule),
@@ -52,10 +66,10 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
 
 const ofClipping = "Set epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high].";
 const ofEntropy = "The loss has no entropy term; sample at a higher temperature, or lower learning_rate.";
-const ofKl = "Set kl_penalty_coef, which moves advantages; there is no KL term in the loss.";
+const ofKl = "Set kl_penalty_coef, which changes advantages; the loss has no KL term.";
 const ofLoss = "The loss is the mean over a step's tokens, with equal weight for each trajectory.";
 const ofTruncated =
-  "Truncated answers train like others, by the reward that you give them; leave their trajectories out, or reward them less.";
+  "Truncated answers are trained on like others, with the rewards that you give them. Leave out their trajectories, or lower their rewards.";
 
 /** Options of reinforcement learning. */
 const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
@@ -69,7 +83,7 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   delta: refused(
     `${ofClipping} max_negative_advantage_importance_sampling_weight caps ratios of both signs.`,
   ),
-  dynamic_sampling: only(false, "A group whose rewards are all equal is skipped; send others."),
+  dynamic_sampling: only(false, "A group whose rewards are all equal is skipped; send other groups instead."),
   entropy_coef: only(0, ofEntropy),
   entropy_coeff: only(0, ofEntropy),
   entropy_loss_coef: only(0, ofEntropy),
@@ -82,12 +96,12 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   kl_coef: only(0, ofKl),
   kl_loss_coef: only(0, ofKl),
   kl_loss_type: refused(ofKl),
-  kl_penalty_reference_step: only(0, "The base model, step 0, is the reference."),
-  kl_penalty_step_lag: refused("The base model, step 0, is the reference, and does not move."),
-  kl_ref_adapter_path: refused("The base model, step 0, is the reference."),
-  logprob_calculation_chunk_size: accepted("Server settings control the memory of training."),
-  loss_fn_config: refused("Options of the loss are on the same level as loss_fn."),
-  lam: only(1, "Advantages are those of the group; there is no critic."),
+  kl_penalty_reference_step: only(0, "The reference is always the base model (step 0)."),
+  kl_penalty_step_lag: refused("The reference is always the base model (step 0)."),
+  kl_ref_adapter_path: refused("The reference is always the base model (step 0)."),
+  logprob_calculation_chunk_size: accepted("The server's settings control the memory for training."),
+  loss_fn_config: refused("Send the options of the loss next to loss_fn."),
+  lam: only(1, "Advantages are relative to the group; there is no critic."),
   loss_agg_mode: refused(ofLoss),
   loss_reduction: refused(ofLoss),
   loss_type: only("bnpo", ofLoss),
@@ -98,21 +112,21 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   max_prompt_length: refused(
     "Nothing is truncated; sequences that are too long are left out (packed_sequence_length).",
   ),
-  moe_routing_replay_bundle: refused("There are no experts to route to."),
-  moe_routing_replay_path: refused("There are no experts to route to."),
-  moe_routing_replay_strict: accepted("There are no experts to route to."),
+  moe_routing_replay_bundle: refused("Mixture-of-experts models are not supported."),
+  moe_routing_replay_path: refused("Mixture-of-experts models are not supported."),
+  moe_routing_replay_strict: accepted("Mixture-of-experts models are not supported."),
   num_iterations: only(1, "Set passes."),
   overlong_buffer_len: refused(ofTruncated),
   overlong_filtering: only(false, ofTruncated),
   plot_tensors: only(false, "Nothing is plotted."),
   policy_loss_type: refused("Set loss_fn to cispo or ppo."),
   ppo_epochs: only(1, "Set passes."),
-  ppo_mini_batch_size: refused("Set batch_size, the sequences per step."),
-  reward_weights: refused("A trajectory has one reward; weigh its parts before sending it."),
-  scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not follow the rewards."),
-  sync_ref_model: only(false, "The base model, step 0, is the reference, and does not move."),
-  target_kl: refused("Set max_kl_update, above which a job fails; steps do not end early."),
-  top_entropy_quantile: only(1, "All tokens of an answer train."),
+  ppo_mini_batch_size: refused("Set batch_size, the number of sequences per step."),
+  reward_weights: refused("A trajectory has one reward; combine its parts before you send it."),
+  scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not depend on the rewards."),
+  sync_ref_model: only(false, "The reference is always the base model (step 0)."),
+  target_kl: refused("Set max_kl_update: a job that exceeds it fails. Steps do not end early."),
+  top_entropy_quantile: only(1, "All tokens of an answer are trained on."),
   use_entropy_loss: only(false, ofEntropy),
   use_kl_loss: only(false, ofKl),
 };
@@ -129,11 +143,13 @@ const ofPreferences: Readonly<Record<string, ForeignOption>> = {
     "Nothing is truncated; sequences that are too long are left out (training.sequenceLengthMax).",
   ),
   max_prompt_length: refused("Nothing is truncated; sequences that are too long are left out."),
-  precompute_ref_log_probs: accepted("They are computed once, before the first step."),
+  precompute_ref_log_probs: accepted(
+    "The reference's log-probabilities are always computed once, before the first step.",
+  ),
   reference_free: only(false, "Set loss to simpo, which has no reference."),
   rpo_alpha: refused("The losses have no likelihood term."),
   simpo_gamma: refused("Set gamma."),
-  sync_ref_model: only(false, "The reference does not move within a job."),
+  sync_ref_model: only(false, "The reference does not change during a job."),
 };
 
 export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference: ofPreferences } as const;
@@ -141,16 +157,11 @@ export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference:
 /** Returns the options as properties of a settings schema. */
 export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {
   return Object.fromEntries(
-    Object.entries(options).map(([name, { asksNothing, description }]) => [
+    Object.entries(options).map(([name, { acceptance, description }]) => [
       name,
-      nullable(Type.Unknown(), { description: `${acceptanceOf(asksNothing)} ${description}` }),
+      nullable(Type.Unknown(), { description: `${acceptance} ${description}` }),
     ]),
   );
-}
-
-function acceptanceOf(asksNothing: AsksNothing): string {
-  if (asksNothing === never) return "Refused.";
-  return asksNothing(undefined) ? "Accepted." : "Refused with a value that asks for anything else.";
 }
 
 /**

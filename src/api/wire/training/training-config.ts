@@ -59,24 +59,24 @@ const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
     "advantageBalance",
     Type.Number({ minimum: -1, maximum: 1 }),
-    "Positive values shrink negative advantages, negative values shrink positive ones.",
+    "Balance between advantages: a positive value shrinks negative advantages, a negative value shrinks positive advantages.",
   ),
   allow_training_without_logprobs: option(
     "allowTrainingWithoutLogprobs",
     Type.Boolean(),
-    "Also trains the texts of assistant messages, and of Choices without tokens.",
+    "True to also train on assistant messages next to Choices, and on Choices without token ids, by their text. The old log-probabilities are then computed with the start version.",
   ),
   base_precision: option(
     "basePrecision",
     Type.Enum([...basePrecisions]),
-    "Precision of products with the base model's weights. int8 makes steps faster with rounded weights; the job reports how far its log-probabilities are from those with float32.",
+    "Precision of multiplications with the base model's weights. int8 makes steps faster but rounds the weights; the job reports how much this changes log-probabilities.",
     "float32",
   ),
   batch_size: option(
     "batchSize",
     sequencesOfStep,
-    "Sequences per optimizer step; excludes steps.",
-    "1, unless the server counts tokens (training.batchTokens)",
+    "Number of sequences per optimizer step. Cannot be combined with steps.",
+    "1; with the server setting training.batchTokens, as many as fit into that many tokens",
   ),
   grad_accumulation_sequences: {
     ...option("batchSize", sequencesOfStep, "Alias of batch_size.", "as batch_size"),
@@ -85,24 +85,24 @@ const options: Readonly<Record<string, Option>> = {
   epsilon: option(
     "epsilon",
     atLeastZero,
-    "The lower bound of clipping is 1 - epsilon.",
+    "Ratios of new to old probability are clipped to a minimum of 1 - epsilon.",
     `${defaults.epsilon}; ${ppoDefaults.epsilon} with ppo`,
   ),
   epsilon_high: option(
     "epsilonHigh",
     atLeastZero,
-    "The upper bound of clipping is 1 + epsilon_high.",
+    "Ratios of new to old probability are clipped to a maximum of 1 + epsilon_high.",
     `${defaults.epsilonHigh}; epsilon with ppo`,
   ),
   importance_sampling_level: option(
     "importanceSamplingLevel",
     Type.Enum([...importanceSamplingLevels]),
-    "Unit over which the ratio of new to old probability is taken.",
+    "Level of the ratio of new to old probability: each token's own ratio, the geometric mean over the sequence, or the arithmetic or geometric average of these two.",
   ),
   vendor_k2_tau: option(
     "k2Tau",
     atLeastZero,
-    "Weight of the squared difference from the policy that sampled; 0 disables it.",
+    "Weight of a penalty on the squared difference between each token's new and old log-probability. 0 disables it.",
   ),
   kimi_k2_tau: {
     ...option("k2Tau", atLeastZero, "Alias of vendor_k2_tau."),
@@ -111,61 +111,65 @@ const options: Readonly<Record<string, Option>> = {
   kl_penalty_coef: option(
     "klPenaltyCoefficient",
     atLeastZero,
-    "Moves advantage away from tokens that the model now finds likelier than the base model does, and gives it to the others. 0 disables it. Costs a forward pass of the base model.",
+    "Strength of the KL penalty towards the base model. It lowers the advantage of tokens that the model finds more probable than the base model does, and raises the advantage of the other tokens by the same total. 0 disables it; otherwise each step includes a forward pass of the base model.",
   ),
   kl_penalty_source: option(
     "klPenaltySource",
     Type.Enum([...klPenaltySources]),
-    "Log-probabilities that the penalty compares with the base model's: those of the model in training, or those recorded when the answers were sampled.",
+    "Log-probabilities that the KL penalty compares with the base model's: those of the model in training (`current_learner`), or those recorded when the answers were sampled (`sample`).",
   ),
   learning_rate: option(
     "learningRate",
     Type.Number({ exclusiveMinimum: 0 }),
-    "AdamW's learning rate at every step.",
+    "AdamW's learning rate, the same at each step.",
   ),
   mask_prob_ratio: option(
     "maskProbRatio",
     Type.Boolean(),
-    "Leaves out tokens with a ratio out of bounds instead of clipping the ratio.",
+    "True to exclude tokens whose ratio is out of bounds, instead of clipping the ratio.",
   ),
   max_grad_norm: option(
     "gradientNormMax",
     Type.Number({ minimum: 0, maximum: 1e9 }),
-    "Maximum norm of gradients; larger gradients are scaled down. 0 disables scaling.",
-    "chosen by the server, 0.1",
+    "Maximum gradient norm; larger gradients are scaled down to it. 0 disables clipping.",
+    "0.1",
   ),
   max_kl_update: option(
     "klUpdateMax",
     atLeastZero,
-    "Maximum change of the policy in nats per token (the version's loss/kl_update). A job that exceeds it fails and makes no version. 0 disables the limit.",
+    "Maximum change of the policy by the job, in nats per token (the metric loss/kl_update). A job that exceeds it fails and makes no version. 0 disables the limit.",
     "0",
   ),
   max_negative_advantage_importance_sampling_weight: option(
     "maxNegativeAdvantageImportanceSamplingWeight",
     atLeastZero,
-    "Upper limit of every ratio; 0 disables it.",
+    "Maximum of all ratios of new to old probability, for negative and positive advantages. 0 disables it.",
   ),
   num_trajectories_learning_rate_multiplier_power: option(
     "learningRatePower",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "Multiplies a step's learning rate by the number of its sequences to this power.",
+    "Exponent: a step's learning rate is multiplied by the step's number of sequences to this power.",
   ),
   packed_sequence_length: option(
     "packedSequenceLength",
     Type.Integer({ minimum: 2, maximum: 1_048_576 }),
-    "Maximum length of a sequence; longer ones are left out. It does not affect the steps, unless the server counts their tokens (training.batchTokens).",
-    "chosen by the server",
+    "Maximum length of a sequence in tokens; longer sequences are left out. If the server setting training.batchTokens is above 0, it also replaces that setting as the number of tokens per step.",
+    "the server setting training.sequenceLengthMax",
   ),
-  passes: option("passCount", passes, "Number of times each sequence trains, in another order each time."),
+  passes: option("passCount", passes, "Number of passes over the sequences, each in another order."),
   num_epochs: {
     ...option("passCount", passes, "Alias of passes."),
     spells: "passes",
   },
-  ppo: option("ppo", Type.Boolean(), "Clips as in PPO instead of CISPO."),
+  ppo: option(
+    "ppo",
+    Type.Boolean(),
+    "True for the loss PPO, false for CISPO. They differ in how ratios are clipped.",
+  ),
   loss_fn: {
     reads: "ppo",
     schema: nullable(Type.Enum(["cispo", "ppo"]), {
-      description: "Loss by name; takes precedence over ppo.",
+      description: "Name of the loss; takes precedence over ppo.",
       default: "cispo",
     }),
     spells: "ppo",
@@ -175,12 +179,12 @@ const options: Readonly<Record<string, Option>> = {
   precalculate_logprobs: option(
     "precalculateLogprobs",
     Type.Boolean(),
-    "Recomputes the old log-probabilities before the first step, instead of using the recorded ones.",
+    "True to compute the old log-probabilities with the start version before the first step, instead of using the recorded ones.",
   ),
   scale_rewards: option(
     "scaleRewards",
     Type.Boolean(),
-    "Divides a group's advantages by the standard deviation of its rewards.",
+    "True to divide a group's advantages by the standard deviation of its rewards.",
   ),
   normalize_advantages: {
     ...option("scaleRewards", Type.Boolean(), "Alias of scale_rewards; takes precedence over it."),
@@ -190,19 +194,19 @@ const options: Readonly<Record<string, Option>> = {
   steps: option(
     "stepCount",
     sequencesOfStep,
-    "Optimizer steps per pass; the sequences are divided evenly among them, at most one step per sequence. 1 takes one step over all. Excludes batch_size.",
-    "as batch_size implies",
+    "Number of optimizer steps per pass, at most one per sequence. The sequences are divided evenly among the steps. Cannot be combined with batch_size.",
+    "follows from batch_size",
   ),
   truncated_importance_sampling: option(
     "truncatedImportanceSampling",
     atLeastZero,
-    "With precalculate_logprobs: weighs each token by the ratio of computed to recorded probability, up to this limit. 0 disables it. Ignored without precalculate_logprobs.",
+    "With precalculate_logprobs: each token is weighted by the ratio of its computed to its recorded probability, up to this maximum. 0 disables the weights. Ignored without precalculate_logprobs.",
   ),
   weight_decay: option(
     "weightDecay",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "AdamW's weight decay; multiplied by the learning rate.",
-    "chosen by the server, 0.1",
+    "AdamW's weight decay, which is multiplied by the learning rate.",
+    "0.1",
   ),
 };
 

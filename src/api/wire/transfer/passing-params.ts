@@ -11,20 +11,22 @@ export const passingSchema = Type.Object(
     do_remote_decode: nullable(Type.Boolean(), {
       default: false,
       description:
-        "Holds the prompt for another server; the answer's `kv_transfer_params` are for that server.",
+        "True to keep the prompt's KV cache for another server. Send the answer's `kv_transfer_params` to that server.",
     }),
     do_remote_prefill: nullable(Type.Boolean(), {
       default: false,
-      description: "Fetches the prompt from the server that holds it; the other fields name it.",
+      description:
+        "True to fetch the prompt's KV cache from the server that keeps it, which the other fields identify.",
     }),
     remote_host: nullable(Type.String({ minLength: 1, maxLength: 253 }), {
-      description: "Host of the server that holds the prompt; one that the operator has listed.",
+      description:
+        "Host of the server that keeps the KV cache. Must be among the hosts that the operator allows (setting `transfer.peers`).",
     }),
     remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), {
-      description: "Port of that server.",
+      description: "Port of the server that keeps the KV cache.",
     }),
     remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Id under which the prompt is held.",
+      description: "Id of the kept KV cache, as the answer's `kv_transfer_params` state it.",
     }),
   },
   { ...named, title: "KvTransferParams" },

@@ -6,12 +6,12 @@ export const transferRequestSchema = Type.Object(
     handle: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: "Handle of the prompt: `remote_request_id`.",
+      description: "Id of the kept KV cache: `remote_request_id` in `kv_transfer_params`.",
     }),
     entity: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: "Entity that owns the prompt: that of the request which computed it.",
+      description: "Entity that owns the prompt: the entity of the request that computed it.",
     }),
   },
   { title: "TransferRequest" },

@@ -22,13 +22,14 @@ export interface StoredRule {
 
 /** Selection of recorded answers to train on. */
 export const feedbackSelection = {
-  since: orNull(time({ about: "Only feedback from this time on." })),
+  since: orNull(time({ about: "Uses only feedback from this time on." })),
   versionAgeMax: orNull(
     integer({
       minimum: 0,
       maximum: 1_000_000,
-      about: "Maximum age of an answer's version, in versions before the newest; older answers do not train.",
-      usually: "any",
+      about:
+        "Maximum age of an answer, counted in versions: how many versions before the newest one gave it. Older answers are excluded from training.",
+      usually: "no limit",
     }),
   ),
 };
@@ -43,19 +44,19 @@ export const automaticLimits = {
     maximum: jobGroupsMax,
     default: 8,
     about:
-      "Minimum number of groups in a job: prompts whose answers have differing rewards, at least one with new feedback.",
+      "Minimum number of groups that must be ready before a job is created. A group is a prompt whose answers have differing rewards, at least one of them with new feedback.",
   }),
   groupsMax: integer({
     minimum: 1,
     maximum: jobGroupsMax,
     default: 256,
-    about: "Maximum number of groups in a job; the rest waits for the next job.",
+    about: "Maximum number of groups in a job; the rest is left for the next job.",
   }),
   secondsBetween: number({
     minimum: 0,
     maximum: 31_536_000,
     default: 3600,
-    about: "Minimum time between two jobs.",
+    about: "Minimum time in seconds between the creation of two jobs.",
   }),
   jobsPerDay: integer({
     minimum: 1,

@@ -21,7 +21,7 @@ export function embeddingRoute(
     {
       summary: "Create embeddings",
       description:
-        "An embedding is the model's last hidden state at the input's last token, after the final norm, scaled to length 1. The same input has the same embedding to the last bit, regardless of the other inputs. Each version of a trained model has its own embeddings.",
+        "An embedding is the model's hidden state of the last layer at the input's last token, after the final norm, scaled to length 1. The same input always gets a bit-identical embedding, regardless of the other inputs. Each version of a trained model has its own embeddings.",
       body: bodies.form("embedding", embeddingForm),
       answer: "One embedding per input.",
       json: embeddingsSchema,

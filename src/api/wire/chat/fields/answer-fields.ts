@@ -8,21 +8,21 @@ import { nullable } from "../../nullable.ts";
 export const answerFields = {
   use_beam_search: field("output.choices", Type.Optional(Type.Boolean()), {
     about:
-      "Searches for the n most probable answers with n beams instead of sampling. Returns them whole, most probable first; a constraint may leave fewer. temperature and seed have no effect. Beam search refuses stop, top_p, top_k, min_p, logit_bias, penalties and logits_processors.",
+      "Beam search instead of sampling: n beams search for the n most probable answers. They are returned most probable first, in a stream each as a whole. A constraint may leave fewer than n answers. temperature and seed have no effect. stop, top_p, top_k, min_p, logit_bias, penalties and logits_processors are refused.",
     default: false,
     example: true,
     isEngineFeature: true,
     inResponses: false,
   }),
   n: field("output.choices", nullable(Type.Integer({ minimum: 1, maximum: choiceCountMax })), {
-    about: "Number of answers; the width of a beam search.",
+    about: "Number of answers; with use_beam_search, also the number of beams.",
     default: 1,
     example: 2,
     inResponses: false,
   }),
   length_penalty: field("output.choices", Type.Optional(Type.Number()), {
     about:
-      "Exponent of the length in beam search: an answer's summed log-probability is divided by its length to this power. The length includes the prompt and excludes the token that ended the answer. Requires use_beam_search.",
+      "Exponent of the length in beam search. An answer's score is its summed log-probability divided by its length to this power. The length in tokens includes the prompt and excludes the token that ended the answer. Requires use_beam_search.",
     default: 1,
     example: 0.8,
     isEngineFeature: true,
@@ -30,7 +30,7 @@ export const answerFields = {
   }),
   min_tokens: field("stopping.minTokens", Type.Optional(Type.Integer({ minimum: 0 })), {
     about:
-      "Minimum number of answer tokens. Before that, tokens that would end the answer are not sampled unless no other token is allowed, as when the answer is complete under its constraint.",
+      "Minimum number of answer tokens. Until then, a token that ends the answer is sampled only if no other token is allowed, for example because the answer already completes its constraint.",
     range: "at most max_tokens",
     default: 0,
     example: 5,
@@ -40,8 +40,9 @@ export const answerFields = {
     "stopping.stop",
     nullable(Type.Union([Type.String({ title: "str" }), Type.Array(Type.String(), { title: "list[str]" })])),
     {
-      about: "One text or several that end the answer and are not part of it. The text completed first wins.",
-      range: "at most 1,024 texts of 4,096 characters each, none empty, unless configured otherwise",
+      about:
+        "Stop strings: the answer ends as soon as it contains one of them, and excludes it. If several match, the string that is completed first ends the answer.",
+      range: "at most 1,024 strings of 4,096 characters each, none empty, unless configured otherwise",
       default: [],
       example: ["\n\n"],
       allowedWithBeams: isEmpty,
@@ -49,7 +50,7 @@ export const answerFields = {
   ),
   stop_token_ids: field("stopping.stopTokenIds", nullable(Type.Array(Type.Integer({ minimum: 0 }))), {
     about:
-      "Token ids that end the answer, in addition to the model's own; `stop_reason` names the one that did.",
+      "Token ids that end the answer, in addition to the model's own end tokens. `stop_reason` is the id that ended the answer.",
     range: "ids of the vocabulary, at most 65,536 unless configured otherwise",
     default: [],
     example: [2],
@@ -61,13 +62,13 @@ export const answerFields = {
   }),
   include_stop_str_in_output: field("stopping.includeStopText", Type.Optional(Type.Boolean()), {
     about:
-      "Keeps the text that ended the answer: the stop string, or the stop token's text unless the token is special and special tokens are skipped.",
+      "Keeps the stop string, or the stop token's text, at the end of the answer. The text of a special token is kept only if skip_special_tokens is false.",
     default: false,
     example: true,
   }),
   prompt_logprobs: field("output.promptLogprobCount", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Returns the log-probability and rank of each prompt token, with this many alternatives; 0 returns only the tokens. Not available in a stream.",
+      "Returns the log-probability and rank of each prompt token, and of this many most probable alternatives; 0 returns no alternatives. Not available in a stream.",
     otherwise: "none",
     example: 1,
     isEngineFeature: true,
@@ -75,21 +76,20 @@ export const answerFields = {
   }),
   return_token_ids: field("output.returnTokenIds", nullable(Type.Boolean()), {
     about:
-      "Returns the token ids of prompt and answer. Choices of a trained model have them unless this is false.",
-    otherwise: "false; a trained model's choices have them",
+      "Returns the token ids of the prompt and the answer. For a trained model, choices include them unless this field is false.",
+    otherwise: "false; a trained model's choices include them",
     example: true,
     inResponses: false,
   }),
   skip_special_tokens: field("output.skipSpecialTokens", Type.Optional(Type.Boolean()), {
-    about: "Omits special tokens from the text.",
+    about: "Omits special tokens from the answer's text.",
     default: true,
     example: false,
   }),
   // Has no effect, because no supported tokenizer inserts blanks between special tokens: a token's text does not
   // depend on its neighbours.
   spaces_between_special_tokens: field(null, Type.Optional(Type.Boolean()), {
-    about:
-      "Accepted without use: the tokenizers served here put no blanks between special tokens, so both values mean the same.",
+    about: "Accepted without use: the supported tokenizers never put spaces between special tokens.",
     default: true,
     example: false,
     inResponses: false,

@@ -8,13 +8,13 @@ import { nullable } from "../../nullable.ts";
 const responseFormatSchema = Type.Object(
   {
     type: Type.Enum(["text", "json_object", "json_schema", "structural_tag", "json", "regex", "grammar"], {
-      description: "Kind of the constraint. `json` and `regex` are TGI's names, `grammar` is Fireworks'.",
+      description: "Type of the constraint. `json` and `regex` are TGI's names, `grammar` is Fireworks'.",
     }),
     json_schema: nullable(
       Type.Object(
         {
-          name: Type.String({ description: "For people; not used." }),
-          description: nullable(Type.String(), { description: "For people; not used." }),
+          name: Type.String({ description: "For people; the server ignores it." }),
+          description: nullable(Type.String(), { description: "For people; the server ignores it." }),
           schema: nullable(anyObject, { description: "The JSON Schema." }),
           strict: nullable(Type.Boolean(), {
             description: "Ignored: every schema is enforced exactly.",
@@ -22,26 +22,32 @@ const responseFormatSchema = Type.Object(
         },
         { ...named, title: "JsonSchema" },
       ),
-      { description: "With `json_schema` or `json_object`: schema of the answer." },
+      {
+        description: "With type `json_schema` or `json_object`: JSON Schema of the answer, in OpenAI's form.",
+      },
     ),
     schema: nullable(anyObject, {
-      description: "With `json_object` or `json_schema`: the schema itself, in llama.cpp's form.",
+      description:
+        "With type `json_object` or `json_schema`: JSON Schema of the answer, in llama.cpp's form.",
     }),
     value: Type.Optional(
       Type.Unknown({
-        description: "In TGI's form: the schema with `json` or `json_object`, the pattern with `regex`.",
+        description:
+          "Constraint in TGI's form: a JSON Schema with type `json` or `json_object`, a pattern with type `regex`.",
       }),
     ),
     grammar: nullable(Type.String(), {
-      description: "With `grammar`: a grammar in GBNF or Lark notation.",
+      description: "With type `grammar`: a grammar in GBNF or Lark notation.",
     }),
-    format: Type.Optional(Type.Unknown({ description: "With `structural_tag`: structure of the answer." })),
+    format: Type.Optional(
+      Type.Unknown({ description: "With type `structural_tag`: structure of the answer." }),
+    ),
     structures: Type.Optional(
-      Type.Unknown({ description: "With `structural_tag`, in its older form: the tagged parts." }),
+      Type.Unknown({ description: "With type `structural_tag`, in its older form: the tagged parts." }),
     ),
     triggers: Type.Optional(
       Type.Unknown({
-        description: "With `structural_tag`, in its older form: the texts that open a tagged part.",
+        description: "With type `structural_tag`, in its older form: the strings that begin a tagged part.",
       }),
     ),
   },
@@ -51,36 +57,45 @@ const responseFormatSchema = Type.Object(
 const structuredOutputsSchema = Type.Object(
   {
     json: nullable(Type.Union([Type.String({ title: "str" }), Type.Object({}, { ...open, title: "dict" })]), {
-      description: "The answer is JSON that satisfies this JSON Schema, given as an object or as JSON text.",
+      description: "JSON Schema that the answer satisfies, as an object or as a string of JSON.",
     }),
-    regex: nullable(Type.String(), { description: "The whole answer matches this regular expression." }),
-    choice: nullable(Type.Array(Type.String()), { description: "The answer is one of these texts." }),
+    regex: nullable(Type.String(), { description: "Regular expression that the whole answer matches." }),
+    choice: nullable(Type.Array(Type.String()), { description: "Strings, one of which is the answer." }),
     grammar: nullable(Type.String(), {
-      description: "The answer matches this grammar, in GBNF or Lark notation.",
+      description: "Grammar that the answer matches, in GBNF or Lark notation.",
     }),
-    json_object: nullable(Type.Boolean(), { description: "If true, the answer is any JSON object." }),
+    json_object: nullable(Type.Boolean(), {
+      description: "True to constrain the answer to any JSON object.",
+    }),
     disable_fallback: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "Accepted without use: no fallback exists.",
+        description: "Accepted without use: constraints have no fallback here.",
       }),
     ),
     disable_any_whitespace: Type.Optional(
-      Type.Boolean({ default: false, description: "JSON is written without whitespace between its parts." }),
+      Type.Boolean({
+        default: false,
+        description: "True to write JSON without whitespace between its tokens.",
+      }),
     ),
     disable_additional_properties: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "Objects have only the properties that their schema names.",
+        description:
+          "True to forbid properties that the schema does not name, even if the schema allows them.",
       }),
     ),
     whitespace_pattern: nullable(Type.String(), {
-      description: "Allowed whitespace between the parts of JSON, as a regular expression.",
+      description: "Regular expression for the whitespace between the tokens of JSON.",
     }),
     structural_tag: nullable(Type.String(), {
-      description: "The answer is free text with constrained tagged parts, described in JSON.",
+      description:
+        "Structural tag as a string of JSON: the answer is free text in which the tagged parts are constrained.",
     }),
-    _backend: nullable(Type.String(), { description: "`auto` or `hone`, which mean the same." }),
+    _backend: nullable(Type.String(), {
+      description: "Engine for constraints: `auto` or `hone`, which mean the same.",
+    }),
     _backend_was_auto: Type.Optional(Type.Boolean({ default: false, description: "Accepted without use." })),
   },
   { title: "StructuredOutputs" },
@@ -124,7 +139,7 @@ export const spelledFields = {
       ),
       {
         about:
-          "As in Ollama: `json` constrains the answer to any JSON object, a schema to JSON that satisfies it.",
+          "Constraint in Ollama's form: `json` for any JSON object, or a JSON Schema that the answer satisfies.",
         otherwise: "none",
         example: "json",
         isEngineFeature: true,
@@ -146,14 +161,15 @@ export const spelledFields = {
 export const constraintFields = {
   structured_outputs: field("constraint", nullable(structuredOutputsSchema), {
     about:
-      "Constraint on the answer, and how JSON is written. Give at most one constraint, here or in response_format.",
+      "Constraint on the answer, in vLLM's form, with options for the notation of JSON. A request may have at most one constraint, in this field or in response_format.",
     otherwise: "none",
     example: { choice: ["yes", "no"] },
     isEngineFeature: true,
   }),
   // If this field sets the constraint, tool calls are exempt from it (`calls.areExempt`).
   response_format: field("constraint", nullable(responseFormatSchema), {
-    about: "Form of the answer: JSON, JSON of a schema, or a structural tag; `text` does not constrain it.",
+    about:
+      "Constraint on the answer, in OpenAI's form: JSON, JSON that satisfies a schema, a regular expression, a grammar, or a structural tag. Type `text` does not constrain the answer.",
     otherwise: "none",
     example: { type: "json_object" },
     isEngineFeature: true,

@@ -12,9 +12,9 @@ const contentPart = Type.Union([
   Type.Object(
     {
       type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
-      text: free("Text of a text part."),
-      refusal: free("Text of a refusal."),
-      thinking: free("The thoughts, for templates that read them here."),
+      text: free("The text, in a part of a text type."),
+      refusal: free("Text of the model's refusal."),
+      thinking: free("The thoughts, for chat templates that read them from this member."),
       annotations: free("Accepted without use."),
       logprobs: free("Accepted without use."),
     },
@@ -24,22 +24,25 @@ const contentPart = Type.Union([
 
 const toolCall = Type.Object(
   {
-    id: free("Id that the call's result refers to."),
+    id: free("Id of the call; the message with its result repeats it as `tool_call_id`."),
     type: free("`function` or `custom`."),
     index: free("Accepted without use."),
     function: nullable(
       Type.Object(
-        { name: free("Name of the function."), arguments: free("Arguments as JSON, or as JSON text.") },
+        {
+          name: free("Name of the function."),
+          arguments: free("Arguments, as a JSON object or as a string of JSON."),
+        },
         { ...named, title: "CalledFunction" },
       ),
       { description: "Name and arguments of a function call." },
     ),
     custom: nullable(
       Type.Object(
-        { name: free("Name of the tool."), input: free("Input text of the tool.") },
+        { name: free("Name of the tool."), input: free("Input of the tool, as one string.") },
         { ...named, title: "CalledCustomTool" },
       ),
-      { description: "Name and input text of a custom tool call." },
+      { description: "Name and input of a custom tool call." },
     ),
   },
   { ...named, title: "MessageToolCall" },
@@ -49,32 +52,35 @@ export const messageSchema = Type.Object(
   {
     role: Type.String({
       description:
-        "A role such as developer, system, user, assistant or tool; the chat template decides which roles exist.",
+        "Role of the author, such as developer, system, user, assistant or tool. The chat template determines which roles are allowed.",
     }),
     content: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(contentPart, { title: "list[ContentPart]" })]),
-      { description: "A text, or parts whose texts are joined." },
+      { description: "Content of the message: a string, or parts whose texts are concatenated." },
     ),
-    name: nullable(Type.String(), { description: "Name of the speaker, for templates that show names." }),
+    name: nullable(Type.String(), { description: "Name of the author, for chat templates that show names." }),
     tool_call_id: nullable(Type.String(), {
-      description: "In a tool message: id of the call that it answers.",
+      description: "In a tool message: id of the call whose result it contains.",
     }),
     tool_calls: nullable(Type.Array(toolCall), {
-      description: "In an assistant message: its tool calls, in the form of answers.",
+      description: "In an assistant message: its tool calls, in the form in which answers contain them.",
     }),
-    reasoning: nullable(Type.Unknown(), { description: "In an assistant message: its thoughts." }),
+    reasoning: nullable(Type.Unknown(), {
+      description: "In an assistant message: the model's thoughts before it.",
+    }),
     reasoning_content: nullable(Type.Unknown(), { description: "Alias of reasoning." }),
     // Members that answers of this server have, or that some chat templates read.
-    refusal: free("Text of a refusal."),
+    refusal: free("Text of the model's refusal."),
     annotations: free("Accepted without use."),
-    thinking: free("The thoughts, for templates that read them here."),
-    tools: free("Tools of the message, for templates that read them here."),
+    thinking: free("The thoughts, for chat templates that read them from this member."),
+    tools: free("Tools of the message, for chat templates that read them from this member."),
     prompt_token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
-      description: "In an assistant message: exact tokens of its prompt, from the choice that returned it.",
+      description:
+        "In an assistant message: token ids of the prompt that it answered, as its choice returned them.",
     }),
     token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
       description:
-        "In an assistant message: its own exact tokens. The prompt starts with prompt_token_ids and these if they match the text that the template renders; otherwise the text is tokenized as usual.",
+        "In an assistant message: its own token ids, as its choice returned them. If prompt_token_ids followed by token_ids match the text that the template renders, the prompt starts with exactly these tokens; otherwise the text is tokenized as usual.",
     }),
   },
   { ...named, title: "Message" },
@@ -82,7 +88,9 @@ export const messageSchema = Type.Object(
 
 const toolSchema = Type.Object(
   {
-    type: Type.Enum(["function", "custom"], { description: "`custom` takes one text instead of arguments." }),
+    type: Type.Enum(["function", "custom"], {
+      description: "Type of the tool: `function` takes arguments, `custom` takes one string.",
+    }),
     function: nullable(
       Type.Object(
         {
@@ -91,11 +99,13 @@ const toolSchema = Type.Object(
             description: "Description of the function, for the model.",
           }),
           parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-          strict: nullable(Type.Boolean(), { description: "If true, arguments satisfy the schema exactly." }),
+          strict: nullable(Type.Boolean(), {
+            description: "If true, arguments are constrained to satisfy the schema exactly.",
+          }),
         },
         { ...named, title: "FunctionDefinition" },
       ),
-      { description: "The function, for a tool of this type." },
+      { description: "The function; required with type `function`." },
     ),
     custom: nullable(
       Type.Object(
@@ -105,26 +115,30 @@ const toolSchema = Type.Object(
           format: nullable(
             Type.Object(
               {
-                type: Type.Enum(["text", "grammar"], { description: "`text` accepts any text." }),
+                type: Type.Enum(["text", "grammar"], {
+                  description: "`text` for any text, `grammar` for text that matches a grammar.",
+                }),
                 grammar: nullable(
                   Type.Object(
                     {
                       syntax: Type.Enum(["lark", "regex"], { description: "Notation of the grammar." }),
-                      definition: Type.String({ description: "Grammar that every call matches." }),
+                      definition: Type.String({
+                        description: "The grammar; the input of each call matches it.",
+                      }),
                     },
                     { ...named, title: "ToolGrammar" },
                   ),
-                  { description: "With `grammar`: the grammar of the text." },
+                  { description: "The grammar; required with type `grammar`." },
                 ),
               },
               { ...named, title: "ToolFormat" },
             ),
-            { description: "Format of the tool's input text." },
+            { description: "Format of the tool's input; any text by default." },
           ),
         },
         { ...named, title: "CustomDefinition" },
       ),
-      { description: "The custom tool, for a tool of this type." },
+      { description: "The custom tool; required with type `custom`." },
     ),
   },
   { ...named, title: "Tool" },
@@ -133,7 +147,7 @@ const toolSchema = Type.Object(
 export const conversationFields = {
   messages: field("prompt.messages", Type.Array(messageSchema, { minItems: 1 }), {
     about:
-      "The conversation so far, oldest first; the chat template decides about roles. If the template refuses a system message after other messages, all system messages are joined into the first.",
+      "The conversation so far, oldest first. The chat template determines which roles and which order it allows. If it refuses a system message after other messages, the server merges all system messages into the first.",
     range: "at most 4,096, of at most 1,024 parts each, unless configured otherwise",
     example: [{ role: "user", content: "What is the capital of France?" }],
     inResponses: false,
@@ -158,22 +172,23 @@ export const conversationFields = {
     "prompt.documents",
     nullable(Type.Array(Type.Object({}, { additionalProperties: Type.String() }))),
     {
-      about: "Documents for chat templates that show them to the model; all their values are texts.",
+      about:
+        "Documents that the chat template shows to the model, if it supports documents. Each is an object whose values are strings.",
       otherwise: "none",
       example: [{ title: "Cats", text: "A cat has four legs." }],
     },
   ),
   chat_template: field("prompt.template", nullable(Type.String()), {
     about:
-      "A Jinja template to use instead of the model's own, rendered within limits of size and time. Required if the model has none.",
+      "Jinja chat template to use instead of the model's own. Its rendering is limited in time and size. Required if the model has no template.",
     range: "at most 262,144 characters, unless configured otherwise",
     otherwise: "the model's own",
     example: "{% for message in messages %}{{ message.content }}\n{% endfor %}",
   }),
   chat_template_kwargs: field("prompt.templateArguments", nullable(anyObject), {
     about:
-      "Additional variables for the chat template. They override the template's defaults, but neither the messages nor values from request fields.",
-    range: "neither `chat_template` nor `tokenize`, which are not variables",
+      "Additional variables for the chat template. They override the template's defaults. They do not override the messages, or variables that the server sets from other fields of the request.",
+    range: "without the names `chat_template` and `tokenize`, which are not variables",
     default: {},
     example: { enable_thinking: false },
   }),
@@ -182,26 +197,28 @@ export const conversationFields = {
     nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
     {
       about:
-        "How much the model should think. The chat template sees the value as reasoning_effort, and as enable_thinking, which is false only for `none`.",
+        "How much the model should think before it answers. The chat template receives the value as the variable reasoning_effort, and the variable enable_thinking, which is false for `none` and true otherwise.",
       otherwise: "the template's own",
       example: "low",
       inResponses: false,
     },
   ),
   add_generation_prompt: field("prompt.addGenerationPrompt", Type.Optional(Type.Boolean()), {
-    about: "Ends the prompt with the opening of the assistant's turn.",
+    about: "Ends the prompt with the tokens that open the assistant's turn.",
     otherwise: "true; false with continue_final_message",
     example: false,
     inResponses: false,
   }),
   continue_final_message: field("prompt.continueFinalMessage", Type.Optional(Type.Boolean()), {
-    about: "Leaves the last message open, and the model continues it; excludes add_generation_prompt.",
+    about:
+      "Leaves the last message open, so that the model continues it. Cannot be combined with add_generation_prompt.",
     default: false,
     example: true,
     inResponses: false,
   }),
   add_special_tokens: field("prompt.addSpecialTokens", Type.Optional(Type.Boolean()), {
-    about: "Adds the tokenizer's special tokens to those of the template.",
+    about:
+      "Adds the tokenizer's special tokens, such as a beginning-of-text token, to those that the template writes.",
     default: false,
     example: true,
   }),

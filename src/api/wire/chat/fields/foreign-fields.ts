@@ -9,21 +9,22 @@ const drawing = "temperature, top_p, top_k and min_p control sampling here";
 
 export const foreignFields = {
   logprob_token_ids: field(null, nullable(Type.Unknown()), {
-    about: "Refused unless empty: top_logprobs returns the most probable tokens.",
+    about: "Refused unless empty. Use top_logprobs, which returns the most probable tokens.",
     otherwise: "none",
     example: [42],
     refusedUnless: isEmpty,
     cure: "top_logprobs gives the most probable tokens, and logprobs the one that was drawn",
   }),
   truncation_side: field(null, nullable(Type.String()), {
-    about: "Side of the prompt that truncate_prompt_tokens cuts; refused unless `left`.",
+    about: "Refused unless `left`: truncate_prompt_tokens always cuts the start of the prompt.",
     default: "left",
     example: "left",
     refusedUnless: is("left"),
     cure: 'truncate_prompt_tokens keeps the end of a prompt: send "left", or leave it out',
   }),
   repetition_detection: field(null, nullable(Type.Unknown()), {
-    about: "Refused: use repetition_penalty or the logits processor `no-repeat-ngram` against repetitions.",
+    about:
+      "Refused. Use repetition_penalty or the logits processor `no-repeat-ngram` to prevent repetitions.",
     otherwise: "none",
     example: { max_pattern_size: 20 },
     refusedUnless: never,
@@ -37,7 +38,7 @@ export const foreignFields = {
     cure: drawing,
   }),
   dry_multiplier: field(null, nullable(Type.Number()), {
-    about: "Refused unless 0: the logits processor `no-repeat-ngram` suppresses repeated sequences.",
+    about: "Refused unless 0. Use the logits processor `no-repeat-ngram`, which prevents repeated sequences.",
     default: 0,
     example: 0.8,
     refusedUnless: is(0),
@@ -58,28 +59,28 @@ export const foreignFields = {
     cure: drawing,
   }),
   repeat_penalty: field(null, nullable(Type.Number()), {
-    about: "Refused unless 1: use repetition_penalty.",
+    about: "Refused unless 1. Use repetition_penalty.",
     default: 1,
     example: 1.1,
     refusedUnless: is(1),
     cure: "use repetition_penalty, which covers the whole prompt and answer",
   }),
   n_predict: field(null, nullable(Type.Number()), {
-    about: "Refused unless -1: use max_tokens.",
+    about: "Refused unless -1. Use max_tokens.",
     default: -1,
     example: 100,
     refusedUnless: is(-1),
     cure: "use max_tokens",
   }),
   think: field(null, nullable(Type.Unknown()), {
-    about: "Refused: reasoning_effort controls how much a model thinks.",
+    about: "Refused. Use reasoning_effort, which controls how much a model thinks.",
     otherwise: "none",
     example: false,
     refusedUnless: never,
     cure: 'reasoning_effort says how much a model thinks, and "none" that it does not',
   }),
   options: field(null, nullable(Type.Unknown()), {
-    about: "Refused unless empty: its members are separate fields here.",
+    about: "Refused unless empty. Send its members as separate fields of the request.",
     default: {},
     example: { num_ctx: 4096 },
     refusedUnless: isEmpty,

@@ -16,13 +16,14 @@ const metadataSchema = Type.Object(
 export const recordingFields = {
   store: field("recording.isWanted", nullable(Type.Boolean()), {
     about:
-      "False excludes the completion from recording. True has an effect only if the operator records completions on request (`recordings.record`). Only answers of trained models are recorded.",
-    otherwise: "the operator's setting: recorded",
+      "False excludes the completion from recording. True has an effect only if the server records completions on request (setting `recordings.record`). Only answers of trained models are recorded.",
+    otherwise: "as the server is configured; recorded by default",
     example: false,
   }),
   metadata: field("recording.metadata", nullable(metadataSchema), {
-    about: "Named texts that are recorded with the completion, for finding it later.",
-    range: "at most 16, of 512 characters, with names of 64",
+    about:
+      "Key-value pairs of strings that are recorded with the completion, so that you can find it by them.",
+    range: "at most 16 pairs, with keys of at most 64 characters and values of at most 512",
     default: {},
     example: { topic: "demo" },
     inResponses: false,

@@ -14,8 +14,12 @@ const toolName = Type.Object(
   {
     type: Type.Optional(Type.Unknown({ description: "`function` or `custom`." })),
     name: Type.Optional(Type.Unknown({ description: "Accepted without use." })),
-    function: Type.Optional(Type.Unknown({ description: "The function, by name." })),
-    custom: Type.Optional(Type.Unknown({ description: "The custom tool, by name." })),
+    function: Type.Optional(
+      Type.Unknown({ description: "With type `function`: an object with the function's name." }),
+    ),
+    custom: Type.Optional(
+      Type.Unknown({ description: "With type `custom`: an object with the tool's name." }),
+    ),
   },
   named,
 );
@@ -25,21 +29,32 @@ const toolChoiceSchema = Type.Union([
   Type.Object(
     {
       type: Type.Enum(["function", "custom", "allowed_tools"], {
-        description: "A tool that must be called, or the tools that may be called.",
+        description:
+          "`function` or `custom`: one tool must be called. `allowed_tools`: only some of the tools may be called.",
       }),
-      function: nullable(namedTool, { description: "The function that must be called." }),
-      custom: nullable(namedTool, { description: "The custom tool that must be called." }),
+      function: nullable(namedTool, {
+        description: "With type `function`: the function that must be called.",
+      }),
+      custom: nullable(namedTool, {
+        description: "With type `custom`: the custom tool that must be called.",
+      }),
       allowed_tools: nullable(
         Type.Object(
           {
             mode: Type.Enum(["auto", "required"], {
-              description: "The same as the tool choice of that name.",
+              description:
+                "`required` if one of these tools must be called; `auto` if the model may also answer without a call.",
             }),
-            tools: Type.Array(toolName, { description: "Tools, by type and name." }),
+            tools: Type.Array(toolName, {
+              description: "Tools that may be called, each identified by type and name.",
+            }),
           },
           { ...named, title: "AllowedTools" },
         ),
-        { description: "The tools that may be called; the model sees all tools." },
+        {
+          description:
+            "With type `allowed_tools`: restricts calls to some tools. The model still sees all tools.",
+        },
       ),
     },
     { ...named, title: "NamedToolChoice" },
@@ -49,14 +64,14 @@ const toolChoiceSchema = Type.Union([
 export const replyFields = {
   echo: field("prompt.echo", Type.Optional(Type.Boolean()), {
     about:
-      "Puts the last message's text before the answer's text if both have the same role, as with continue_final_message; otherwise the text does not change. Answers that are not streamed then include prompt_logprobs, as many as top_logprobs.",
+      "Prepends the last message's text to the answer's text if both have the same role, as with continue_final_message; otherwise the text does not change. Unless it is streamed, the answer also includes prompt_logprobs, with top_logprobs alternatives for each token.",
     default: false,
     example: true,
     inResponses: false,
   }),
   // Has no effect, because text models have no multimodal input.
   mm_processor_kwargs: field(null, nullable(anyObject), {
-    about: "Accepted without use: the models read only text.",
+    about: "Accepted without use: models read only text here.",
     default: {},
     example: { num_crops: 4 },
     inResponses: false,
@@ -64,13 +79,13 @@ export const replyFields = {
   tool_choice: field("calls.choice", nullable(toolChoiceSchema), {
     about:
       "Tool calls in the answer: allowed (auto), required (required, or a function by name) or forbidden (none).",
-    range: "only `none` if the model calls no tools",
-    otherwise: "auto if there are tools and the model calls them, else none",
+    range: "only `none` if the model cannot call tools",
+    otherwise: "auto if there are tools and the model can call them, otherwise none",
     example: "auto",
     inResponses: false,
   }),
   parallel_tool_calls: field("calls.areParallel", nullable(Type.Boolean()), {
-    about: "True if an answer may call more than one tool.",
+    about: "True to allow more than one tool call in an answer.",
     default: true,
     example: false,
   }),
@@ -83,27 +98,29 @@ export const replyFields = {
   }),
   max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
     about:
-      "Maximum number of answer tokens; reduced to the remaining context. max_completion_tokens is its newer name.",
+      "Maximum number of answer tokens. Reduced to the remaining context if it is larger. max_completion_tokens is its newer name.",
     range: tokenLimitRange,
-    otherwise: "the model's own, else the remaining context",
+    otherwise: "the model's own default, otherwise the remaining context",
     example: 100,
     inResponses: false,
   }),
   logprobs: field("output.logprobs", nullable(Type.Boolean()), {
-    about: "Returns each token's log-probability, before bias, penalties and temperature.",
+    about:
+      "Returns the log-probability of each answer token, computed before bias, penalties and temperature.",
     otherwise: "false; true for a trained model",
     example: true,
     inResponses: false,
   }),
   top_logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Number of alternatives per token, most probable first; requires logprobs. All answers of a request together have at most 4,194,304 log-probabilities.",
+      "Number of most probable alternatives to return for each answer token; requires logprobs. A request may return at most 4,194,304 log-probabilities, over all its answers.",
     default: 0,
     example: 3,
     inResponses: false,
   }),
   include_reasoning: field("output.includeReasoning", Type.Optional(Type.Boolean()), {
-    about: "Returns the model's thoughts as `reasoning`; their tokens count either way.",
+    about:
+      "Returns the model's thoughts as `reasoning`. Their tokens are counted even if they are not returned.",
     default: true,
     example: false,
   }),

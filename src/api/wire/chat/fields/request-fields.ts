@@ -7,38 +7,39 @@ import { passingSchema } from "../../transfer/passing-params.ts";
 export const requestFields = {
   model: field("identity.model", nullable(Type.String()), {
     about:
-      "A base model, or a trained model by id, name, project/name or entity/project/name, optionally followed by :stepN or :latest.",
+      "Model that answers: the name of a base model, or a trained model by id, name, project/name or entity/project/name. A trained model's name may end in :stepN for a version, or in :latest.",
     otherwise: "the server's default model",
     example: "hone-tiny",
   }),
   request_id: field("identity.requestId", Type.Optional(Type.String({ minLength: 1, maxLength: 256 })), {
-    about: "Id of the answer, after `chatcmpl-`; refused if a request with this id is running.",
-    otherwise: "a fresh one",
+    about:
+      "Id of the request; the answer's id is `chatcmpl-` followed by it. Refused while another request with this id is running.",
+    otherwise: "a new one",
     example: "request-1",
   }),
   user: field("identity.user", nullable(Type.String()), {
     about: "The client's name for its user; accepted without use.",
-    otherwise: "nobody",
+    otherwise: "none",
     example: "somebody",
   }),
   priority: field("identity.priority", Type.Optional(Type.Integer()), {
     about:
-      "Requests with lower values run earlier and preempt those with higher values. Refused unless 0 or the model is scheduled by priority.",
+      "Priority of the request. Requests with lower values run earlier, and preempt those with higher values. A value other than 0 is refused unless the model is scheduled by priority.",
     default: 0,
     example: -1,
     isEngineFeature: true,
   }),
   cache_salt: field("identity.cacheSalt", nullable(Type.String({ minLength: 1, maxLength: 1024 })), {
     about:
-      "Separates cached prompts from requests of the same entity that send another salt or none. Without it, those could learn from `cached_tokens` or the time to the first token that somebody sent the same prompt. Entities never share cached prompts.",
+      "Restricts sharing of the prefix cache to requests of the same entity with the same salt. Without a salt, other clients of the entity could learn from `cached_tokens` or the time to the first token that someone sent the same prompt. Entities never share cached prompts.",
     otherwise: "none",
     example: "a secret that nobody can guess",
     isEngineFeature: true,
   }),
   kv_transfer_params: field("passing", nullable(passingSchema), {
     about:
-      "Lets one server compute a prompt and another answer it, as proxies for vLLM servers request it: see [prefill-and-decode.md](../guides/prefill-and-decode.md). Refused unless the operator has configured a shared secret (`transfer.secret`).",
-    otherwise: "the prompt is computed and answered here",
+      "Disaggregated prefill: one server computes the prompt, another generates the answer. The field has the form that proxies for vLLM servers send; see [prefill-and-decode.md](../guides/prefill-and-decode.md). Refused unless the operator has configured a shared secret (`transfer.secret`).",
+    otherwise: "this server computes the prompt and generates the answer",
     example: { do_remote_decode: true },
     isEngineFeature: true,
     inResponses: false,
@@ -48,14 +49,14 @@ export const requestFields = {
     nullable(Type.Integer({ minimum: -1, maximum: 2 ** 63 })),
     {
       about:
-        "Keeps only this many tokens from the prompt's end; -1 keeps as many as fit next to max_completion_tokens.",
+        "Keeps only this many tokens at the prompt's end. -1 keeps as many as fit into the context together with max_completion_tokens.",
       range: "not 0, and at most the context length",
-      otherwise: "a prompt that does not fit is refused",
+      otherwise: "no truncation: a prompt that does not fit is refused",
       example: 512,
     },
   ),
   stream: field("answer form", nullable(Type.Boolean()), {
-    about: "Answers as server-sent events.",
+    about: "True to receive the answer as server-sent events.",
     default: false,
     example: true,
     inResponses: false,
@@ -67,25 +68,25 @@ export const requestFields = {
         {
           include_usage: nullable(Type.Boolean(), {
             default: false,
-            description: "Sends the usage in a last chunk without choices.",
+            description: "Sends the token usage in a last chunk, which has no choices.",
           }),
           continuous_usage_stats: nullable(Type.Boolean(), {
             default: false,
-            description: "With include_usage: sends the usage so far in every chunk.",
+            description: "With include_usage: also sends the token usage so far in every chunk.",
           }),
         },
         { title: "StreamOptions" },
       ),
     ),
     {
-      about: "How a stream reports its usage: in a last chunk, or in every chunk. Requires stream.",
-      otherwise: "neither",
+      about: "Reporting of token usage in a stream: in a last chunk, or in every chunk. Requires stream.",
+      otherwise: "no usage",
       example: { include_usage: true },
       inResponses: false,
     },
   ),
   return_tokens_as_token_ids: field("answer form", nullable(Type.Boolean()), {
-    about: "Writes the tokens of log-probabilities as token_id:<N>.",
+    about: "Identifies the tokens of log-probabilities as token_id:<N> instead of by their text.",
     default: false,
     example: true,
     inResponses: false,

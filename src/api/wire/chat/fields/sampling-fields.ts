@@ -13,9 +13,9 @@ const logitsProcessorSchema = Type.Union([
   Type.String({ title: "str" }),
   Type.Object(
     {
-      qualname: Type.String({ description: "The registered name." }),
-      args: nullable(Type.Array(Type.Unknown()), { description: "Positional arguments." }),
-      kwargs: nullable(anyObject, { description: "Arguments by name." }),
+      qualname: Type.String({ description: "Name under which the processor is registered." }),
+      args: nullable(Type.Array(Type.Unknown()), { description: "Positional arguments of the processor." }),
+      kwargs: nullable(anyObject, { description: "Named arguments of the processor." }),
     },
     { title: "LogitsProcessorConstructor" },
   ),
@@ -31,33 +31,36 @@ const extraArguments = Type.Unsafe<JsonObject>(Type.Object({}, { additionalPrope
 
 export const samplingFields = {
   temperature: field("sampling.temperature", nullable(Type.Number({ minimum: 0 })), {
-    about: "Divides the logits. 0 samples greedily; values between 0 and 0.01 count as 0.01.",
-    otherwise: "the model's own, else 1",
+    about:
+      "Sampling temperature, which divides the logits. 0 samples greedily. Values between 0 and 0.01 are raised to 0.01.",
+    otherwise: "the model's own default, otherwise 1",
     example: 0.7,
   }),
   top_p: field("sampling.topP", nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1 })), {
-    about: "Samples from the smallest set of most probable tokens whose probabilities sum to at least this.",
-    otherwise: "the model's own, else 1",
+    about:
+      "Samples only from the smallest set of most probable tokens whose probabilities add up to at least this value.",
+    otherwise: "the model's own default, otherwise 1",
     example: 0.9,
     allowedWithBeams: is(1),
   }),
   top_k: field("sampling.topK", nullable(Type.Integer({ minimum: -1 })), {
-    about: "Samples from this many most probable tokens; 0 and -1 sample from all.",
-    otherwise: "the model's own, else 0",
+    about: "Samples only from this many most probable tokens; 0 and -1 sample from all tokens.",
+    otherwise: "the model's own default, otherwise 0",
     example: 40,
     allowedWithBeams: is(0, -1),
     // Both -1 and 0 disable the option.
     read: (count) => (count === -1 ? 0 : count),
   }),
   min_p: field("sampling.minP", nullable(Type.Number({ minimum: 0, maximum: 1 })), {
-    about: "Excludes tokens less probable than this fraction of the most probable token's probability.",
-    otherwise: "the model's own, else 0",
+    about:
+      "Excludes tokens whose probability is below this fraction of the most probable token's probability.",
+    otherwise: "the model's own default, otherwise 0",
     example: 0.05,
     allowedWithBeams: is(0),
   }),
   top_n_sigma: field("sampling.topNSigma", nullable(Type.Number()), {
     about:
-      "Excludes tokens whose logit is more than this many standard deviations of the logits below the greatest. Applied regardless of temperature, before min_p, top_k and top_p; 0 and less exclude none.",
+      "Excludes tokens whose logit is below the maximum logit by more than this many standard deviations of the logits. Applied before min_p, top_k and top_p, and independent of temperature. Values of 0 or less exclude no tokens.",
     default: 0,
     example: 1,
     allowedWithBeams: (count) => typeof count === "number" && count <= 0,
@@ -65,19 +68,19 @@ export const samplingFields = {
   }),
   repetition_penalty: field("sampling.repetitionPenalty", nullable(Type.Number({ exclusiveMinimum: 0 })), {
     about:
-      "Divides the positive logits of tokens that occur in prompt or answer, and multiplies their negative logits.",
-    otherwise: "the model's own, else 1",
+      "Divides the positive logits, and multiplies the negative logits, of tokens that occur in the prompt or the answer so far.",
+    otherwise: "the model's own default, otherwise 1",
     example: 1.1,
     allowedWithBeams: is(1),
   }),
   frequency_penalty: field("sampling.frequencyPenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
-    about: "Subtracted from a token's logit once for each occurrence in the answer.",
+    about: "Subtracted from a token's logit once for each occurrence of the token in the answer so far.",
     default: 0,
     example: 0.5,
     allowedWithBeams: is(0),
   }),
   presence_penalty: field("sampling.presencePenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
-    about: "Subtracted from the logit of each token that occurs in the answer.",
+    about: "Subtracted from the logit of each token that occurs in the answer so far.",
     default: 0,
     example: 0.5,
     allowedWithBeams: is(0),
@@ -86,7 +89,7 @@ export const samplingFields = {
     "sampling.logitBias",
     nullable(Type.Object({}, { additionalProperties: Type.Number() })),
     {
-      about: "Added to the logits of these token ids, also when sampling greedily.",
+      about: "Values to add to logits, keyed by token id. Also applies to greedy sampling.",
       range:
         "keys are ids of the vocabulary, at most 32,768 unless configured otherwise; values are clamped to -100 to 100",
       otherwise: "none",
@@ -97,16 +100,17 @@ export const samplingFields = {
     },
   ),
   allowed_token_ids: field("sampling.allowedTokenIds", nullable(Type.Array(Type.Integer({ minimum: 0 }))), {
-    about: "The only token ids that may be sampled; include the model's end token yourself.",
+    about:
+      "The only token ids that may be sampled. Include the model's end token, or the answer cannot end with it.",
     range: "ids of the vocabulary, at least one and at most 65,536 unless configured otherwise",
-    otherwise: "all",
+    otherwise: "all tokens",
     example: [10, 11, 12],
   }),
   bad_words: field("sampling.badWords", Type.Optional(Type.Array(Type.String())), {
     about:
-      "Texts that the answer must not contain. Blocks the model's tokenization of each text at its start, and after a blank if that takes equally many tokens; other tokenizations are not blocked.",
+      "Strings that the answer must not contain. The server blocks the token sequence of each string, and that of the string with a leading space if it has the same number of tokens. Other tokenizations of the string are not blocked.",
     range:
-      "at most 1,024 texts of 4,096 characters each and 65,536 together, none blank, unless configured otherwise",
+      "at most 1,024 strings of 4,096 characters each and 65,536 in total, none blank, unless configured otherwise",
     default: [],
     example: ["sorry"],
   }),
@@ -115,7 +119,7 @@ export const samplingFields = {
     nullable(Type.Array(logitsProcessorSchema, { maxItems: 16 })),
     {
       about:
-        "Registered logits processors with their arguments, applied in this order, after the logit bias and before penalties.",
+        "Registered logits processors, by name or with arguments. They run in this order, after the logit bias and before the penalties.",
       otherwise: "none",
       example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
       allowedWithBeams: isEmpty,
@@ -124,15 +128,15 @@ export const samplingFields = {
   ),
   thinking_token_budget: field("sampling.processors", nullable(Type.Integer({ minimum: 0 })), {
     about:
-      "Maximum number of thinking tokens: applies the logits processor `thinking-budget`. Requires a vocabulary with `<think>` and `</think>`.",
+      "Maximum number of thinking tokens, enforced by the logits processor `thinking-budget`. Requires a model whose vocabulary has `<think>` and `</think>`.",
     otherwise: "none",
     example: 200,
     allowedWithBeams: never,
     read: (budget) => [{ name: "thinking-budget", args: [budget], kwargs: {} }],
   }),
   vendor_xargs: field("sampling.extraArguments", nullable(extraArguments), {
-    about: "Additional arguments, passed to every logits processor of the request.",
-    range: "values are texts, numbers or lists of them",
+    about: "Additional named arguments for all logits processors of the request.",
+    range: "values are strings, numbers, or lists of these",
     default: {},
     example: { thinking_budget: 200 },
   }),
@@ -143,8 +147,8 @@ export const samplingFields = {
   }),
   seed: field("sampling.seed", nullable(Type.Integer({ minimum: -seedMax, maximum: seedMax })), {
     about:
-      "Makes the answer reproducible, regardless of concurrent requests, if the model is `exact` in `/v1/models`. For other models the header `x-hone-notice` says that the answer is not reproducible.",
-    otherwise: "a fresh one",
+      "Seed of the random sampling. If the model is `exact` in `/v1/models`, the same request with the same seed gets the same answer, regardless of concurrent requests. For other models the header `x-hone-notice` says that the answer is not reproducible.",
+    otherwise: "a new random one",
     example: 7,
   }),
 };
