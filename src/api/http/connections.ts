@@ -88,7 +88,10 @@ export class Connections {
     return this.#keyed.get(socket)?.entity === entity;
   }
 
-  /** Calls `begin` at the turn of the connection's entity, or of its network if it has not sent a valid key. */
+  /**
+   * Calls `begin` at the turn of the connection's entity. If the connection has not sent a valid key, its network has
+   * turns, in which the newest request begins first.
+   */
   inTurn(socket: Socket, begin: () => void): void {
     const entity = this.#keyed.get(socket)?.entity;
     if (entity !== undefined) return loopTurns.call(entity, begin);
@@ -118,8 +121,8 @@ export class Connections {
   }
 
   /**
-   * Closes a connection to make room for a new one: the oldest of the largest network that has no key, otherwise an
-   * idle one of the largest entity, otherwise the new one.
+   * Makes room for a new connection. Closes a connection without a key if there is another one, otherwise an idle
+   * connection of the entity with the most connections, otherwise the new one.
    */
   #closeForNewcomer(): void {
     if (this.#networkOf.size > 1) return this.#closeStranger();

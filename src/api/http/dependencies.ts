@@ -43,10 +43,10 @@ import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { ListedBase } from "../wire/models/served-model.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** Runs a chat completion; see chat/. */
+/** Runs a chat completion; see inference/chat. */
 export type ChatPort = Pick<ChatService, "begin">;
 
-/** Runs durable jobs; see jobs/. */
+/** Runs durable jobs; see train/jobs. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
 /**

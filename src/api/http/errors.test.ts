@@ -1,5 +1,5 @@
-// Conversion of domain errors to the client's field names, and of errors that cannot be converted; statuses.test.ts
-// covers the status of each code.
+// Domain errors with the client's field names, and errors that cannot be converted; statuses.test.ts covers the status
+// of each code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";

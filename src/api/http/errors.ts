@@ -43,7 +43,7 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
   too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
-  // OpenAI's answer to an exceeded quota. Unlike an exceeded rate limit, it does not end until someone acts.
+  // OpenAI's answer to an exceeded quota. Unlike an exceeded rate limit, an exceeded quota lasts until someone acts.
   full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },

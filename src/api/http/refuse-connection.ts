@@ -44,8 +44,8 @@ export function trackAnswers(server: Server): void {
 
 /**
  * Handles Node's `clientError`: requests that the parser refused, headers that are too long, and requests that take
- * too long. Never writes into an answer that has begun. If a request is late, such an answer finishes, then the
- * connection closes.
+ * too long. Never writes into an answer that has begun. If a request is late, an answer in progress finishes first,
+ * then the connection closes.
  */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
   const begun = (answers.get(socket) ?? []).find(({ headersSent, closed }) => headersSent && !closed);

@@ -57,7 +57,7 @@ export interface GuardCounts {
   readonly connections: Connections;
 }
 
-/** Adds the checks to every route of the scope, with the scheme for credentials. */
+/** Makes every route of the scope require credentials of this scheme, and perform the other checks of this module. */
 export function guard(
   scope: FastifyInstance,
   scheme: AuthenticationScheme,
@@ -78,8 +78,8 @@ export function guard(
 }
 
 /**
- * Adds the checks to the operator routes, unless they are open. Both schemes are accepted. If the routes are `local`,
- * only requests that another site's page may have sent require a key.
+ * Makes the operator routes require credentials of either scheme, unless they are open. If they are `local`, only
+ * requests that another site's page may have sent require a key.
  */
 export function guardOperatorRoutes(
   app: FastifyInstance,
@@ -205,7 +205,7 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** Time in which running answers can end once the server closes. An answer ends at the engine's next step. */
+/** Time in which running answers can end once the server closes; interrupting one takes a step of the engine. */
 const closeGraceMs = 2000;
 
 /**

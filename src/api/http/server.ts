@@ -107,7 +107,7 @@ export async function createHttpServer(
   trackAnswers(app.server);
   answerUnroutedRequests(app);
   leaveBodiesUnasked(app);
-  // Node would drop excess headers silently. The size of headers has another limit, and too many are refused.
+  // No limit: Node would drop the headers beyond it silently. Their size is limited anyway, and too many are refused.
   app.server.maxHeadersCount = 0;
   const connections = new Connections(settings.connections, metrics);
   connections.watch(app.server);

@@ -43,7 +43,7 @@ const fixed = {
   chatMessages: 4096,
   /** Maximum nesting depth of JSON; clients nest at most about a dozen levels. */
   jsonDepth: 64,
-  /** Time without a read by the client after which a stream ends. */
+  /** Time after which a stream ends if its client reads nothing. */
   idleStreamSeconds: 60,
   /** Time limit for receiving a request with its body; a large body over a slow line takes minutes. */
   requestSeconds: 300,

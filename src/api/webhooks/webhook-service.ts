@@ -32,7 +32,7 @@ export interface WebhookService {
   /** @throws ServiceError `not_found` for an unknown webhook, or one that the caller may not access */
   find(id: string, caller: Caller): Promise<Webhook>;
   list(page: PageRequest, caller: Caller): Promise<Page<Webhook>>;
-  /** @throws ServiceError as {@link create} and {@link find} */
+  /** @throws ServiceError `not_found` as {@link find}; the errors of {@link create} */
   change(
     id: string,
     choice: Partial<WebhookChoice> & { readonly isEnabled?: boolean },

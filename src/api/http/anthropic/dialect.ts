@@ -25,7 +25,7 @@ export function errorAnswerFor(error: unknown, request: Asked): ErrorAnswer {
 
 interface CodeRule {
   readonly type: string;
-  /** Hone's statuses that differ in Anthropic's API, each with Anthropic's status. */
+  /** Anthropic's status for each of Hone's statuses that differs from it. */
   readonly statuses?: Readonly<Record<number, number>>;
 }
 

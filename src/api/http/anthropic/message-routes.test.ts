@@ -172,7 +172,7 @@ test("reports why the message ended: end of turn, stop sequence, max_tokens, ful
   server.chat.script.finish = "length";
   assert.deepEqual(await reasons({ max_tokens: 2 }), ["max_tokens", null]);
   assert.deepEqual(await reasons({ max_tokens: 3 }), ["model_context_window_exceeded", null]);
-  // Unlike in a chat completion, every tool call determines the stop reason, even a required one.
+  // Every tool call sets the stop reason. In a chat completion, a required call does not change the finish reason.
   server.chat.script.finish = "stop";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: "{}" }] }];
   assert.deepEqual(await reasons(), ["tool_use", null]);
@@ -233,7 +233,7 @@ test("accepts a key in x-api-key or in Authorization, which takes precedence, an
   await server.close();
 });
 
-test("sends errors in Anthropic's format and with its statuses, instead of an answer and within a stream", async () => {
+test("sends errors in Anthropic's format: before an answer with its statuses, and as events in a stream", async () => {
   const server = await fakeServer();
   const table: Readonly<Record<ErrorCode, readonly [number, string]>> = {
     invalid: [400, "invalid_request_error"],

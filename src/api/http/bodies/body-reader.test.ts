@@ -88,7 +88,7 @@ test("returns a trajectory group as it was sent, whether it is small, large, or 
   await server.close();
 });
 
-test("names each invalid record of a large batch in one answer, for faults of any kind", async () => {
+test("names each invalid record of a large batch in one answer, whether a field is missing, invalid or forbidden", async () => {
   const server = await fakeServer();
   const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
   const batch = [

@@ -204,8 +204,8 @@ class SeparatePieces implements GatheredBody {
 const arrivedPart = 1 / 16;
 
 /**
- * A body of declared length, in one buffer as its reader needs it. The operating system commits the buffer's memory
- * only as it is filled.
+ * A body of declared length, stored in one buffer, as its reader requires. The operating system commits the buffer's
+ * memory only as it is filled.
  */
 class OnePiece implements GatheredBody {
   readonly #declared: number;

@@ -8,7 +8,7 @@ import { forEachPiece } from "./gather-body.ts";
 /** Maximum time for which a client that keeps sending holds the connection. */
 const lingerMs = 5000;
 
-/** Makes the connection close like this after its last answer. */
+/** Makes the request's connection discard further bytes for a while, then close, after its last answer. */
 export function lingerBeforeClose(request: IncomingMessage): void {
   const { socket } = request;
   // Node's server calls `destroySoon` after a connection's last answer.

@@ -81,7 +81,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
   return new ServiceError({ code: "invalid", faults });
 }
 
-/** Converts an error of the form parser to the fault that caused it: an invalid form, or a disconnect of the client. */
+/** Converts an error of the form parser to a ServiceError: either the client disconnected, or the form is invalid. */
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
   if (request.raw.destroyed && !request.raw.complete) return clientDisconnected(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);

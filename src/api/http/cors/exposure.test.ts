@@ -132,7 +132,7 @@ test("prefers the host in the request line over the Host header while authentica
   await server.close();
 });
 
-test("accepts any host while authentication is on, because proxies send their own", async () => {
+test("accepts any host while authentication is on, because a proxy may pass on any", async () => {
   const server = await fakeServer();
   const headers = { host: "models.example", authorization: bearer() };
   assert.equal((await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode, 200);
@@ -176,7 +176,7 @@ test("requires a key on operator routes if the request's host is not this machin
       for (const authorization of [bearer(), basic()])
         assert.equal((await ask(url, { host, authorization })).statusCode, 200, `${url} of ${host}`);
     }
-    // A request with an Origin needs a key, unless the origin is named or on this machine.
+    // A foreign origin requires a key. Named origins and origins on this machine do not.
     const host = "localhost:8000";
     assert.equal((await ask(url, { host, origin: "https://evil.example" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "null" })).statusCode, 401, url);

@@ -107,7 +107,7 @@ async function auditedServer() {
     const answer = await server.ask({ method, url, headers: { authorization }, ...(payload && { payload }) });
     return { status: answer.statusCode, text: answer.body };
   };
-  /** Waits until a durable line is requested; returns functions that end the request. */
+  /** Waits until the server has requested a durable line; returns the functions that resolve or reject this request. */
   const nextLine = async () => {
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
     return waiting.shift() ?? assert.fail("one is there");

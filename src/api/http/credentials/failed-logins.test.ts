@@ -21,7 +21,7 @@ async function slowingServer() {
   return { clock, server, ask, statuses };
 }
 
-test("slows an address that sends more unknown keys, until the minute is over", async () => {
+test("answers further unknown keys from an address with 429 until the minute is over", async () => {
   const { clock, server, ask, statuses } = await slowingServer();
   assert.deepEqual(await statuses(5, bearer("hone_guess")), [401, 401, 401, 429, 429]);
   await clock.advance(20_500);

@@ -33,7 +33,7 @@ export class FailedLogins {
   readonly #max: number;
   readonly #dependencies: FailedLoginDependencies;
   readonly #failures: ReturnType<Metrics["counter"]>;
-  /** Current minute of each address; the minute that began first is first. */
+  /** Current minute of each address, in the order in which the minutes began. */
   readonly #minutes = new Map<string, Minute>();
 
   /** @param max failures per address and minute that are answered 401; further ones are answered 429 */

@@ -19,7 +19,7 @@ function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {
   });
 }
 
-// Requests of the tests come from this address, so the proxy may send them.
+// The tests' requests come from 127.0.0.1, so this is the proxy's address.
 const proxied = { header: "X-Forwarded-User", proxies: ["127.0.0.1"] };
 const ann = { "x-forwarded-user": "ann" };
 

@@ -26,10 +26,10 @@ type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 /** Options that the routes of one file share. */
 interface EndpointGroup {
-  /** Section of the documentation. */
+  /** Section of the documentation that describes the routes. */
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
-  /** Paths of the fields that errors of the domain name. An unknown id in the route's path needs no entry. */
+  /** Paths in the request for the fields that domain errors name. An unknown id in the route's path needs no entry. */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
 }

@@ -16,7 +16,7 @@ declare module "fastify" {
 }
 
 /**
- * Admits a request that runs a model until it is over, or refuses it.
+ * Counts a request that runs a model towards its limits until the request is over, or refuses it.
  *
  * @param limitedBy returns the key and the entity whose limits apply
  * @throws LimitRefusal

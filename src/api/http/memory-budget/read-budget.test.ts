@@ -39,7 +39,7 @@ test("limits a client to half of the bytes, and leaves the rest to others", asyn
   assert.equal(all.used, 50);
 });
 
-test("runs a reader that exceeds the whole budget without others, and before any smaller one that came later", async () => {
+test("runs a reader that exceeds the whole budget while no other runs, and before any smaller one that came later", async () => {
   const { granted, ask } = budget();
   const small = ask("a", 10, "small");
   const large = ask("b", 500, "large");

@@ -73,7 +73,7 @@ test("reports notices that are not faults besides the state of each component", 
   await server.close();
 });
 
-test("if it only trains, refuses requests to models before it checks keys, but reports health and metrics", async () => {
+test("refuses requests to models before it checks keys if it only trains, but reports health and metrics", async () => {
   const server = await fakeServer({ wrap: (dependencies) => ({ ...dependencies, isServing: false }) });
   for (const path of ["/health", "/metrics", "/version"])
     assert.equal((await get(server, path)).statusCode, 200);

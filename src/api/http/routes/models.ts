@@ -1,4 +1,4 @@
-// Trained models: register, list, read and delete.
+// Trained models: registers, lists, reads and deletes them.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";

@@ -52,7 +52,10 @@ const entryOf = (token: string, logprob: number | null): object => ({
   top_logprobs: [],
 });
 
-/** Inconsistent Choices: a description, the Choice, and the expected fault's path in the Choice and message. */
+/**
+ * Inconsistent Choices, each with a description before it, and after it the expected fault's path within the Choice
+ * and its message.
+ */
 const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
   [
     "fewer log-probabilities than token ids",
@@ -117,7 +120,7 @@ for (const [name, item, place, message] of wrongChoices) {
   });
 }
 
-test("accepts a choice with only token ids, with only log-probabilities, with a named prompt, or with neither", async () => {
+test("accepts a choice with only token ids, only log-probabilities, log-probabilities and the prompt's ids, or none of these", async () => {
   const { server, modelId } = await withModel();
   const items = [
     answered({ logprobs: null }),

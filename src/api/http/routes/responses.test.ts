@@ -217,7 +217,7 @@ test("answers with a message without text if the model wrote nothing", async () 
   await server.close();
 });
 
-test("returns log-probabilities and their tokens' text only if requested, also for trained models", async () => {
+test("returns log-probabilities with their tokens' text only if requested, even for trained models", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const token = (text: string, bytes: readonly number[]) => ({ token: text, logprob: -0.5, bytes });
@@ -286,7 +286,7 @@ test("answers an error before the first token with its status, and ends a stream
   await server.close();
 });
 
-test("locates a fault that the chat service finds at the field that the client sent", async () => {
+test("locates a fault found by the chat service at the field that the client sent", async () => {
   const server = await fakeServer();
   const faults = [
     { location: ["prompt", "messages", "1", "content", "0"], message: "a", type: "unsupported" },

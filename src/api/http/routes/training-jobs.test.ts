@@ -501,7 +501,7 @@ test("refuses a job that the server's trainer does not support on arrival, with 
   const rounded = { ...job, experimental_config: { base_precision: "int8" } };
   await refuses(server, rounded, [["experimental_config.base_precision", precision]]);
   assert.equal((await post(server, job)).statusCode, 200);
-  // The trained version has a state that only the embedded trainer can use.
+  // The version that this job creates has the training state of the embedded trainer.
   await playJob(server, { step: 1 });
   await refuses(server, job, [
     ["model_id", /adapter of which the trainer .* remote, keeps no state.* Train a new model/],
