@@ -142,13 +142,13 @@ const runnable = (changes: Partial<FeedbackInput> = {}) =>
   });
 
 const accepted: Readonly<Record<string, FeedbackInput>> = {
-  "a free type with any references": input({
+  "an unknown type with any references": input({
     annotationRef: objectRef("any"),
     runnableRef: opRef("any"),
     callRef,
     triggerRef: objectRef("any"),
   }),
-  "a free type with references of any kind": input({
+  "an unknown type with references of any kind": input({
     annotationRef: opRef("any"),
     runnableRef: objectRef("any"),
     callRef: opRef("any"),
@@ -171,14 +171,14 @@ const accepted: Readonly<Record<string, FeedbackInput>> = {
   "an id of 256 characters": input({ id: text(256) }),
   "a payload of one mebibyte": input({ payload: payloadOf(payloadBytesMax) }),
   "an empty payload": input({ payload: {} }),
-  "a reaction with more keys": input({
+  "a reaction with additional keys": input({
     feedbackType: "vendor.reaction.1",
     payload: { emoji: "👍", more: 1 },
   }),
   "a note of 1 character": input({ feedbackType: "vendor.note.1", payload: { note: "n" } }),
   "a note of 1,024 wide characters": input({ feedbackType: "wandb.note.1", payload: { note: wide(1024) } }),
   "a reaction of another version": input({ feedbackType: "wandb.reaction.2", payload: {}, callRef }),
-  "a known type of another maker": input({ feedbackType: "acme.note.1", payload: {} }),
+  "a note type of another vendor": input({ feedbackType: "acme.note.1", payload: {} }),
   "an annotation": annotation(),
   "an annotation whose name has dots": annotation({
     feedbackType: "vendor.annotation.a.b",
@@ -195,7 +195,7 @@ const accepted: Readonly<Record<string, FeedbackInput>> = {
 };
 
 for (const [name, record] of Object.entries(accepted)) {
-  test(`takes ${name}`, async () => {
+  test(`accepts ${name}`, async () => {
     assert.equal((await storeless.create(record, member)).feedbackType, record.feedbackType);
   });
 }
@@ -211,22 +211,25 @@ const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> =
   "a type of 257 characters": [input({ feedbackType: text(257) }), "feedback_type"],
   "an empty id": [input({ id: "" }), "id"],
   "an id of 257 characters": [input({ id: text(257) }), "id"],
-  "an id with half a character": [input({ id: "a\ud83d" }), "id"],
+  "an id with an unpaired surrogate": [input({ id: "a\ud83d" }), "id"],
   "a payload above one mebibyte": [input({ payload: payloadOf(payloadBytesMax + 1) }), "payload"],
   "an annotation reference to an op": [annotation({ annotationRef: opRef("quality") }), "annotation_ref"],
   "a call reference to an op": [runnable({ callRef: opRef("x") }), "call_ref"],
   "a trigger reference to a call": [runnable({ triggerRef: callRef }), "trigger_ref"],
   "a malformed reference": [input({ triggerRef: "x" }), "trigger_ref"],
-  "a reaction without emoji": [input({ feedbackType: "wandb.reaction.1", payload: {} }), "payload.emoji"],
+  "a reaction without the key emoji": [
+    input({ feedbackType: "wandb.reaction.1", payload: {} }),
+    "payload.emoji",
+  ],
   "a reaction that is a number": [
     input({ feedbackType: "wandb.reaction.1", payload: { emoji: 1 } }),
     "payload.emoji",
   ],
-  "a reaction of two": [
+  "a reaction with two emoji": [
     input({ feedbackType: "vendor.reaction.1", payload: { emoji: "👍👍" } }),
     "payload.emoji",
   ],
-  "a reaction of none": [
+  "a reaction whose text has no emoji": [
     input({ feedbackType: "vendor.reaction.1", payload: { emoji: "ok" } }),
     "payload.emoji",
   ],
@@ -244,7 +247,7 @@ const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> =
     "call_ref",
     "trigger_ref",
   ],
-  "an absent note": [input({ feedbackType: "wandb.note.1", payload: {} }), "payload.note"],
+  "a note without the key note": [input({ feedbackType: "wandb.note.1", payload: {} }), "payload.note"],
   "an empty note": [input({ feedbackType: "wandb.note.1", payload: { note: "" } }), "payload.note"],
   "a note of 1,025 characters": [
     input({ feedbackType: "wandb.note.1", payload: { note: text(1025) } }),
@@ -258,8 +261,11 @@ const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> =
   "an annotation without a dot": [annotation({ feedbackType: "wandb.annotationX" }), "feedback_type"],
   "an annotation without a name": [annotation({ feedbackType: "vendor.annotation." }), "feedback_type"],
   "an annotation without its reference": [annotation({ annotationRef: null }), "annotation_ref"],
-  "an annotation of another name": [annotation({ annotationRef: objectRef("other") }), "annotation_ref"],
-  "an annotation of another project": [
+  "an annotation whose reference has another name": [
+    annotation({ annotationRef: objectRef("other") }),
+    "annotation_ref",
+  ],
+  "an annotation whose reference is in another project": [
     annotation({ annotationRef: objectRef("quality", "team/other") }),
     "annotation_ref",
   ],
@@ -267,12 +273,12 @@ const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> =
   "a runnable without a dot": [runnable({ feedbackType: "wandb.runnable_judge" }), "feedback_type"],
   "a runnable without a name": [runnable({ feedbackType: "wandb.runnable" }), "feedback_type"],
   "a runnable without its reference": [runnable({ runnableRef: null }), "runnable_ref"],
-  "a runnable of another name": [runnable({ runnableRef: opRef("other") }), "runnable_ref"],
-  "a runnable that is a call": [runnable({ runnableRef: callRef }), "runnable_ref"],
+  "a runnable whose reference has another name": [runnable({ runnableRef: opRef("other") }), "runnable_ref"],
+  "a runnable whose reference is a call": [runnable({ runnableRef: callRef }), "runnable_ref"],
   "an op without its call": [runnable({ callRef: null }), "call_ref"],
   "a runnable without an output": [runnable({ payload: { value: 1 } }), "payload.output"],
   "a runnable with an annotation": [runnable({ annotationRef: objectRef("x") }), "annotation_ref"],
-  "everything at once": [
+  "five faults at once": [
     runnable({ id: "", projectId: "", vendorRef: "", callRef: "x", payload: {} }),
     "project_id",
     "id",

@@ -221,7 +221,7 @@ test(
 const archives = "test/fixtures/archives";
 
 for (const name of readdirSync(archives))
-  test(`restores an archive of ${name} with the same result as a new one`, async (t) => {
+  test(`restores an archive of ${name} without faults`, async (t) => {
     const folder = join(archives, name);
     assert.deepEqual(await faultsOf(folder, {}), []);
     const restored = { data: join(newFolder(t), "restored") };
@@ -329,7 +329,7 @@ for (const [kind, skip] of [
   ["SQLite", false],
   ["PostgreSQL", withoutPostgres],
 ] as const)
-  test(`takes consistent backups of ${kind} next to concurrent writers`, { skip }, async (t) => {
+  test(`takes consistent backups of ${kind} while two writers run`, { skip }, async (t) => {
     const folder = newFolder(t);
     const data = join(folder, "data");
     const flags = { data, ...(kind === "PostgreSQL" && { "database-url": await emptyPostgres(t) }) };

@@ -26,7 +26,7 @@ const everything = { isLive: async () => false, isKnown: async () => false };
 export function checkArtifacts(name: string, make: MakeArtifacts): void {
   const opened = (t: TestContext): ArtifactStore => make(t)({ server: () => "one" });
 
-  test(`${name}: gives each place a unique id, in any order of calls`, async (t) => {
+  test(`${name}: gives each location a unique id, which all its servers get`, async (t) => {
     const open = make(t);
     const doors = ["one", "two", "three"].map((server) => open({ server: () => server }));
     const [id, ...others] = await Promise.all(doors.map((door) => door.placeId()));
@@ -35,7 +35,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.deepEqual(await doors[0].names("adapters"), []);
   });
 
-  test(`${name}: stores an artifact under its key until it is removed with everything below`, async (t) => {
+  test(`${name}: stores an artifact under its key, and removes it with everything below`, async (t) => {
     const store = opened(t);
     await put(store, "adapters/m/1", "a", "b");
     await putFile(store, "adapters/m/1/state", "moments");
@@ -76,7 +76,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.equal(String(await buffer(await store.open("files/f"))), "second");
   });
 
-  test(`${name}: keeps a copy independent of later changes`, async (t) => {
+  test(`${name}: makes copies that later changes do not affect`, async (t) => {
     const store = opened(t);
     const place = mkdtempSync(join(tmpdir(), "hone-copies-"));
     t.after(() => rmSync(place, { recursive: true }));
@@ -93,7 +93,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.equal(await store.copyTo("adapters/m/1", join(place, "two")), false);
   });
 
-  test(`${name}: accepts exactly the sealed content, ignoring other files`, async (t) => {
+  test(`${name}: accepts only the content that a seal describes, and ignores other files`, async (t) => {
     const store = opened(t);
     const files = ["a", "b"];
     const hash = await store.put("adapters/m/1", async (folder) => {
@@ -166,7 +166,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.deepEqual([await sweep(), await second.has("adapters/m/1")], [[], true]);
   });
 
-  test(`${name}: keeps a held artifact that is released or known`, async (t) => {
+  test(`${name}: keeps an artifact whose hold was released or whose owner is known`, async (t) => {
     const store = opened(t);
     for (const key of ["adapters/kept", "adapters/known", "adapters/gone"]) {
       await store.hold(key);
