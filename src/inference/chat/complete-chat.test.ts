@@ -464,7 +464,7 @@ test("ends the answer with the engine's error, after the text so far, if the eng
   assert.deepEqual(texts, ["a"]);
 });
 
-test("refuses a second request with a running id until the first has ended", async () => {
+test("refuses a request with the id of a running one until that one has ended", async () => {
   const engine = new ScriptedEngine([]);
   const service = serve(engine);
   const controller = new AbortController();

@@ -52,7 +52,7 @@ export interface ChatService {
    *
    * @throws ServiceError with one of these codes:
    * - `not_found` (also for a version that is deleted before it is loaded), `forbidden`
-   * - `invalid` (the model's name; required tool calls, if the model makes none)
+   * - `invalid` (the model's name; a tool choice for a model that makes no tool calls)
    * - `unsupported` (the template, the context length, or a feature that the engine lacks)
    * - `conflict` (a request with this id is running)
    * - `overloaded` (the engine, or a limit of the caller's), `unavailable`, `cancelled` (the signal)
@@ -64,7 +64,7 @@ export interface ChatService {
   trainedRequests(): Iterable<TrainedRequest>;
 }
 
-/** A running or waiting request for an adapter. */
+/** A running or waiting request for a trained model. */
 export interface TrainedRequest {
   readonly base: string;
   readonly modelId: string;
@@ -85,8 +85,8 @@ export interface BeginOptions {
   /** Parent span of the trace; absent or null if not traced. */
   readonly span?: Span | null;
   /**
-   * Maps an error before it is thrown, for example to the caller's names of fields. If absent, errors are thrown
-   * unchanged.
+   * Maps an error before it is thrown, for example to the field names that the caller sent. If absent, errors are
+   * thrown unchanged.
    */
   readonly located?: (error: unknown) => unknown;
 }

@@ -5,7 +5,7 @@ import { beginTogether, type BeginOne } from "./complete-together.ts";
 
 /** Returns deltas that are identified by this number. */
 const numbered = (number: number): readonly ChatDelta[] => [
-  // Only the field that the tests read.
+  // Safe cast: the tests read only this field.
   { choiceTokens: number } as ChatDelta,
 ];
 const numbersOf = ({ deltas }: RequestDeltas): readonly number[] =>
@@ -17,7 +17,7 @@ function completionOf(
   deltas: AsyncGenerator<readonly ChatDelta[], void>,
 ): Promise<ChatCompletion> {
   const usage = { promptTokens: 1, completionTokens: request, cachedTokens: 0 };
-  // Only the field that the tests read.
+  // Safe cast: the tests read only this field.
   const header = { model: `model ${request}` } as ChatHeader;
   return Promise.resolve({
     header,

@@ -27,6 +27,8 @@ export interface ReplyAbilities {
 }
 
 /**
+ * Returns the abilities that the template shows, or that the operator has set.
+ *
  * @param model the base model, with its defaults for omitted settings
  * @param described call formats defined by the operator
  * @throws ServiceError `invalid` for a setting that names no format

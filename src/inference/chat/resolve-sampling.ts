@@ -16,7 +16,11 @@ const temperatureMin = 0.01;
 /** Maximum absolute value of a logit bias; larger values are clamped to it. */
 const biasMax = 100;
 
-/** @param resolved values that are known once the prompt is written */
+/**
+ * Returns the sampling parameters of an answer.
+ *
+ * @param resolved values that are known once the prompt is written
+ */
 export function resolveSampling(
   { sampling, output }: ChatRequest,
   { defaults }: Pick<ServedBase, "defaults">,
@@ -66,7 +70,11 @@ export interface ResolvedStopping {
   readonly endOfTextId: number | null;
 }
 
-/** @param room number of tokens that may follow the prompt */
+/**
+ * Returns the conditions that end an answer.
+ *
+ * @param room number of tokens that may follow the prompt
+ */
 export function resolveStopping(
   { stopping }: ChatRequest,
   { tokenizer, defaults }: Pick<ServedBase, "tokenizer" | "defaults">,
@@ -99,8 +107,10 @@ export function resolveStopping(
 // is written.
 
 /**
+ * Refuses the request if one of its fields has unknown token ids.
+ *
  * @param resolved.badWordIds the tokens of the request's bad words
- * @throws ServiceError `unsupported` naming every field that holds such ids
+ * @throws ServiceError `unsupported` naming every field with such ids
  */
 export function refuseUnknownTokens(
   { sampling, stopping }: ChatRequest,

@@ -233,7 +233,7 @@ test("names the model whose hidden states are not finite", async () => {
   });
 });
 
-test("ends on a signal and keeps its adapter in use until then", async () => {
+test("ends when the signal aborts and keeps its adapter in use until then", async () => {
   const engine = new CountingEngine();
   engine.hangs = true;
   const service = serviceOver(engine);

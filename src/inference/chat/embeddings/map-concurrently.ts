@@ -2,6 +2,8 @@
 import { setMaxListeners } from "node:events";
 
 /**
+ * Maps items with `work`, at most `concurrencyMax` at a time.
+ *
  * @param work gets a separate signal, which aborts as soon as another item has failed
  * @returns the results in the items' order
  * @throws the first error, after all started work has ended

@@ -4,8 +4,9 @@
 const leastLength = 1e-12;
 
 /**
+ * Returns a vector of length 1 in the same direction.
+ *
  * @param values not modified
- * @returns a vector of length 1 in the same direction
  */
 export function unitVector(values: Float32Array): Float32Array {
   // Sums in double precision: in single precision, a sum of thousands of squares would lose the last digits.

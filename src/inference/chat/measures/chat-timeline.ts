@@ -63,7 +63,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
 export interface ChatPhases {
   /** Time until the request is submitted to the engine: loading the model, and writing the prompt. */
   readonly preparedMs: number;
-  /** Time in the engine until computing the prompt begins. */
+  /** Time in the engine until prefill begins. */
   readonly queuedMs: number;
   /** Time until the first token, or until the end if there is no token. */
   readonly prefillMs: number;

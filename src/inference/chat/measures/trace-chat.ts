@@ -5,7 +5,11 @@ import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
 import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
-/** @param timeline of a request that has ended */
+/**
+ * Adds the spans of a request to a trace.
+ *
+ * @param timeline of a request that has ended
+ */
 export function traceChat(span: Span, timeline: ChatTimeline): void {
   const { requestedMs, reachedMs, submittedMs, computedMs, firstTokenMs } = timeline;
   const endMs = timeline.endedMs ?? requestedMs;
@@ -23,8 +27,7 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
   const inEngine = { "hone.process": "engine" };
   const begunMs = submittedMs + (computePhases(timeline)?.queuedMs ?? 0);
   if (computedMs === null) {
-    // The request ended in the queue or in prefill; which of the two is unknown, because the engine does not report
-    // it.
+    // The request ended in the queue or in prefill; the engine does not report in which of them.
     chat.add({ name: "queue", startMs: submittedMs, endMs, attributes: inEngine });
     return;
   }

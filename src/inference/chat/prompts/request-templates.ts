@@ -32,7 +32,11 @@ const memoryMebibytes = 512;
 /** Maximum processor time of a trial; most templates take a tenth of it. */
 const trialMs = 30;
 
-/** @param worker as for prompt threads; each pool has a separate queue */
+/**
+ * Creates the two pools of processes that render templates for one base model.
+ *
+ * @param worker as for prompt threads; each pool has a separate queue
+ */
 export function createRequestTemplates(
   worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
   limits: RenderLimits,

@@ -40,6 +40,8 @@ export interface WrittenPrompt {
 /** Writes prompts, and converts tokens back into text. */
 export interface PromptWriter {
   /**
+   * Renders and tokenizes a prompt, in turn with other prompts.
+   *
    * @throws ServiceError as {@link writePrompt}; `overloaded` when too many prompts wait or this one waited too long;
    * `cancelled` when the signal aborts
    */

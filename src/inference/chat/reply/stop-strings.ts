@@ -91,7 +91,7 @@ function isLowSurrogate(text: string, at: number): boolean {
 // 1975): the cost per UTF-16 unit does not depend on the number of stop strings. Since stop strings may have millions
 // of characters, states are built lazily, and discarded when there are too many.
 
-/** State of the scan of one text. */
+/** State of scanning one text. */
 interface StopState {
   /** The stop string that is complete at this position; if several are, the one listed first. */
   readonly completed: string | null;

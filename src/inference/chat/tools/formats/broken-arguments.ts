@@ -5,9 +5,9 @@ import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
 import { pythonToJson } from "./python-values.ts";
 
-/** Marks that end a call with broken arguments. */
+/** Text that ends a call with broken arguments. */
 export interface BrokenEnd {
-  /** Marks, of which the first one found ends the arguments. */
+  /** Marks that end the arguments; the first one found counts. */
   readonly marks: readonly string[];
   /**
    * Characters that the layout puts between the arguments and the mark, such as the brace that closes the call's

@@ -30,7 +30,7 @@ export interface CallLayout {
 export interface ObjectMembers {
   readonly name: string;
   readonly arguments: string;
-  /** Pattern of an id that may follow the arguments; null if there is none. */
+  /** Pattern of an id that may follow the arguments; null if calls have none. */
   readonly id: string | null;
 }
 
@@ -92,7 +92,7 @@ export function requiredWords(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
 
-/** Returns the text around the calls of a block. */
+/** Returns the text before and after the calls of a block. */
 export function callFrame({ calls }: CallLayout): { readonly open: string; readonly close: string } {
   const [open = "", close = ""] = calls.split("{calls}");
   return { open, close };

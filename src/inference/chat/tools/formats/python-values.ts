@@ -24,7 +24,7 @@ export function pythonToJson(text: string): string | null {
 }
 
 /**
- * Returns the JSON object of keyword arguments (`city="Rome", days=3`); null if the text holds none.
+ * Returns the JSON object of keyword arguments (`city="Rome", days=3`); null if the text contains none.
  *
  * @param text between the parentheses of a call
  */
