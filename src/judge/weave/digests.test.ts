@@ -30,7 +30,7 @@ test("computes a table's digest from the digests of its rows, and a file's diges
   assert.equal(bytesDigest(Buffer.from(file.text)), file.digest);
 });
 
-test("computes the digest of a text that parses to the same value", () => {
+test("hashes canonical text that parses to the same value as the original", () => {
   for (const { text } of recorded.objects) {
     const canonical = canonicalText(parseExactJson(text));
     // Python's parser reads -0 as 0.
