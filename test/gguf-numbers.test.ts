@@ -14,6 +14,8 @@ import {
   type WrittenTensor,
   type WrittenValue,
 } from "../src/lib/model-files/testing/write-gguf.ts";
+import { int64Tensor, type Tensor } from "../src/lib/graph/tensor.ts";
+import type { ModelConfig } from "../src/inference/architectures/config.ts";
 import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
 import { buildPrefillGraph } from "../src/inference/architectures/serving-graphs.ts";
 import { checkWeights, readModelWeights } from "../src/inference/architectures/weights.ts";
@@ -54,6 +56,18 @@ function folderOf(file: string): string {
   return folder;
 }
 
+/** Returns the places of the row's last positions, for models with convolutions. */
+function rowEnds({ convolution }: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
+  if (convolution === null) return {};
+  const size = convolution.kernelSize - 1;
+  return {
+    ends: int64Tensor(
+      [1, size],
+      Array.from({ length: size }, (_, place) => count + place),
+    ),
+  };
+}
+
 /** Returns the log-probability of each next token, computed as for a prompt. */
 async function logprobsOf(folder: string): Promise<readonly number[]> {
   const config = readModelConfig(folder);
@@ -68,6 +82,7 @@ async function logprobsOf(folder: string): Promise<readonly number[]> {
         dims: [count],
         data: BigInt64Array.from({ length: count }, (_, at) => BigInt(at)),
       },
+      ...rowEnds(config, count),
     });
     const logits = outputs["logits"];
     assert.ok(logits?.dtype === "float32");

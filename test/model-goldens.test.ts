@@ -27,7 +27,7 @@ import {
 } from "../src/inference/architectures/serving/sequence-memory.ts";
 import type { WeightForms } from "../src/inference/architectures/quantized/weight-forms.ts";
 import { createRandomAdapter } from "../src/inference/architectures/testing/random-adapter.ts";
-import { addTrainingForward } from "../src/inference/architectures/training-forward.ts";
+import { addTrainingForward } from "../src/inference/architectures/training/forward.ts";
 import type { WeightSource } from "../src/lib/graph/weight-source.ts";
 import { readInt8TrainingWeights, readModelWeights } from "../src/inference/architectures/weights.ts";
 import { integerKernels } from "../src/inference/onnx/integer-kernels.ts";

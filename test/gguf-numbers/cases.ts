@@ -146,6 +146,11 @@ const variations: Readonly<Record<string, Variation>> = {
     family: "olmo3",
     keys: { "rope.scaling.type": "linear", "rope.scaling.factor": float(4) },
   },
+  "lfm2-linear": {
+    family: "lfm2",
+    keys: { "rope.scaling.type": "linear", "rope.scaling.factor": float(4) },
+  },
+  "lfm2-epsilon": { family: "lfm2", keys: { "attention.layer_norm_rms_epsilon": 0.1 } },
   "gemma3-cap": { family: "gemma3", keys: { final_logit_softcapping: float(2) } },
   "gemma3-linear": {
     family: "gemma3",

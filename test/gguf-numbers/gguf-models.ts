@@ -30,12 +30,18 @@ export interface GgufCase {
 const sizes = { layers: 4, width: 64, heads: 4, kvHeads: 2, headSize: 16, inner: 96, context: 256 } as const;
 const { layers, width, heads, kvHeads, headSize, inner, context } = sizes;
 
+type LayerTensors = Readonly<Record<string, readonly number[]>>;
+
 interface Family {
   /** Value of the key `general.architecture`. */
   readonly architecture: string;
   readonly keys: Readonly<Record<string, WrittenValue>>;
-  readonly layerTensors: Readonly<Record<string, readonly number[]>>;
+  readonly layerTensors: LayerTensors;
+  /** Tensors of the layers with odd numbers, if they differ. */
+  readonly oddLayerTensors?: LayerTensors;
   readonly hasOutput: boolean;
+  /** Name of the norm after the last layer; `output_norm.weight` if absent. */
+  readonly finalNorm?: string;
 }
 
 const attention = {
@@ -134,6 +140,21 @@ export const families = {
       "rope.scaling.yarn_beta_slow": float(1),
     },
   },
+  // Convolutions in the even layers, attention in the odd ones.
+  lfm2: {
+    architecture: "lfm2",
+    keys: { "attention.head_count_kv": [0, kvHeads, 0, kvHeads], "shortconv.l_cache": 3 },
+    layerTensors: {
+      ...inputNorms,
+      ...feedForward,
+      "shortconv.conv.weight": [width, 3],
+      "shortconv.in_proj.weight": [3 * width, width],
+      "shortconv.out_proj.weight": [width, width],
+    },
+    oddLayerTensors: { ...attention, ...feedForward, ...inputNorms, ...headNorms },
+    hasOutput: false,
+    finalNorm: "token_embd_norm.weight",
+  },
   gemma3: {
     architecture: "gemma3",
     keys: {
@@ -198,14 +219,21 @@ const tokenizerKeys = {
 } as const;
 
 function modelTensors(one: GgufCase): readonly WrittenTensor[] {
-  const { layerTensors, hasOutput } = families[one.family];
+  const family: Family = families[one.family];
+  const {
+    layerTensors,
+    oddLayerTensors = layerTensors,
+    hasOutput,
+    finalNorm = "output_norm.weight",
+  } = family;
   const shapes: (readonly [string, readonly number[]])[] = [
     ["token_embd.weight", [vocabularySize, width]],
-    ["output_norm.weight", [width]],
+    [finalNorm, [width]],
     ...(hasOutput ? [["output.weight", [vocabularySize, width]] as const] : []),
   ];
   for (let layer = 0; layer < layers; layer++) {
-    for (const [name, shape] of Object.entries(layerTensors)) shapes.push([`blk.${layer}.${name}`, shape]);
+    const own = layer % 2 === 0 ? layerTensors : oddLayerTensors;
+    for (const [name, shape] of Object.entries(own)) shapes.push([`blk.${layer}.${name}`, shape]);
   }
   return shapes.map(([name, shape], index) => ({
     name,
@@ -217,7 +245,8 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
 
 /** In mixed files, the types alternate. */
 function typeOf(shape: readonly number[], type: MatrixType, index: number): StoredType {
-  if (shape.length === 1) return "F32";
+  // Rows of a convolution's kernels are shorter than a block.
+  if (shape.length === 1 || shape[1] < 32) return "F32";
   if (type !== "mixed") return type;
   return (["F32", "F16", "Q8_0", "BF16"] as const)[index % 4];
 }

@@ -20,6 +20,8 @@ interface GgufArchitecture {
   readonly hasWholeNorms: boolean;
   /** Parts of tensor names in the Hugging Face layout, by the part of the file's name between `blk.0.` and `.weight`. */
   readonly layerParts: Readonly<Record<string, string>>;
+  /** Names of tensors outside the layers, likewise. */
+  readonly outerParts: Readonly<Record<string, string>>;
   /** Tensors with factors for the rotary embedding, which become numbers in config.json. */
   readonly ropeTensors: readonly string[];
   /** True if the values of `rope.scaling.yarn_*` are read; otherwise they must be the usual ones. */
@@ -28,6 +30,8 @@ interface GgufArchitecture {
   readonly ownKeys: readonly string[];
   /** Returns additional members of `rope_scaling` in config.json. */
   readonly ropeFields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
+  /** Returns the number of key-value heads of the layers with attention; null if the file does not say. */
+  readonly kvHeadCount: (metadata: GgufMetadata, prefix: string) => number | null;
   /** Returns fields of config.json that only this architecture has. */
   readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
 }
@@ -61,10 +65,37 @@ const fusedParts: Readonly<Record<string, string>> = {
   ffn_up: "mlp.gate_up_proj",
 };
 
+/** Names of LFM2's tensors. */
+const convolutionParts: Readonly<Record<string, string>> = {
+  attn_norm: "operator_norm",
+  attn_q: "self_attn.q_proj",
+  attn_k: "self_attn.k_proj",
+  attn_v: "self_attn.v_proj",
+  attn_output: "self_attn.out_proj",
+  attn_q_norm: "self_attn.q_layernorm",
+  attn_k_norm: "self_attn.k_layernorm",
+  "shortconv.conv": "conv.conv",
+  "shortconv.in_proj": "conv.in_proj",
+  "shortconv.out_proj": "conv.out_proj",
+  ffn_norm: "ffn_norm",
+  ffn_gate: "feed_forward.w1",
+  ffn_up: "feed_forward.w3",
+  ffn_down: "feed_forward.w2",
+};
+
+const outerParts: Readonly<Record<string, string>> = {
+  token_embd: "model.embed_tokens",
+  output_norm: "model.norm",
+  output: "lm_head",
+};
+
 const plain = {
   hasPairedRows: false,
   hasWholeNorms: false,
   layerParts,
+  outerParts,
+  kvHeadCount: (metadata: GgufMetadata, prefix: string): number | null =>
+    metadata.uniform(`${prefix}.attention.head_count_kv`),
   ropeTensors: [],
   readsYarnSettings: false,
   ownKeys: [],
@@ -128,6 +159,21 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     fields: phi3Fields,
   },
   olmo2: { ...plain, architecture: "Olmo2ForCausalLM", modelType: "olmo2", layerParts: outputNormParts },
+  lfm2: {
+    ...plain,
+    architecture: "Lfm2ForCausalLM",
+    modelType: "lfm2",
+    layerParts: convolutionParts,
+    // Converters name the norm after the last layer as if it came before the first.
+    outerParts: {
+      ...outerParts,
+      output_norm: "model.embedding_norm",
+      token_embd_norm: "model.embedding_norm",
+    },
+    kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
+    ownKeys: ["shortconv.l_cache"],
+    fields: lfm2Fields,
+  },
   gemma3: {
     ...plain,
     architecture: "Gemma3ForCausalLM",
@@ -204,6 +250,28 @@ function phi3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<str
     original_max_position_embeddings: original,
     // Converters write 0 if the model has no window.
     sliding_window: number("attention.sliding_window") || null,
+  };
+}
+
+/** Returns the number of key-value heads of each layer; 0 for layers without attention. */
+function layerKvHeads(metadata: GgufMetadata, prefix: string): readonly number[] {
+  const key = `${prefix}.attention.head_count_kv`;
+  const value = metadata.needed(key, metadata.value(key));
+  const count = metadata.needed(`${prefix}.block_count`, metadata.number(`${prefix}.block_count`));
+  if (!Array.isArray(value)) return Array<number>(Math.min(count, layersMax)).fill(metadata.number(key) ?? 0);
+  const heads = metadata.numbers(key) ?? [];
+  const [most] = heads.toSorted((one, other) => other - one);
+  if (heads.length === count && most > 0 && heads.every((each) => each === 0 || each === most)) return heads;
+  throw metadata.refused(key, `${count} entries are needed, one for each layer, each 0 or the same number`);
+}
+
+function lfm2Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const key = `${prefix}.attention.layer_norm_rms_epsilon`;
+  return {
+    norm_eps: shortestDecimal(metadata.needed(key, metadata.number(key))),
+    block_auto_adjust_ff_dim: false,
+    conv_L_cache: metadata.number(`${prefix}.shortconv.l_cache`) ?? 3,
+    layer_types: layerKvHeads(metadata, prefix).map((heads) => (heads === 0 ? "conv" : "full_attention")),
   };
 }
 
@@ -321,7 +389,7 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     intermediate_size: needed("feed_forward_length"),
     num_hidden_layers: needed("block_count"),
     num_attention_heads: heads,
-    num_key_value_heads: uniform("attention.head_count_kv") ?? heads,
+    num_key_value_heads: known.kvHeadCount(metadata, prefix) ?? heads,
     head_dim: headSize,
     max_position_embeddings: contextLength,
     rms_norm_eps: shortestDecimal(normEpsilon),
@@ -444,12 +512,6 @@ export function architectureOf(metadata: GgufMetadata): ReadArchitecture {
   return { prefix, known };
 }
 
-const outerParts: Readonly<Record<string, string>> = {
-  token_embd: "model.embed_tokens",
-  output_norm: "model.norm",
-  output: "lm_head",
-};
-
 /**
  * Returns the tensors under their Hugging Face names, with the converter's changes that reading must undo. Unknown
  * names are unchanged.
@@ -462,12 +524,15 @@ export function ggufTensors(
 ): ReadonlyMap<string, StoredTensor> {
   const { prefix, known } = architectureOf(metadata);
   const heads = headCount(metadata, prefix);
-  const kvHeads = metadata.uniform(`${prefix}.attention.head_count_kv`) ?? heads;
+  const kvHeads = known.kvHeadCount(metadata, prefix) ?? heads;
   const named = new Map<string, StoredTensor>();
   for (const [ggufName, tensor] of tensors) {
     if (known.ropeTensors.includes(ggufName)) continue;
     const name = namedAs(ggufName, known);
-    named.set(name, { ...tensor, name, ...rearrangement(ggufName) });
+    // Converters drop the axis of the convolution's inputs, which has one entry.
+    const [channels, size] = tensor.shape;
+    const shape = name.endsWith(".conv.conv.weight") ? [channels, 1, size] : tensor.shape;
+    named.set(name, { ...tensor, name, shape, ...rearrangement(ggufName) });
   }
   return named;
 
@@ -485,7 +550,7 @@ export function ggufTensorName(name: string, architecture: string): string {
   const match = /^(?:model\.layers\.(?<layer>\d+)\.)?(?<part>.+)\.(?<kind>weight|bias)$/.exec(name);
   if (known === undefined || match?.groups === undefined) return name;
   const { layer, part, kind } = match.groups;
-  const parts = layer === undefined ? outerParts : known.layerParts;
+  const parts = layer === undefined ? known.outerParts : known.layerParts;
   const found = Object.keys(parts).find((key) => parts[key] === part);
   if (found === undefined) return name;
   return layer === undefined ? `${found}.${kind}` : `blk.${layer}.${found}.${kind}`;
@@ -506,6 +571,8 @@ const keysOfFields: Readonly<Record<string, string>> = {
   head_dim: "attention.key_length",
   max_position_embeddings: "context_length",
   rms_norm_eps: "attention.layer_norm_rms_epsilon",
+  norm_eps: "attention.layer_norm_rms_epsilon",
+  conv_L_cache: "shortconv.l_cache",
   rope_theta: "rope.freq_base",
   rope_local_base_freq: "rope.freq_base_swa",
   sliding_window: "attention.sliding_window",
@@ -520,10 +587,10 @@ const keysOfFields: Readonly<Record<string, string>> = {
 };
 
 function namedAs(ggufName: string, known: GgufArchitecture): string {
-  const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>\w+)\.(?<kind>weight|bias)$/.exec(ggufName);
+  const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>[\w.]+)\.(?<kind>weight|bias)$/.exec(ggufName);
   if (match?.groups === undefined) return ggufName;
   const { layer, part, kind } = match.groups;
-  const parts = layer === undefined ? outerParts : known.layerParts;
+  const parts = layer === undefined ? known.outerParts : known.layerParts;
   const name = parts[part];
   if (name === undefined) return ggufName;
   return layer === undefined ? `${name}.${kind}` : `model.layers.${layer}.${name}.${kind}`;

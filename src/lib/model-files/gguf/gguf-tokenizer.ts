@@ -189,6 +189,7 @@ const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   llama3,
   "llama-v3": llama3,
   falcon3: llama3,
+  lfm2: llama3,
   pixtral: llama3,
   "midm-2.0": llama3,
   "smaug-bpe": { pieces: threeDigits },

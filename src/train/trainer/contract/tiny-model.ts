@@ -12,7 +12,7 @@ import { parseModelConfig } from "../../../inference/architectures/config/read-c
 import { type LoraAdapter, createLoraAdapter } from "../../../inference/architectures/lora.ts";
 import { loraNames, loraProjections } from "../../../inference/architectures/parameters.ts";
 import { createRandomWeights } from "../../../inference/architectures/testing/random-weights.ts";
-import { addTrainingForward } from "../../../inference/architectures/training-forward.ts";
+import { addTrainingForward } from "../../../inference/architectures/training/forward.ts";
 import { weightsInMemory } from "../../../inference/architectures/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";

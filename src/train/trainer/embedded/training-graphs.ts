@@ -11,9 +11,9 @@ import type { LoraAdapter } from "../../../inference/architectures/lora.ts";
 import {
   type TrainingForward,
   addTrainingForward,
-} from "../../../inference/architectures/training-forward.ts";
+} from "../../../inference/architectures/training/forward.ts";
 import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
-import type { TokenLayout } from "../../../inference/architectures/training-layout.ts";
+import type { TokenLayout } from "../../../inference/architectures/training/layout.ts";
 import type { Pack } from "../packing/packs.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 import { addLoss } from "./loss.ts";

@@ -15,7 +15,7 @@ import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../../inference/architectures/lora.ts";
 import { loraParameters } from "../../../inference/architectures/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
-import { addTrainingForward } from "../../../inference/architectures/training-forward.ts";
+import { addTrainingForward } from "../../../inference/architectures/training/forward.ts";
 import { weightsInMemory } from "../../../inference/architectures/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { batchLoss } from "../losses/batch-loss.ts";

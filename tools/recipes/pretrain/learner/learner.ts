@@ -6,7 +6,7 @@ import { gradient } from "../../../../src/lib/graph/gradient.ts";
 import { float32Data, type Tensor } from "../../../../src/lib/graph/tensor.ts";
 import type { ModelConfig } from "../../../../src/inference/architectures/config.ts";
 import { modelParameters } from "../../../../src/inference/architectures/parameters.ts";
-import { addTrainingForward } from "../../../../src/inference/architectures/training-forward.ts";
+import { addTrainingForward } from "../../../../src/inference/architectures/training/forward.ts";
 import { rotarySources } from "../../../../src/inference/architectures/weights.ts";
 import { createSession } from "../../../../src/inference/onnx/session.ts";
 import type { Batch } from "./rows.ts";

@@ -1,15 +1,15 @@
 // Layout of the tokens of a training program, and the operations that relate them: attention and convolutions. The
 // decoder's norms and projections process a list of tokens; only these operations use padded rows, so only they pay
 // for padding. No token depends on another sequence.
-import { continuationMask, selfAttention } from "../../lib/graph/attention.ts";
-import type { GraphBuilder } from "../../lib/graph/builder.ts";
-import { dimensionProduct, dimensionSum } from "../../lib/graph/dimension.ts";
-import type { Value } from "../../lib/graph/graph.ts";
-import { recomputed } from "../../lib/graph/recompute.ts";
-import { dimensionAt } from "../../lib/graph/shape-rules.ts";
-import type { ModelConfig } from "./config.ts";
-import type { AttentionInputs, DecoderParts } from "./decoder.ts";
-import { shiftedRows } from "./serving/sequence-memory.ts";
+import { continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
+import type { GraphBuilder } from "../../../lib/graph/builder.ts";
+import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
+import type { Value } from "../../../lib/graph/graph.ts";
+import { recomputed } from "../../../lib/graph/recompute.ts";
+import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
+import type { ModelConfig } from "../config.ts";
+import type { AttentionInputs, DecoderParts } from "../decoder.ts";
+import { shiftedRows } from "../serving/sequence-memory.ts";
 
 /**
  * Layout of a program's tokens:

@@ -1,16 +1,16 @@
 // The decoder for training: log-probabilities of given tokens at given positions of whole sequences, with a gradient.
 // The trainer adds the loss, the gradient and the optimizer.
-import type { ProjectionName } from "../../base/domain/model.ts";
-import { present } from "../../base/domain/assert.ts";
-import type { GraphBuilder } from "../../lib/graph/builder.ts";
-import { dimensionProduct, type Dimension } from "../../lib/graph/dimension.ts";
-import type { Value } from "../../lib/graph/graph.ts";
-import type { ModelConfig } from "./config.ts";
-import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
-import { embeddingRows, outputLogprobs, storedLinear, type DecoderLora } from "./linear.ts";
-import { loraParameters, outputProjection } from "./parameters.ts";
-import type { WeightForms } from "./quantized/weight-forms.ts";
-import { type TokenLayout, arrangeTokens } from "./training-layout.ts";
+import type { ProjectionName } from "../../../base/domain/model.ts";
+import { present } from "../../../base/domain/assert.ts";
+import type { GraphBuilder } from "../../../lib/graph/builder.ts";
+import { dimensionProduct, type Dimension } from "../../../lib/graph/dimension.ts";
+import type { Value } from "../../../lib/graph/graph.ts";
+import type { ModelConfig } from "../config.ts";
+import { addDecoderLayers, addRotaryTables, declareWeights } from "../decoder.ts";
+import { embeddingRows, outputLogprobs, storedLinear, type DecoderLora } from "../linear.ts";
+import { loraParameters, outputProjection } from "../parameters.ts";
+import type { WeightForms } from "../quantized/weight-forms.ts";
+import { type TokenLayout, arrangeTokens } from "./layout.ts";
 
 export interface TrainingInputs {
   /** Layout of the tokens; every position is below the context length. */
