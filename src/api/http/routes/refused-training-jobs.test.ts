@@ -103,7 +103,7 @@ const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
 ];
 
 for (const [name, item, place, message] of wrongChoices) {
-  test(`refuses ${name}, with its group, trajectory and turn`, async () => {
+  test(`refuses ${name}, naming its group, trajectory and turn`, async () => {
     const { server, modelId } = await withModel();
     const history = { messages_and_choices: [{ role: "user", content: "hi" }, item] };
     const trajectories = [{}, {}, { ...history, additional_histories: [history] }];

@@ -70,12 +70,16 @@ const spellings = {
   "texts of TRL": { prompt: "Hi", chosen: "Ho", rejected: "Go" },
   "messages of TRL": { prompt: [user], chosen: [good], rejected: [bad] },
   "conversations of TRL": { chosen: [user, good], rejected: [user, bad] },
-  "messages by their own name": { messages: [user], chosen: good, rejected: bad },
-  OpenAI: { input: { messages: [user] }, preferred_output: [good], non_preferred_output: [bad] },
+  "messages in a field of this API": { messages: [user], chosen: good, rejected: bad },
+  "preferences of OpenAI": {
+    input: { messages: [user] },
+    preferred_output: [good],
+    non_preferred_output: [bad],
+  },
 };
 
 for (const [name, preference] of Object.entries(spellings))
-  test(`stores a pair in the form of ${name} the same from the body and from a file`, async (t) => {
+  test(`stores the same pair from the body and from a file, spelled as ${name}`, async (t) => {
     const { server, modelId } = await withModel(t);
     const inline = await created(server, { model_id: modelId, pairs: [preference] });
     assert.deepEqual(await stored(server, inline.id), [kept]);
@@ -146,7 +150,7 @@ test("keeps tools, template arguments and unknown keys", async (t) => {
   const more = { chat_template_kwargs: { enable_thinking: false }, future: 1 };
   const pairs = [
     { ...spellings["texts of TRL"], tools, ...more },
-    { ...spellings.OpenAI, input: { messages: [user], tools } },
+    { ...spellings["preferences of OpenAI"], input: { messages: [user], tools } },
   ];
   const job = await created(server, { model_id: modelId, pairs });
   assert.deepEqual(await stored(server, job.id), [
@@ -271,7 +275,7 @@ test("reports faults of a pair at its path", async (t) => {
   );
   await refuses(server, { model_id: modelId, pairs: [] }, { pairs: /at least one pair/ });
   await refuses(server, { model_id: modelId }, { pairs: /or a file of them in file_id/ });
-  const both = { model_id: modelId, pairs: [spellings.OpenAI], file_id: "file-1" };
+  const both = { model_id: modelId, pairs: [spellings["preferences of OpenAI"]], file_id: "file-1" };
   await refuses(server, both, { pairs: /one of the two/ });
 });
 
@@ -282,7 +286,7 @@ test("reports faults of a file by line, and determines the file's kind by its fi
     if (answer.statusCode === 200) return [];
     return answer.json<Refusal>().detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
   };
-  const pair = spellings.OpenAI;
+  const pair = spellings["preferences of OpenAI"];
   const conversation = { messages: [user, good] };
   assert.match((await failed([pair, conversation])).join(), /^file\.line 2\.chosen: Field required/);
   assert.match((await failed([conversation, pair])).join(), /^file\.line 2\.messages: Field required/);
@@ -291,7 +295,7 @@ test("reports faults of a file by line, and determines the file's kind by its fi
 
 test("returns the same job for a repeated request, even if its file was deleted", async (t) => {
   const { server, modelId } = await withModel(t);
-  const fileId = await upload(server, [spellings.OpenAI]);
+  const fileId = await upload(server, [spellings["preferences of OpenAI"]]);
   const body = { model_id: modelId, file_id: fileId };
   const once = { "idempotency-key": "once" };
   const first = (await post(server, body, once)).json<Job>();
