@@ -277,7 +277,7 @@ class Completion implements ChatCompletion {
     running.add(id);
     this.#ends.push(() => running.delete(id));
     const { model, base } = await this.#acquireModel();
-    [timeline.model, timeline.reachedMs] = [model, clock.monotonicMs()];
+    [timeline.model, timeline.modelReadyMs] = [model, clock.monotonicMs()];
     const { keyId: client, entity } = caller;
     const recorded = isRecorded(this.#shared.recorder ?? null, request, model);
     const plan = await planGeneration(request, model, base, { client, entity, signal, isRecorded: recorded });

@@ -196,7 +196,7 @@ function asksForNothing(member: string, value: unknown): boolean {
 
 // Dependencies for resolving the model that a request names and loading its base.
 
-interface ModelReach {
+interface ModelDependencies {
   readonly directory: Pick<ModelDirectory, "resolve">;
   readonly bases: ServedBases;
   readonly adapters: AdaptersInUse;
@@ -216,7 +216,7 @@ export interface AcquiredModel {
  * @throws ServiceError as {@link ModelDirectory.resolve}, and as `hold` of the base
  */
 export async function acquireModel(
-  reach: ModelReach,
+  dependencies: ModelDependencies,
   asked: {
     readonly name: string | null;
     readonly caller: Caller;
@@ -225,7 +225,7 @@ export async function acquireModel(
     readonly ends: (() => void)[];
   },
 ): Promise<AcquiredModel> {
-  const { directory, adapters, bases } = reach;
+  const { directory, adapters, bases } = dependencies;
   const { name, caller, signal, refuse, ends } = asked;
   const model = await directory.resolve(name, caller);
   ends.push(adapters.enter(model.adapter?.id ?? null));
@@ -235,5 +235,5 @@ export async function acquireModel(
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
   // Checks again after loading: the base's weights, and with them its abilities, are certain only once it is loaded.
-  return kind === "unloaded" || kind === "loading" ? acquireModel(reach, asked) : { model, base };
+  return kind === "unloaded" || kind === "loading" ? acquireModel(dependencies, asked) : { model, base };
 }

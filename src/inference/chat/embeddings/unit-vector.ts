@@ -1,7 +1,7 @@
 // Vectors of length 1, whose dot product is the cosine of the angle between them.
 
 /** Minimum divisor, which prevents division by zero for a zero vector. */
-const leastLength = 1e-12;
+const lengthMin = 1e-12;
 
 /**
  * Returns a vector of length 1 in the same direction.
@@ -11,6 +11,6 @@ const leastLength = 1e-12;
 export function unitVector(values: Float32Array): Float32Array {
   // Sums in double precision: in single precision, a sum of thousands of squares would lose the last digits.
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
-  const scale = 1 / Math.max(length, leastLength);
+  const scale = 1 / Math.max(length, lengthMin);
   return values.map((value) => value * scale);
 }

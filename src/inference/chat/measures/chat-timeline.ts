@@ -18,7 +18,7 @@ export interface ChatTimeline {
   readonly request: ChatRequest;
   readonly requestedMs: number;
   /** Time when the request's model was resolved and its base loaded. */
-  reachedMs: number | null;
+  modelReadyMs: number | null;
   model: ResolvedModel | null;
   /** Time when the request was submitted to the engine, with its prompt rendered and tokenized. */
   submittedMs: number | null;
@@ -44,7 +44,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
   return {
     request,
     requestedMs,
-    reachedMs: null,
+    modelReadyMs: null,
     model: null,
     submittedMs: null,
     plan: null,

@@ -11,7 +11,7 @@ import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
  * @param timeline of a request that has ended
  */
 export function traceChat(span: Span, timeline: ChatTimeline): void {
-  const { requestedMs, reachedMs, submittedMs, computedMs, firstTokenMs } = timeline;
+  const { requestedMs, modelReadyMs, submittedMs, computedMs, firstTokenMs } = timeline;
   const endMs = timeline.endedMs ?? requestedMs;
   const chat = span.add({
     name: [operationOf(timeline), timeline.model?.name].join(" ").trim(),
@@ -20,9 +20,9 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
     attributes: attributesOf(timeline),
     error: errorOf(timeline),
   });
-  chat.add({ name: "model", startMs: requestedMs, endMs: reachedMs ?? endMs });
-  if (reachedMs === null) return;
-  chat.add({ name: "prompt", startMs: reachedMs, endMs: submittedMs ?? endMs });
+  chat.add({ name: "model", startMs: requestedMs, endMs: modelReadyMs ?? endMs });
+  if (modelReadyMs === null) return;
+  chat.add({ name: "prompt", startMs: modelReadyMs, endMs: submittedMs ?? endMs });
   if (submittedMs === null) return;
   const inEngine = { "hone.process": "engine" };
   const begunMs = submittedMs + (computePhases(timeline)?.queuedMs ?? 0);
