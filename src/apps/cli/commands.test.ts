@@ -151,7 +151,7 @@ test("hone models writes stored trajectories to a file, and exports a version", 
     /rows.jsonl exists/,
     /A Parquet file needs --out/,
     /out exists/,
-    /There is no model p\/other; name its base model/,
+    /There is no model p\/other; to create it, name its base model/,
     /p\/new has the base model tiny, not small/,
     /adapter_config.json does not exist/,
   ])

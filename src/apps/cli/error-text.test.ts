@@ -15,7 +15,7 @@ test("replaces the server's routes and headers with commands and flags", () => {
     'The model "hone-tyni" does not exist. Did you mean hone-tiny? `hone models list` lists the models you can use.',
   );
   const cure =
-    "Set HONE_API_KEY, pass --key, or run the command next to the server's data folder .hone, which holds the admin key (--data names another).";
+    "Set HONE_API_KEY, pass --key, or run the command in the folder that contains the server's data folder .hone, where the admin key is stored (--data names another).";
   check(
     401,
     "401: There are no credentials. Send Authorization: Bearer <key>, or x-api-key: <key>, with a key of this server.",

@@ -13,7 +13,7 @@ export function errorText(cause: unknown): string {
 }
 
 const keyCure =
-  "Set HONE_API_KEY, pass --key, or run the command next to the server's data folder .hone, which holds the admin key (--data names another).";
+  "Set HONE_API_KEY, pass --key, or run the command in the folder that contains the server's data folder .hone, where the admin key is stored (--data names another).";
 
 /** Patterns in the server's messages that refer to HTTP, with their replacements for the command line. */
 const spoken: readonly (readonly [RegExp, string])[] = [

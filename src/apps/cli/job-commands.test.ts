@@ -97,7 +97,7 @@ test("hone jobs preference accepts feedback or a file, but not both", async (t) 
     ],
     member,
   );
-  assert.match(outputs[0], /^0 pairs of answers to 0 prompts; 0 records.*\n\nNo job was made/);
+  assert.match(outputs[0], /^0 pairs of answers to 0 prompts; 0 records.*\n\nNo job was created/);
   const shown = JSON.parse(outputs[1].slice(0, outputs[1].lastIndexOf("\n"))) as Readonly<
     Record<string, unknown>
   >;
@@ -183,7 +183,7 @@ test("hone jobs show lists trainable and skipped data, counted in groups and in 
           "kl_penalty_source current_learner, scale_rewards true",
       ],
       ["not applied", "novel"],
-      ["steps", "9 over 9 sequences, up to 1 sequence each"],
+      ["steps", "9 on 9 sequences, up to 1 sequence per step"],
       ["groups", "4 (2 trainable)"],
       ["trajectories", "16 (9 trainable sequences)"],
       ["tokens", "120 trainable"],

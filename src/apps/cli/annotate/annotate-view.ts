@@ -55,7 +55,7 @@ export function linesOf({ item, content }: HeldItem, width: number): readonly st
   ];
   if (content === null)
     return wrapped(
-      `This server did not record ${printable(item.vendor_ref)}: judge it where it is stored.`,
+      `This server has no recording of ${printable(item.vendor_ref)}: view it where it is stored, and judge it here.`,
       width,
     );
   return [
@@ -76,7 +76,7 @@ function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
   const said = notice === null ? [] : [printable(notice)];
   const { leaveOut, skip, undo, quit } = sessionKeys;
   const back = canUndo ? `${undo} undo  ` : "";
-  if (held === null) return [waitingText(remaining), ...said, `${back}enter look again  ${quit} quit`];
+  if (held === null) return [waitingText(remaining), ...said, `${back}enter check again  ${quit} quit`];
   if (question === null)
     return ["This queue has no questions.", ...said, `enter done  ${skip} skip  ${back}${quit} quit`];
   const place = queue.asked.length === 1 ? "" : `  (${questionIndex + 1} of ${queue.asked.length})`;
@@ -84,21 +84,20 @@ function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
   const answers =
     keys?.map(({ key, label }) => (label === "" ? key : `${key} ${printable(label)}`)).join("   ") ??
     typedText(question, typed);
-  const without = question.optional ? `${leaveOut} leave out  ` : "";
-  const help =
-    typed === null ? `${without}${skip} skip  ${back}${quit} quit` : "enter send  escape stop writing";
+  const without = question.optional ? `${leaveOut} leave unanswered  ` : "";
+  const help = typed === null ? `${without}${skip} skip  ${back}${quit} quit` : "enter send  escape cancel";
   return [`${printable(question.text)}${place}`, answers, ...said, help];
 }
 
 function waitingText({ open, held }: SessionState["remaining"]): string {
   if (open === 0) return "No items left.";
-  return `Other annotators hold the last ${held === 1 ? "item" : `${held} items`}; an item that they release appears here.`;
+  return `The last ${held === 1 ? "item is" : `${held} items are`} leased to other annotators; a released item appears here.`;
 }
 
 function typedText({ kind, choices }: NonNullable<SessionState["question"]>, typed: string | null): string {
   if (typed !== null) return `> ${printable(typed)}▏`;
   if (kind === "choice")
-    return `enter to write one of: ${(choices ?? []).map((choice, index) => `${index + 1} ${printable(formatAnswer(choice))}`).join("   ")}`;
+    return `enter to type one of: ${(choices ?? []).map((choice, index) => `${index + 1} ${printable(formatAnswer(choice))}`).join("   ")}`;
   const what = { integer: "a whole number", number: "a number", text: "a text", json: "an answer" } as const;
-  return `enter to write ${kind === "boolean" ? "yes or no" : what[kind]}`;
+  return `enter to type ${kind === "boolean" ? "yes or no" : what[kind]}`;
 }

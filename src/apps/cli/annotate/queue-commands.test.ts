@@ -85,7 +85,7 @@ test("creates a queue, fills it, judges its items, and deletes it", async (t) =>
     ].join("\n"),
   );
   const nothing = await runOne(["queues", "add", "games/tone"], { environment });
-  assert.match(nothing.errors, /No items given; name calls by their ids/);
+  assert.match(nothing.errors, /No items given; pass call ids/);
   assert.equal(await run("queues", "delete", "games/tone"), `deleted ${id}\n`);
   const gone = await runOne(["queues", "stats", "games/tone"], { environment });
   assert.equal(gone.status, 1);

@@ -116,7 +116,7 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
   const queue = await findQueue(client, name);
   const { feedback, since } = flags;
   if (ids.length === 0 && feedback === undefined && flags.model === undefined && since === undefined)
-    throw invalid("No items given; name calls by their ids, or pass --feedback, --model or --since.");
+    throw invalid("No items given; pass call ids, --feedback, --model or --since.");
   const isRecorded = flags.model !== undefined || since !== undefined;
   const named = flags.model === undefined ? null : await findNamed(client, toServerModelName(flags.model));
   const recorded = {
@@ -181,6 +181,6 @@ function readQuery(text: string): object {
     // Fall through to the error below.
   }
   throw invalid(
-    `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ and a file of one.`,
+    `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ followed by the name of a file with one.`,
   );
 }

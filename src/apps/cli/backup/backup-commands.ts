@@ -51,7 +51,7 @@ export function addBackupCommands(program: Command): void {
   ).action(async (folder: string | undefined, flags: ArchiveFlags) => {
     const { verify } = await import("../../server/backup/archive-commands.ts");
     const faults: Fault[] = [];
-    await withProgress("Interrupted; part of it was not read.", async (watching) => {
+    await withProgress("Interrupted; the rest was not verified.", async (watching) => {
       for await (const fault of verify(folder ?? null, placeOf(flags), watching)) faults.push(fault);
     });
     if (flags.json === true) process.stdout.write(`${JSON.stringify(faults, null, 2)}\n`);

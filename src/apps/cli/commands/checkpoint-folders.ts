@@ -91,7 +91,7 @@ async function findOrRegister(
     throw invalid(`${name} has the base model ${existing.base_model}, not ${baseModel}.`);
   }
   if (baseModel === undefined)
-    throw invalid(`There is no model ${name}; name its base model with --base-model.`);
+    throw invalid(`There is no model ${name}; to create it, name its base model with --base-model.`);
   return {
     model: await client.models.create({
       ...own,

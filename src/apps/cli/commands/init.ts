@@ -100,7 +100,7 @@ function nextSteps(folder: string, { written, source, server }: Outcome): string
   const steps =
     server === null
       ? [
-          "Start a server there, and in a second terminal the loop:",
+          "Start a server there, and the training loop in a second terminal:",
           "",
           `  ${enter}${install}npm run serve`,
           `  ${enter}npm run learn`,
@@ -115,7 +115,7 @@ function nextSteps(folder: string, { written, source, server }: Outcome): string
     ...(source.localPath === null
       ? []
       : [
-          `Its package.json takes hone-server from ${source.localPath}: a path on this machine. Change it there if the project moves to another.`,
+          `Its package.json takes hone-server from ${source.localPath}: a path on this machine. Change it if you move the project to another machine.`,
         ]),
     "",
     ...steps,

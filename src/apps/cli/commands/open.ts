@@ -44,7 +44,7 @@ export function addOpenCommand(program: Command): void {
 
 function pathOf(place: string): string {
   if (Object.hasOwn(places, place)) return places[place as keyof typeof places];
-  const message = `The page has no view ${quoted(place)}; it has ${Object.keys(places).join(", ")}.`;
+  const message = `The page has no view ${quoted(place)}; its views are ${Object.keys(places).join(", ")}.`;
   throw invalid(message);
 }
 

@@ -31,7 +31,7 @@ export function addVersionCommands(models: Command): void {
       }));
       printRows(rows, { ...flags, columns: ["step", "created_at", "pinned", "job_id", ...names] });
       const others = new Set(versions.flatMap(({ metrics }) => Object.keys(metrics))).size - names.length;
-      if (flags.json !== true && others > 0) process.stderr.write(`(--json has ${others} more metrics)\n`);
+      if (flags.json !== true && others > 0) process.stderr.write(`(${others} more metrics with --json)\n`);
     });
   addConnectionFlags(
     models
@@ -46,8 +46,8 @@ export function addVersionCommands(models: Command): void {
       const { model } = await findNamed(client, name);
       const accepted = await client.models.acceptBase(model.id);
       const { base_model: base, base_hash: hash, accepted_steps: steps } = accepted;
-      const which = steps.length === 0 ? "no version was refused" : `versions ${steps.join(", ")}`;
-      printResult(accepted, `${name} now uses ${base} ${hash.slice(0, 12)}: ${which}`, flags);
+      const which = steps.length === 0 ? "no version had been refused" : `versions ${steps.join(", ")}`;
+      printResult(accepted, `${name} now accepts ${base} ${hash.slice(0, 12)}: ${which}`, flags);
     });
   for (const { verb, pinned, description } of [
     {

@@ -68,7 +68,7 @@ function findersFor(flags: ConnectionFlags): Finders {
   const trained = async (): Promise<readonly Candidate[]> =>
     (await client.models.list({}, { signal }).all()).map(({ project, name, base_model: base }) => ({
       value: `${project}/${name}`,
-      about: `over ${base}`,
+      about: `based on ${base}`,
     }));
   return {
     trained,
@@ -78,7 +78,7 @@ function findersFor(flags: ConnectionFlags): Finders {
     },
     versions: async () =>
       (await client.served.list({ signal })).flatMap(({ id, parent }) =>
-        /:step\d+$/.test(id) ? [{ value: id, about: `over ${parent}` }] : [],
+        /:step\d+$/.test(id) ? [{ value: id, about: `based on ${parent}` }] : [],
       ),
     jobs: async () =>
       (await client.jobs.list({}, { signal }).all()).map(({ id, kind, state }) => ({

@@ -61,9 +61,10 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
     begin: () => {
       const { groupSize } = task.sampling;
       print(`Teaching ${options.baseModel} to ${task.aim} (seed ${options.seed}).`);
-      if (task.lessons !== undefined) print("The first job teaches written conversations.");
+      if (task.lessons !== undefined)
+        print("The first job is supervised: it trains on example conversations.");
       print(
-        `Each job: ${task.practice(seededRandom("count")).length} questions x ${groupSize} answers, judged, then one training job over HTTP.\n`,
+        `Each job: ${task.practice(seededRandom("count")).length} questions x ${groupSize} answers, judged, followed by one training job over HTTP.\n`,
       );
     },
     show: (event) => {

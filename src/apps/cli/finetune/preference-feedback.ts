@@ -42,7 +42,7 @@ export async function trainOnFeedback(
     ...(versionAgeMax === undefined ? {} : { version_age_max: Number(versionAgeMax) }),
     dry_run: dryRun,
   });
-  const made = job.id === null ? "No job was made: there is nothing to train on." : `${job.id} queued`;
+  const made = job.id === null ? "No job was created: there is nothing to train on." : `${job.id} queued`;
   printResult(job, [...preferenceLines(job), ...(dryRun ? [] : ["", made])].join("\n"), flags);
   return job.id;
 }

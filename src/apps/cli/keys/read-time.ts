@@ -30,7 +30,7 @@ export function readTime(flag: string, text: string, now: Date): Date | null {
     throw invalid(
       flag,
       text,
-      "a time such as 2027-01-31 or 2027-01-31T12:00:00Z, a length such as 30d, or none",
+      "a time such as 2027-01-31 or 2027-01-31T12:00:00Z, a duration such as 30d, or none",
     );
   return time;
 }

@@ -32,9 +32,9 @@ export async function listJobHistory(
   const chain: TrainingJob[] = [];
   for (let at = step; at > 0;) {
     const job = madeBy.get(at);
-    if (job === undefined) throw cannotReplay(at, "was imported or copied: no job can make it again");
+    if (job === undefined) throw cannotReplay(at, "was imported or copied, so no job can reproduce it");
     if (job.kind !== "rl")
-      throw cannotReplay(at, `was made by a job of kind ${job.kind}, whose data cannot be read back`);
+      throw cannotReplay(at, `was made by a job of kind ${job.kind}, whose training data cannot be exported`);
     if (job.data_removed_at !== null)
       throw cannotReplay(at, `was made by job ${job.id}, whose data were removed at ${job.data_removed_at}`);
     chain.unshift(job);

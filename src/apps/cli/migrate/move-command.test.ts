@@ -104,7 +104,7 @@ test("replays a model's jobs unchanged for a model with the same name on another
   const words = ["models", "move", "p/m", "--to", there.url];
   const planned = await run([...words, "--dry-run"], { environment });
   assert.equal(planned.status, 0, planned.errors);
-  assert.match(planned.output, /^would send 2 jobs again, for p\/m:\n {2}1\. job \S+, which made version 1/);
+  assert.match(planned.output, /^would replay 2 jobs for p\/m:\n {2}1\. job \S+, which made version 1/);
   assert.deepEqual(await there.client.models.list().all(), []);
   const keyless = await run(words, { environment: { HONE_URL: here.url, HONE_API_KEY: keys.member } });
   assert.equal(keyless.status, 1);
@@ -115,7 +115,7 @@ test("replays a model's jobs unchanged for a model with the same name on another
   assert.equal(moved.output, `acme/p/m continues as acme/p/m at ${there.url}, version 2\n`);
   assert.match(
     moved.errors,
-    /^job 1 of 2: 2 groups, sent as \S+\njob 1 of 2: version 1\njob 2 of 2: 1 groups/,
+    /^job 1 of 2: 2 groups, submitted as \S+\njob 1 of 2: version 1\njob 2 of 2: 1 groups/,
   );
   assert.deepEqual(await contentOf(there, "p", "m"), await contentOf(here, "p", "m"));
 
@@ -180,7 +180,7 @@ test("refuses a model that jobs cannot reproduce, with the reason, and merges it
   const merged = await move("--merged", out);
   assert.match(
     merged.output,
-    /^wrote version 1 of acme\/p\/m into its base's weights: .*merged\n.*hone serve --model m-1=/s,
+    /^merged version 1 of acme\/p\/m into its base's weights: .*merged\n.*hone serve --model m-1=/s,
   );
   assert.deepEqual(readdirSync(out), ["merged.json"]);
   assert.match((await move("--merged", out)).errors, /exists; name a new folder/);

@@ -83,14 +83,14 @@ async function moveByMerge({ client, model, step }: Source, out: string, flags: 
   const base = `${model.name}-${step}`;
   const next = [
     `start the trainer on ${folder} as its base model`,
-    `hone serve --model ${base}=${folder} --trainer '<trainer>?kind=<kind>&base.${base}=<what the trainer calls it>'`,
+    `hone serve --model ${base}=${folder} --trainer '<trainer>?kind=<kind>&base.${base}=<the trainer's name for it>'`,
     `hone models create ${model.project} <name> --base-model ${base}`,
   ];
   const result = { model: nameOf(model), step, weights: "exact", optimizer_state: false, folder, next };
-  const verb = flags.dryRun === true ? "would write" : "wrote";
+  const verb = flags.dryRun === true ? "would merge" : "merged";
   const lines = [
     `${verb} version ${step} of ${nameOf(model)} into its base's weights: ${folder}`,
-    "the weights are kept exactly, the optimizer restarts; next:",
+    "the weights are preserved, the optimizer state is reset; next:",
     ...next.map((line) => `  ${line}`),
   ];
   printResult({ ...result, dry_run: flags.dryRun === true }, lines.join("\n"), flags);
@@ -111,12 +111,12 @@ async function moveByReplay(source: Source, flags: MoveFlags): Promise<void> {
   if (flags.dryRun === true) {
     const told = jobs.map((job) => ({ job_id: job.id, step: job.result_step, counts: job.counts }));
     const lines = [
-      `would send ${jobs.length} jobs again, for ${plan.as}:`,
+      `would replay ${jobs.length} jobs for ${plan.as}:`,
       ...jobs.map(
         (job, index) =>
           `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${describeSize(job)}`,
       ),
-      "the weights will be close, not equal; the optimizer restarts",
+      "the new weights will be close to the old ones, not equal; the optimizer state is reset",
     ];
     printResult({ ...plan, dry_run: true, jobs: told }, lines.join("\n"), flags);
     return;
@@ -171,7 +171,7 @@ async function replayJobs(
       if (isNew && index === 0) await target.models.delete(made.id);
       throw error;
     });
-    say(`${which}: ${body.trajectory_groups.length} groups, sent as ${id}`);
+    say(`${which}: ${body.trajectory_groups.length} groups, submitted as ${id}`);
     const { result_step: step, warnings } = await target.jobs.wait(id);
     for (const warning of warnings) say(`${which}: ${warning}`);
     say(`${which}: version ${step}`);

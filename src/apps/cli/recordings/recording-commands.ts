@@ -117,7 +117,7 @@ function shown(completion: RecordedCompletion): string {
     );
   });
   const rated = feedback.map((one) => `${one.feedback_type} by ${one.vendor_user_id}, ${one.created_at}`);
-  const left = completion.is_whole ? [] : ["It was too large to be recorded whole."];
+  const left = completion.is_whole ? [] : ["The completion was too large to be recorded completely."];
   return [
     facts.join("\n"),
     ...asked,

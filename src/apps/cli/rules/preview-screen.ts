@@ -17,7 +17,7 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
   for (const group of groups.slice(0, groupsShown)) {
     lines.push("", shortened(group.prompt));
     for (const answer of group.answers) {
-      const used = answer.use === "compared" ? "  (trained before)" : "";
+      const used = answer.use === "compared" ? "  (already trained)" : "";
       lines.push(
         `  ${answer.reward.toFixed(2).padStart(5)}  ${peopleOf(answer.people)}  ${shortened(answer.text)}${used}`,
       );

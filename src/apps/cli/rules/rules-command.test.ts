@@ -74,7 +74,7 @@ test("shows a histogram of the rewards, the answers, and the feedback that is le
   const text = lines.join("\n");
   assert.match(
     text,
-    /\nSay one\n {3}1\.00 {2}1 person {2}one\n {3}0\.00 {2}2 people {2}two\n.*x{57}\.\.\. {2}\(trained before\)/,
+    /\nSay one\n {3}1\.00 {2}1 person {2}one\n {3}0\.00 {2}2 people {2}two\n.*x{57}\.\.\. {2}\(already trained\)/,
   );
   assert.match(text, /1 {2}single_answer: No other answer\.\n.*hone:\/\/\/e\/p\/call\/r/);
 });

@@ -144,7 +144,8 @@ function addTrainingCommands(rules: Command): void {
           dry_run: verb === "preview",
         };
         const job = await client.jobs.createFromFeedback(body);
-        const made = job.id === null ? "No job was made: there is nothing to train on." : `${job.id} queued`;
+        const made =
+          job.id === null ? "No job was created: there is nothing to train on." : `${job.id} queued`;
         const lines = [...previewLines(job), ...(verb === "preview" ? [] : ["", made])];
         printResult(job, lines.join("\n"), flags);
       });

@@ -83,7 +83,7 @@ function renderLoad({ snapshot: { reading }, rates, curves }: TopView, columns: 
 
 function renderMemory({ snapshot: { reading }, rates }: TopView): readonly string[] {
   const { modelMemory, modelWaiting, processes } = reading;
-  const waits = modelWaiting === 0 ? "" : `; ${modelWaiting} requests wait for a model`;
+  const waits = modelWaiting === 0 ? "" : `; ${modelWaiting} requests wait for a model to load`;
   const models =
     modelMemory.value === null
       ? []

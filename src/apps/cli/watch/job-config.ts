@@ -31,8 +31,8 @@ export function formatSteps({ counts, kind }: TrainingJob): string | null {
     sft: [counts.trajectories, `conversations ${ofSequences}`],
     preference: [counts.trajectories, `preferences ${ofSequences}`],
   }[kind];
-  const often = passes === 1 ? "" : `, ${passes} times`;
-  return `${count} over ${number} ${items}${often}, up to ${most} ${most === 1 ? "sequence" : "sequences"} each`;
+  const often = passes === 1 ? "" : `, ${passes} passes`;
+  return `${count} on ${number} ${items}${often}, up to ${most} ${most === 1 ? "sequence" : "sequences"} per step`;
 }
 
 /** Returns the options of a job of any kind, by name. */

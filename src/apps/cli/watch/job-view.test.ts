@@ -100,7 +100,7 @@ test("shows the number of optimizer steps, their data and their learning rate", 
     renderJob({ job: shown, series: new Map(), notice: null }, { ...size, columns: 200 });
   assert.equal(
     linesOf({ ...job, counts })[1],
-    "steps 6 over 4 conversations (4 sequences), 3 times, up to 2 sequences each; learning rate 0.00005",
+    "steps 6 on 4 conversations (4 sequences), 3 passes, up to 2 sequences per step; learning rate 0.00005",
   );
   const config = job.config && { ...job.config, learning_rate: [0.1, 0.2, 0.3, 0.4] };
   assert.match(linesOf({ ...job, counts, config })[1], /learning rate 0\.1 … 0\.4 \(4\)$/);
@@ -113,7 +113,7 @@ test("shows the number of optimizer steps, their data and their learning rate", 
   const single = { ...counts, steps: { count: 4, passes: 1, sequences_max: 1 } };
   assert.equal(
     linesOf({ ...ofRollouts, counts: single })[1],
-    "steps 4 over 4 sequences, up to 1 sequence each; learning rate 0.0001",
+    "steps 4 on 4 sequences, up to 1 sequence per step; learning rate 0.0001",
   );
   assert.equal(linesOf({ ...job, counts: { ...counts, steps: null } })[1], linesOf(job)[1]);
 });

@@ -22,10 +22,13 @@ test("adds webhooks with a secret, lists them and their deliveries, replays deli
   assert.match(list.output, /url +events +state +pending\n/);
   assert.match(
     list.output,
-    new RegExp(`${id}  http://127.0.0.1:1/  feedback.created training_ended  well   0`),
+    new RegExp(`${id}  http://127.0.0.1:1/  feedback.created training_ended  working  0`),
   );
   assert.equal((await run("deliveries", id)).output, "none\n");
-  assert.equal((await run("replay", id, "--failed-since", "2026-11-26")).output, "0 will be sent again\n");
+  assert.equal(
+    (await run("replay", id, "--failed-since", "2026-11-26")).output,
+    "0 deliveries will be resent\n",
+  );
   assert.match((await run("replay", id)).errors, /either delivery_id or failed_since/);
   const refused = await run("add", "http://10.0.0.1/");
   assert.equal(refused.status, 1);

@@ -111,7 +111,7 @@ async function replay(
   const { webhooks } = connect(flags);
   if (flags.failedSince === undefined) {
     const answer = await webhooks.replay(id, { delivery_id: delivery ?? null });
-    return printResult(answer, `${answer.replayed} will be sent again`, flags);
+    return printResult(answer, `${answer.replayed} deliveries will be resent`, flags);
   }
   const time = new Date(flags.failedSince);
   const since = Number.isNaN(time.getTime()) ? flags.failedSince : time.toISOString();
@@ -121,12 +121,12 @@ async function replay(
     count += answer.replayed;
     hasMore = answer.has_more;
   }
-  printResult({ replayed: count }, `${count} will be sent again`, flags);
+  printResult({ replayed: count }, `${count} deliveries will be resent`, flags);
 }
 
 function listed(webhook: Webhook): Readonly<Record<string, unknown>> {
   const { events, enabled, failing_since: failingSince, disabled_reason: reason } = webhook;
-  const state = failingSince === null ? "well" : `failing since ${failingSince}`;
+  const state = failingSince === null ? "working" : `failing since ${failingSince}`;
   return { ...webhook, events: events.join(" "), state: enabled ? state : `disabled: ${reason ?? ""}` };
 }
 
