@@ -13,7 +13,7 @@ const post: Request = { method: "POST", path: "/x", body: {}, isRepeatable: fals
 async function withServer(answer: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // Safe cast: a listening TCP server has an address with a port.
+  // Safe cast: a server that listens on a TCP port has such an address.
   const { port } = server.address() as AddressInfo;
   try {
     await use(`http://127.0.0.1:${port}`);
@@ -28,7 +28,7 @@ const json =
   () =>
     new Response(JSON.stringify(body), { status, headers });
 
-/** Returns the number of attempts, the waits between them, and the outcome. */
+/** Returns the number of attempts, the waits between them, and the result. */
 async function outcome(
   request: Request,
   fetch: ReturnType<typeof scriptedFetch>,
@@ -43,7 +43,7 @@ async function outcome(
   return { sent: fetch.requests.length, waits: platform.waits, result };
 }
 
-test("accepts a base address with /v1 or a trailing slash, and sends the key", async () => {
+test("accepts a base URL that ends with /v1 or a slash, and sends the key", async () => {
   for (const baseUrl of ["http://host", "http://host/", "http://host/v1", "http://host/v1/"]) {
     const fetch = scriptedFetch(json(200, {}));
     const query = { a: 1, b: null, c: ["d", "e f"] };
@@ -60,7 +60,7 @@ test("accepts a base address with /v1 or a trailing slash, and sends the key", a
   );
 });
 
-test("marks a body as JSON, and sends no content type without one", async () => {
+test("sets the content type of a JSON body, and none without a body", async () => {
   const fetch = scriptedFetch(json(200, {}));
   await outcome(post, fetch);
   await outcome({ ...get, method: "DELETE" }, fetch);
@@ -68,7 +68,7 @@ test("marks a body as JSON, and sends no content type without one", async () => 
   assert.deepEqual(types, ["application/json", null]);
 });
 
-test("reads address and key from the environment by default", () => {
+test("reads base URL and key from the environment by default", () => {
   const both = { HONE_BASE_URL: "http://one", HONE_URL: "http://two", HONE_API_KEY: "k" };
   const made = (options: ConnectionOptions, environment: Readonly<Record<string, string>>) => {
     const { baseUrl, apiKey } = new Connection(options, fakePlatform(environment));
@@ -101,7 +101,7 @@ test("accepts baseURL for baseUrl, and refuses an unknown option", () => {
     assert.throws(() => made(options), { name: "HoneError", code: "invalid", message });
 });
 
-test("refuses an invalid server address before any request", () => {
+test("refuses an invalid base URL before any request", () => {
   for (const baseUrl of ["abc", "", "127.0.0.1:8000", "file:///etc"]) {
     assert.throws(
       () => new Connection({ baseUrl }, fakePlatform()),
@@ -115,7 +115,7 @@ test("refuses an invalid server address before any request", () => {
   }
 });
 
-test("throws an error with the server's message, and the request id to look up in its log", async () => {
+test("throws an error with the server's message, and the id under which the server's log has the request", async () => {
   const fault = { loc: ["body", "max_tokens"], msg: "It is 0; at least 1.", type: "greater_than_equal" };
   const body = { detail: [fault], error: { message: "It is 0.", param: "max_tokens", code: "invalid" } };
   const fetch = scriptedFetch(json(422, body, { "x-request-id": "r1" }));
@@ -140,7 +140,7 @@ test("throws an error with the server's message, and the request id to look up i
   });
 });
 
-test("uses the text of a foreign server's answer as the message", async () => {
+test("uses the answer's text as the message if the answer comes from another program", async () => {
   for (const [text, message] of [
     ["<h1>Bad gateway</h1>", "400: <h1>Bad gateway</h1>"],
     ["null", "400: null"],
@@ -152,7 +152,7 @@ test("uses the text of a foreign server's answer as the message", async () => {
   }
 });
 
-test("retries a safe call with growing waits until it succeeds or runs out of attempts", async () => {
+test("retries a safe call with increasing waits until it succeeds or has no attempts left", async () => {
   const lost = new TypeError("fetch failed", { cause: new Error("connection refused") });
   const ok = json(200, "ok");
   const down = json(503, { error: { code: "unavailable", message: "down", param: null } });
@@ -176,7 +176,7 @@ test("retries a safe call with growing waits until it succeeds or runs out of at
   });
 });
 
-test("retries an unsafe call only if the server refused to start it", async () => {
+test("retries an unsafe call only if the server reports that it has not started the request", async () => {
   const busy = (headers = {}) =>
     json(429, { error: { code: "overloaded", message: "", param: null } }, headers);
   const failed = json(500, { error: { code: "internal", message: "", param: null } });
@@ -189,7 +189,7 @@ test("retries an unsafe call only if the server refused to start it", async () =
     waits: [7000],
     result: "1",
   });
-  // Too long to wait without telling the caller.
+  // A wait that long is left to the caller.
   assert.deepEqual(await outcome(post, scriptedFetch(busy({ "retry-after": "61" }), ok)), {
     sent: 1,
     waits: [],
@@ -197,14 +197,14 @@ test("retries an unsafe call only if the server refused to start it", async () =
   });
 });
 
-test("does not retry an error that a retry cannot change", async () => {
+test("does not retry an error that would recur", async () => {
   for (const status of [400, 401, 403, 404, 409, 413, 422]) {
     const { sent } = await outcome(get, scriptedFetch(json(status, {})));
     assert.equal(sent, 1, String(status));
   }
 });
 
-test("retries an upload with a Blob, not one with a stream", async () => {
+test("retries an upload of a Blob, but not of a stream", async () => {
   const busy = json(429, {});
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(1);
@@ -216,7 +216,7 @@ test("retries an upload with a Blob, not one with a stream", async () => {
   assert.deepEqual([await sent(pieces()), await sent(new Blob(["a"]))], [1, 3]);
 });
 
-test("names an unreachable server, and keeps an abort an abort", async () => {
+test("names an unreachable server in the error, and throws the caller's abort reason unchanged", async () => {
   let address = "";
   await withServer(
     () => undefined,
@@ -238,7 +238,7 @@ test("names an unreachable server, and keeps an abort an abort", async () => {
   });
 });
 
-test("times out a silent server, before and within its answer", async () => {
+test("times out if the server sends nothing, before or within its answer", async () => {
   const isTimeout = (error: unknown): boolean =>
     error instanceof HoneError && error.code === "timeout" && /was silent for 0.02 s/.test(error.message);
   await withServer(
@@ -267,7 +267,7 @@ test("throws an error for a truncated answer", async () => {
   );
 });
 
-test("closes the connection when the caller leaves the answer", async () => {
+test("closes the connection if the caller stops reading the answer", async () => {
   let onClosed = (): void => undefined;
   const closed = new Promise<void>((resolve) => (onClosed = resolve));
   await withServer(
@@ -285,7 +285,7 @@ test("closes the connection when the caller leaves the answer", async () => {
   );
 });
 
-test("ends the producer of an upload that the server does not accept", async () => {
+test("stops the producer of an upload if the server does not accept it", async () => {
   const upload = () => {
     let state = "not begun";
     async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -302,7 +302,7 @@ test("ends the producer of an upload that the server does not accept", async () 
     const { state, ...given } = upload();
     const sent = new Connection({ baseUrl }).open({ ...post, body: undefined, upload: given });
     await assert.rejects(sent, HoneError);
-    // The chunk in production is completed, then the producer ends.
+    // The chunk that is being produced is completed, then the producer ends.
     for (let turn = 0; turn < 100 && state() === "begun"; turn++) await new Promise(setImmediate);
     return state();
   };

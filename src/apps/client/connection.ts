@@ -1,4 +1,4 @@
-// HTTP calls to one server with one key: timeouts, errors and safe retries. Knows no routes.
+// HTTP requests to one server with one key: timeouts, errors, and retries where safe. Independent of routes.
 import { Deadline } from "./deadline.ts";
 import { answeredError, HoneError } from "./hone-error.ts";
 import { webPlatform, type Platform } from "./platform.ts";
@@ -6,19 +6,22 @@ import { refuseUnknown } from "./unknown-options.ts";
 import { UploadBody, type Upload } from "./upload.ts";
 
 export interface ConnectionOptions {
-  /** Address of the server; default: HONE_BASE_URL, or `http://127.0.0.1:8000`. A trailing `/v1` or slash is removed. */
+  /**
+   * Base URL of the server; default: HONE_BASE_URL, or `http://127.0.0.1:8000`. A `/v1` or slash at the end is
+   * removed.
+   */
   readonly baseUrl?: string | undefined;
-  /** The same, as OpenAI's client spells it. */
+  /** Alias of `baseUrl`, as OpenAI's client spells it. */
   readonly baseURL?: string | undefined;
-  /** API key; default: HONE_API_KEY. Null sends no credentials. */
+  /** API key; default: HONE_API_KEY. If null, requests have no credentials. */
   readonly apiKey?: string | null | undefined;
-  /** Maximum silence of the server in milliseconds, before and within its answer; default 600,000. */
+  /** Maximum time in milliseconds during which the server sends nothing, before or within its answer; default 600,000. */
   readonly timeout?: number | undefined;
-  /** Maximum number of retries of a call that is safe to repeat; default 2. */
+  /** Maximum number of retries of a request that is safe to repeat; default 2. */
   readonly retries?: number | undefined;
-  /** Headers of every request. */
+  /** Headers added to every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Replaces the platform's fetch. */
+  /** Function used instead of the platform's `fetch`. */
   readonly fetch?: ((url: string, request: RequestInit) => Promise<Response>) | undefined;
 }
 
@@ -31,7 +34,7 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Query values; a list becomes a repeated field, an object one field per member. */
+/** Query values. A list becomes a repeated field, an object becomes one field per member. */
 export type Query = Readonly<
   Record<
     string,
@@ -41,7 +44,7 @@ export type Query = Readonly<
 
 export interface Request extends RequestOptions {
   readonly method: string;
-  /** Path from the root of the server. */
+  /** Path from the server's root. */
   readonly path: string;
   readonly query?: Query | undefined;
   readonly body?: unknown;
@@ -49,19 +52,21 @@ export interface Request extends RequestOptions {
   /** A body that is not JSON. */
   readonly upload?: { readonly type: string; readonly content: Upload } | undefined;
   readonly accept?: string;
-  /** Two routes that follow Weave's API take the key as a password. */
+  /** How the key is sent: as a bearer token, or, for routes that follow Weave's API, as a password. */
   readonly scheme?: "bearer" | "basic";
-  /** True if sending it twice has the same effect as once. */
+  /** True if sending the request twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;
 }
 
-/** An answer whose headers have arrived. */
+/** A response whose headers have arrived. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Yields the body as it arrives; leaving the loop closes the connection. @throws HoneError if it breaks off */
+  /**
+   * Yields the body as it arrives; leaving the loop closes the connection. @throws HoneError if the connection is lost
+   */
   bytes(): AsyncGenerator<Uint8Array>;
-  /** Returns the whole body. @throws HoneError if it breaks off */
+  /** Returns the whole body. @throws HoneError if the connection is lost */
   text(): Promise<string>;
 }
 
@@ -69,16 +74,16 @@ const defaultTimeoutMs = 600_000;
 const defaultRetries = 2;
 const firstRetryMs = 500;
 const retryMsMax = 8000;
-/** If a server asks for a longer wait, the call fails instead. */
+/** Maximum Retry-After that is waited for. If the server asks for a longer wait, the call fails. */
 const retryAfterSecondsMax = 60;
 
 export class Connection {
-  /** Without `/v1`. */
+  /** Base URL without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly platform: Platform;
   readonly #options: ConnectionOptions;
-  /** Sends every request. */
+  /** Function that sends requests. */
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>;
 
   /** @throws HoneError `invalid` for an invalid base URL or an unknown option */
@@ -86,7 +91,7 @@ export class Connection {
     refuseUnknown(options, optionNames, "Hone");
     this.#options = options;
     this.platform = platform;
-    // The command line uses the second name.
+    // HONE_URL is the variable of the command line.
     const variable = platform.environment("HONE_BASE_URL") ?? platform.environment("HONE_URL");
     const given = givenUrl(options) ?? variable ?? "http://127.0.0.1:8000";
     this.baseUrl = given.replace(/\/+$/, "").replace(/\/v1$/, "");
@@ -96,14 +101,14 @@ export class Connection {
     }
     const { apiKey = platform.environment("HONE_API_KEY") ?? null } = options;
     this.apiKey = apiKey;
-    // Some platforms' fetch must be called as a plain function.
+    // On some platforms, `fetch` must not be called as a method.
     this.fetch = options.fetch ?? ((url, request) => fetch(url, request));
   }
 
   /**
-   * Sends a request, with safe retries, until it succeeds.
+   * Sends a request, and retries it if that is safe, until it succeeds.
    *
-   * @throws HoneError for any other answer, or none; the signal's reason on abort
+   * @throws HoneError for an unsuccessful answer, or if no server answers; the signal's reason if it aborts
    */
   async open(request: Request): Promise<Answer> {
     const retries = request.retries ?? this.#options.retries ?? defaultRetries;
@@ -119,18 +124,18 @@ export class Connection {
     }
   }
 
-  /** Returns the wait before a retry in milliseconds; null if a retry is unsafe or useless. */
+  /** Returns the wait before the next attempt in milliseconds; null if a retry is unsafe or would not help. */
   #waitMs(error: HoneError, { isRepeatable, form, upload }: Request, attempt: number): number | null {
     const { code, status, retryAfterSeconds } = error;
-    // A streamed body is consumed by the first attempt.
+    // The first attempt has consumed a body that is a stream.
     if (upload !== undefined && !(upload.content instanceof Blob)) return null;
-    // A server that answers 429 has not started the request.
+    // A server that answers 429 has not started the request, so a retry is safe.
     const isRefused = status === 429;
     const mayPass = code === "connection" || status >= 500;
     if (!isRefused && !(isRepeatable && mayPass && form === undefined)) return null;
     if (retryAfterSeconds !== null)
       return retryAfterSeconds > retryAfterSecondsMax ? null : retryAfterSeconds * 1000;
-    // Jitter: requests refused together are not retried together.
+    // Random jitter spreads the retries of requests that were refused at the same time.
     return Math.min(retryMsMax, firstRetryMs * 2 ** attempt) * (0.75 + 0.5 * this.platform.uniform());
   }
 
@@ -147,7 +152,7 @@ export class Connection {
         signal: deadline.signal,
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
         ...(request.form === undefined ? {} : { body: request.form }),
-        // Some platforms require `duplex` for a streamed body.
+        // Some platforms require `duplex` if the body is a stream.
         ...(upload === null ? {} : { body: upload.content, duplex: "half" }),
       });
       const response = await deadline.while(sent);
@@ -231,7 +236,7 @@ class OpenAnswer implements Answer {
 
   async *bytes(): AsyncGenerator<Uint8Array> {
     if (this.#body === null) return;
-    // Some platforms cannot iterate over a stream.
+    // On some platforms, a stream is not iterable.
     const reader = this.#body.getReader();
     let isOver = false;
     try {
@@ -258,7 +263,7 @@ class OpenAnswer implements Answer {
 }
 
 /**
- * Returns an error that names the server and the reason for the missing answer.
+ * Returns an error that names the server and says why there is no answer.
  *
  * @throws the signal's reason if the caller aborted
  */

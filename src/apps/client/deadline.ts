@@ -1,11 +1,11 @@
-// Limits the silence of a server: before its answer, and between two chunks of it. The clock runs only while the
-// caller waits.
+// Limits how long the server may send nothing, before its answer and between two chunks. Time counts only while the
+// caller is waiting for data.
 
 export class Deadline {
   readonly #controller = new AbortController();
   readonly timeoutMs: number;
   readonly #given: AbortSignal | undefined;
-  /** Aborts at the timeout, or with the caller's signal. */
+  /** Aborts at the timeout, or when the caller's signal aborts. */
   readonly signal: AbortSignal;
 
   constructor(timeoutMs: number, given: AbortSignal | undefined) {
@@ -15,17 +15,17 @@ export class Deadline {
     this.signal = given === undefined ? signal : AbortSignal.any([signal, given]);
   }
 
-  /** True if the timeout has passed, as opposed to an abort by the caller. */
+  /** True if the timeout has passed; false if the caller aborted. */
   get isOver(): boolean {
     return this.#controller.signal.aborted;
   }
 
-  /** Throws the caller's abort reason if the caller aborted. */
+  /** Throws the reason of the caller's signal if that has aborted. */
   throwIfGivenUp(): void {
     this.#given?.throwIfAborted();
   }
 
-  /** Waits for the server's next step until the deadline, even if that step ignores the signal. */
+  /** Waits for the promise or the timeout, whichever is first, even if the awaited operation ignores the signal. */
   while<T>(next: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => {

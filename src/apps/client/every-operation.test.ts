@@ -1,4 +1,5 @@
-// Checks that every operation of the API's document can be called, and that grouped calls return what it describes.
+// Checks that the client can call every operation of the API document, and that the calls of groups return what the
+// document describes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../../api/http/testing/api-document.ts";
@@ -27,7 +28,7 @@ test("calls every operation of the API by its method and path", async () => {
   const id = "019b0000-0000-7000-8000-000000000000";
   const path = new Proxy<Record<string, string>>({}, { get: () => id });
   for (const operation of operations) {
-    // Every operation accepts this input's shape; most refuse its content.
+    // Every operation accepts an input of this shape, but most operations refuse its content.
     const input = operation.startsWith("GET ") ? { path } : { path, body: {} };
     const answer = hone.call(operation as "POST /obj/delete", input as never);
     const refusal: unknown = await answer.catch((error: unknown) => error);
@@ -39,7 +40,7 @@ test("calls every operation of the API by its method and path", async () => {
   await server.close();
 });
 
-test("offers the listed calls in every group", async () => {
+test("has the listed calls in every group", async () => {
   const server = await fakeServer();
   const fetch = fetchFrom(server);
   await callAll(new Hone({ baseUrl: "http://host", apiKey: keys.member, fetch, retries: 0 }), server);
@@ -50,7 +51,7 @@ test("offers the listed calls in every group", async () => {
   await server.close();
 });
 
-/** Makes every call once. */
+/** Calls each function of each group once. */
 async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>>): Promise<void> {
   const messages = [{ role: "user", content: "Hi" }];
   const chat = await hone.chat.create({ messages });
@@ -246,7 +247,7 @@ async function callQueues({ queues }: Hone): Promise<void> {
   assert.equal((await queues.delete(queue)).id, queue_id);
 }
 
-/** Ignores conflicts: there is no earlier request to repeat. */
+/** Ignores a conflict, because this job may be neither replayed nor retried. */
 function onlyConflicts(error: unknown): void {
   assert.ok(error instanceof HoneError && error.code === "conflict", String(error));
 }

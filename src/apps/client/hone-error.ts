@@ -1,10 +1,10 @@
-// The only error of this client: an unsuccessful answer, or none.
+// The only error class of this client, for an unsuccessful answer and for a missing one.
 
-/** One fault of a request. */
+/** A fault in a request. */
 export interface Fault {
-  /** Location of the fault: body, path, query or header, then names and indices. */
+  /** Location of the fault: `body`, `path`, `query` or `header`, followed by names and indices. */
   readonly loc: readonly string[];
-  /** Description of the fault: the value, the limit, the remedy. */
+  /** Description of the fault, with the value, the limit and the remedy. */
   readonly msg: string;
   readonly type: string;
 }
@@ -21,24 +21,24 @@ interface HoneErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A call without success; has the server's message if it answered. */
+/** A failed call. If the server answered, the message is the server's. */
 export class HoneError extends Error {
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 if no server answered. */
   readonly status: number;
   /**
-   * Error code of the server, such as `invalid`, `unauthorized`, `not_found`, `overloaded`; or of this client:
-   * `connection`, `timeout`, `not_json`, `job_failed`, `invalid`.
+   * Error code. Codes from the server include `invalid`, `unauthorized`, `not_found` and `overloaded`; codes from this
+   * client are `connection`, `timeout`, `not_json`, `job_failed` and `invalid`.
    */
   readonly code: string;
-  /** The first field at fault, as a dotted name. */
+  /** Dotted name of the first invalid field; null if none is named. */
   readonly param: string | null;
-  /** All faults. */
+  /** All faults that the server found. */
   readonly faults: readonly Fault[];
-  /** Request id to find in the server's log. */
+  /** Id of the request in the server's log; null if unknown. */
   readonly requestId: string | null;
-  /** Time after which a retry may help, in seconds; null if unknown. */
+  /** Time in seconds after which a retry may succeed; null if unknown. */
   readonly retryAfterSeconds: number | null;
-  /** The whole answer, parsed if it is JSON. */
+  /** Body of the answer, parsed if it is a JSON object. */
   readonly body: unknown;
 
   constructor(options: HoneErrorOptions) {
@@ -54,20 +54,20 @@ export class HoneError extends Error {
   }
 }
 
-/** Creates the error for an unsuccessful answer with this text. */
+/** Returns the error for an unsuccessful answer with this text. */
 export function answeredError({ status, statusText, headers }: Response, text: string): HoneError {
   const body = parsed(text);
   const { error, detail }: Partial<ErrorBody> = body ?? {};
   const retryAfter = headers.get("retry-after")?.trim() ?? "";
   return new HoneError({
     status,
-    // For a foreign server, its text is the best message available.
+    // For an answer of another program, its text is the best available message.
     message: `${status}: ${error?.message ?? (text.slice(0, 400) || statusText)}`,
     code: error?.code ?? "unknown",
     param: error?.param ?? null,
     faults: detail ?? [],
     requestId: headers.get("x-request-id"),
-    // Whole seconds, as Hone sends them; dates are ignored.
+    // Hone sends whole seconds; a date is ignored.
     retryAfterSeconds: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null,
     body: body ?? text,
   });
@@ -78,7 +78,7 @@ interface ErrorBody {
   readonly detail: readonly Fault[];
 }
 
-/** Parses a JSON object; null for anything else. */
+/** Returns the parsed JSON object; null if the text is anything else. */
 function parsed(text: string): object | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -88,13 +88,13 @@ function parsed(text: string): object | null {
   }
 }
 
-/** Returns the error in a stream's event, which ends the stream; null for any other event. */
+/** Returns the error in an event that ends a stream; null for any other event. */
 export function streamedError(
   event: unknown,
   { status, headers }: Pick<Response, "status" | "headers">,
 ): HoneError | null {
   if (typeof event !== "object" || event === null || !("error" in event) || "type" in event) return null;
-  // Safe cast: the body of an error.
+  // Safe cast: an event with an error has an error's fields.
   const { error, detail } = event as ErrorBody;
   return new HoneError({
     ...error,

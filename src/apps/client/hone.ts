@@ -1,4 +1,4 @@
-// The client: typed calls to one server with one key. Runs on any platform with `fetch`.
+// The client: typed calls to one server, with one key. It runs on any platform with `fetch`.
 import { CheckpointCalls } from "./calls/checkpoint-calls.ts";
 import { Calls } from "./calls/calls.ts";
 import { ObjectCalls } from "./calls/feedback/object-calls.ts";
@@ -19,9 +19,9 @@ import { WebhookCalls } from "./calls/webhook-calls.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { findOrCreateModel, type HoneCalls, type Model, type ModelOptions } from "./trained-model.ts";
 
-/** Every call throws HoneError for an unsuccessful answer, and the signal's reason on abort. */
+/** Client of one server. Every call throws HoneError for an unsuccessful answer, and the signal's reason if it aborts. */
 export class Hone extends Calls implements HoneCalls {
-  /** Without `/v1`, which other makers' clients append. */
+  /** Base URL without `/v1`, which other vendors' clients append. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly fetch: Connection["fetch"];
@@ -80,16 +80,17 @@ export class Hone extends Calls implements HoneCalls {
     this.server = new ServerCalls(this);
   }
 
-  /** Returns a client of the same server and key with other options. */
+  /** Returns a client for the same server and key, with other options. */
   with(options: Omit<ConnectionOptions, "baseUrl" | "baseURL" | "apiKey">): Hone {
     return new Hone({ ...this.#options, ...options });
   }
 
   /**
-   * Registers a model to train on its base, or finds an existing one of the same name.
+   * Registers a model to train on a base model, or returns an existing model of the same name.
    *
    * @param name `project/name`, or `entity/project/name`
-   * @throws HoneError `not_found` if it does not exist and no base is given, `conflict` if it has another base
+   * @throws HoneError `not_found` if the model does not exist and no base is given, `conflict` if it has another base
+   * model
    */
   model(name: string, options?: ModelOptions): Promise<Model> {
     return findOrCreateModel(this, name, options);

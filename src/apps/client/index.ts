@@ -1,4 +1,4 @@
-// Public face of `hone-server/client`: the client, its error, and the API's types.
+// Exports of `hone-server/client`: the client, its error, and the API's types.
 export type * from "./api.ts";
 export { Hone } from "./hone.ts";
 export { HoneError, type Fault } from "./hone-error.ts";

@@ -1,4 +1,4 @@
-// Names what a job trains on and counts: trajectories, conversations, pairs or answers.
+// Names the items that a job trains on and counts: trajectories, conversations, pairs or answers.
 import type { TrainingJob } from "./api.ts";
 
 export interface JobItems {
@@ -6,7 +6,7 @@ export interface JobItems {
   readonly many: string;
 }
 
-/** A KTO preference is a single answer. */
+/** For the loss KTO, a preference is a single labelled answer. */
 export function jobItems({
   kind,
   preference_config: config,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pages } from "./pages.ts";
 
-/** Returns the pages of a list, and the `after` values of requests for them. */
+/** Returns a paged list of these items, and the `after` values with which its pages are requested. */
 function listOf(...parts: readonly (readonly string[])[]) {
   const asked: (string | undefined)[] = [];
   const pages = new Pages<string>(async (after) => {
@@ -21,21 +21,21 @@ test("yields items in order, requesting each page after the previous one", async
   assert.deepEqual(asked, [undefined, "after b", "after nothing"]);
 });
 
-test("requests a page when its first item is read", async () => {
+test("requests a page only when its first item is read", async () => {
   const { pages, asked } = listOf(["a", "b"], ["c"]);
   assert.deepEqual(asked, []);
   for await (const item of pages) if (item === "b") break;
   assert.equal(asked.length, 1);
 });
 
-test("returns all items together, and the first page separately", async () => {
+test("returns all items as one array, and the first page on its own", async () => {
   assert.deepEqual(await listOf(["a"], ["b"]).pages.all(), ["a", "b"]);
   const { pages, asked } = listOf(["a"], ["b"]);
   assert.deepEqual(await pages.first(), { data: ["a"], last_id: "after a", has_more: true });
   assert.equal(asked.length, 1);
 });
 
-test("ends a list whose page has no last id", async () => {
+test("ends the list at a page without a last id", async () => {
   let count = 0;
   const pages = new Pages<string>(async () => ({ data: [`${++count}`], last_id: "", has_more: true }));
   assert.deepEqual(await pages.all(), ["1"]);

@@ -1,20 +1,20 @@
-// The platform services that this client needs, under the web's names; tests provide fakes. Only this module reads
-// time, randomness and the environment.
+// The platform's services that this client needs, under the names of the web platform; tests provide fakes. Only this
+// module reads the time, randomness and the environment.
 
 export interface Platform {
-  /** Returns an environment variable; undefined if it is empty, unreadable, or there is no environment. */
+  /** Returns an environment variable; undefined if it is empty or unreadable, or if the platform has no environment. */
   environment(name: string): string | undefined;
   /** Returns a new UUID. */
   newId(): string;
-  /** Returns a uniform number in [0, 1). */
+  /** Returns a uniformly distributed number in [0, 1). */
   uniform(): number;
-  /** Monotonic time in milliseconds from an arbitrary start. */
+  /** Returns monotonic time in milliseconds from an arbitrary start. */
   monotonicMs(): number;
-  /** Wall-clock time, UTC. */
+  /** Returns wall-clock time. */
   now(): Date;
-  /** Output for progress, and whether it is a terminal; null if there is none. */
+  /** Returns the output for progress, and whether it is a terminal; null if the platform has none. */
   output(): { readonly isTerminal: boolean; write(text: string): unknown } | null;
-  /** Rejects with the signal's reason if that aborts first. */
+  /** Resolves after a duration; rejects with the signal's reason if the signal aborts first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export const webPlatform: Platform = {
     try {
       return place.process?.env?.[name] || undefined;
     } catch {
-      // Deno denied the permission.
+      // Deno has denied access to the variable.
       return undefined;
     }
   },

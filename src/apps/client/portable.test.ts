@@ -1,4 +1,4 @@
-// Checks that the client needs only web APIs: it compiles against browser types, and runs without Node's globals.
+// Checks that the client needs only web APIs: it compiles with browser types, and runs without Node's globals.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { fakeServer, keys } from "../../api/http/testing/fake-server.ts";
 import type { Hone } from "./hone.ts";
 import { fetchFrom } from "./testing/fake-fetch.ts";
 
-/** Globals of every platform: browsers, workers, Deno, Bun and edge runtimes. */
+/** Globals that all supported platforms have: browsers, workers, Deno, Bun and edge runtimes. */
 const webGlobals = {
   AbortController,
   AbortSignal,
@@ -27,7 +27,7 @@ const webGlobals = {
   btoa,
 };
 
-test("is one module without imports that runs with only the web's globals", async () => {
+test("is one module without imports that runs with only the web platform's globals", async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: ["src/apps/client/index.ts"],
     bundle: true,
@@ -51,7 +51,7 @@ test("is one module without imports that runs with only the web's globals", asyn
   const server = await fakeServer();
   const context = createContext({ ...webGlobals, fetch: fetchFrom(server) });
   const script = `${outputFiles[0]?.text};\nnew client.Hone({ baseUrl: "http://host", apiKey: "${keys.member}" });`;
-  // Safe cast: the script's last expression.
+  // Safe cast: the script's last expression evaluates to a client.
   const hone = runInContext(script, context) as Hone;
   let text = "";
   for await (const { choices } of hone.chat.stream({ messages: [{ role: "user", content: "Hi" }] }))
@@ -73,7 +73,7 @@ test("is one module without imports that runs with only the web's globals", asyn
   await server.close();
 });
 
-test("compiles with web types, without Node's", () => {
+test("compiles with the web platform's types and without Node's", () => {
   const lib = "ES2023,DOM,DOM.Iterable,DOM.AsyncIterable";
   const options =
     `--ignoreConfig --noEmit --strict --target ES2023 --module NodeNext --lib ${lib} --types`.split(" ");

@@ -1,4 +1,4 @@
-// Tests of an annotator's session against the real routes, with a fake clock.
+// Tests of annotation sessions against the server's real routes, with a fake clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -8,7 +8,10 @@ import { Hone } from "../hone.ts";
 import { fetchFrom } from "../testing/fake-fetch.ts";
 import { AnnotationSession } from "./annotation-session.ts";
 
-/** Creates a queue of one item whose claims expire after 600 s, and returns it with a way to start sessions. */
+/**
+ * Creates a queue with one item, whose leases last 600 s. Returns the queue, a function that starts sessions, and one
+ * that lets time pass.
+ */
 async function queueOfOne() {
   const server = await queueServer();
   const path = await server.newQueue({}, 1);
@@ -20,7 +23,7 @@ async function queueOfOne() {
   });
   const name = { project_id: project, queue_id: path.split("/").at(-1) ?? "" };
   const begin = (annotator: string) => AnnotationSession.begin(hone.queues, name, { annotator });
-  /** Advances the clock, calling each session's `keep` as often as it asks. */
+  /** Advances the clock, and calls `keep` of each session as often as the session requires. */
   const pass = async (seconds: number, ...sessions: readonly AnnotationSession[]): Promise<void> => {
     const endMs = server.clock.monotonicMs() + seconds * 1000;
     while (server.clock.monotonicMs() < endMs) {
@@ -34,7 +37,7 @@ async function queueOfOne() {
 
 const heldCall = ({ state }: AnnotationSession): string | undefined => state.held?.item.call_id;
 
-test("keeps an item leased while its annotator thinks for long", async () => {
+test("renews the lease while an annotator takes long to answer", async () => {
   const { server, begin, pass } = await queueOfOne();
   const ann = await begin("ann");
   await pass(1500, ann);
@@ -46,11 +49,11 @@ test("keeps an item leased while its annotator thinks for long", async () => {
   await server.close();
 });
 
-test("gives an expired item to others, and keeps a late answer", async () => {
+test("gives an item with an expired lease to another annotator, and accepts a late answer", async () => {
   const { server, hone, name, begin, pass } = await queueOfOne();
   const ann = await begin("ann");
   const bob = await begin("bob");
-  // Nothing renews ann's lease, as when a computer sleeps.
+  // Ann's session does not renew its lease, as if her computer were asleep.
   await pass(600, bob);
   assert.equal(heldCall(bob), "1");
   await bob.answer("rude");
@@ -79,7 +82,7 @@ test("shows a released item to waiting annotators within seconds", async () => {
   await server.close();
 });
 
-test("collects the required number of answers per item from four concurrent annotators over HTTP, one each", async (t) => {
+test("collects the required number of answers per item from four concurrent annotators over HTTP, one answer each", async (t) => {
   const server = await queueServer({}, systemClock);
   t.after(() => server.close());
   const baseUrl = await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -91,7 +94,8 @@ test("collects the required number of answers per item from four concurrent anno
     while (session.state.held !== null) await session.answer(answer);
   };
   await Promise.all([work("ann", "kind"), work("bob", "kind"), work("cas", "rude"), work("dee", "kind")]);
-  // An annotator who came while others held the last items gets what they released.
+  // In the first pass, an annotator who finds the last items leased stops early. The second pass gets items that were
+  // released since.
   for (const annotator of ["ann", "bob", "cas", "dee"]) await work(annotator, "kind");
   for (const { annotations } of await hone.queues.items(name).all()) {
     assert.deepEqual(

@@ -1,25 +1,25 @@
-// The work of one annotator in a queue: the leased item, its answers so far, and undo. The terminal and the page that
-// show it call its methods one at a time.
+// The session of one annotator in a queue: the leased item, its answers so far, and undo. User interfaces (the
+// terminal and the web page) must not call its methods concurrently.
 import type { AnnotationItem, AnnotationItemContent, AnnotationQueue, AskedQuestion } from "../api.ts";
 import type { QueueCalls, QueueName } from "../calls/feedback/queue-calls.ts";
 
-/** An item to show. */
+/** A leased item with its content. */
 export interface HeldItem {
   readonly item: AnnotationItem;
-  /** Content of the call; null if the server knows only the item's reference. */
+  /** Content to judge; null if the server has only the item's reference. */
   readonly content: AnnotationItemContent | null;
 }
 
 export interface SessionState {
   readonly queue: AnnotationQueue;
   readonly annotator: string;
-  /** The leased item; null if none is available. */
+  /** The leased item; null if no item is available. */
   readonly held: HeldItem | null;
-  /** Answers so far to the item's questions, by question name. */
+  /** Answers given so far to the item's questions, by question name. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** The question to answer next; null without an item, or if the queue has no questions. */
+  /** The question to answer next; null if there is no item or the queue has no questions. */
   readonly question: AskedQuestion | null;
-  /** 0-based. */
+  /** Index of the question, from 0. */
   readonly questionIndex: number;
   readonly answeredCount: number;
   readonly skippedCount: number;
@@ -28,14 +28,14 @@ export interface SessionState {
 }
 
 export interface SessionOptions {
-  /** Default: the owner of the key. */
+  /** Name of the annotator; default: the owner of the key. */
   readonly annotator?: string | undefined;
   readonly holdSeconds?: number | undefined;
 }
 
 type Claimed = Awaited<ReturnType<QueueCalls["claim"]>>;
 
-/** Seconds between two checks for a released item. */
+/** Interval in seconds at which a session without an item polls for one. */
 const lookSeconds = 5;
 
 export class AnnotationSession {
@@ -54,7 +54,7 @@ export class AnnotationSession {
     this.#state = state;
   }
 
-  /** Claims the first item. @throws HoneError if the queue does not exist */
+  /** Starts a session and claims the first item. @throws HoneError if the queue does not exist */
   static async begin(
     queues: QueueCalls,
     name: QueueName,
@@ -78,12 +78,15 @@ export class AnnotationSession {
     return this.#state;
   }
 
-  /** Seconds until {@link keep} should be called again. */
+  /** Number of seconds until {@link keep} should be called again. */
   get keepSeconds(): number {
     return Math.min(lookSeconds, (this.#holdSeconds ?? Infinity) / 3);
   }
 
-  /** Answers the current question; undefined leaves it unanswered. After the last question, sends the answers. */
+  /**
+   * Stores the answer to the current question; undefined leaves it unanswered. After the item's last question, sends
+   * its answers and claims the next item.
+   */
   async answer(value: unknown): Promise<void> {
     const { held, queue, question, questionIndex } = this.#state;
     if (held === null) return;
@@ -100,7 +103,7 @@ export class AnnotationSession {
     await this.#next();
   }
 
-  /** Skips the item permanently. */
+  /** Skips the item permanently and claims the next one. */
   async skip(): Promise<void> {
     const { held } = this.#state;
     if (held === null) return;
@@ -110,7 +113,7 @@ export class AnnotationSession {
     await this.#next();
   }
 
-  /** Goes back to the previous question or, at the first one, reopens the previous item. */
+  /** Returns to the previous question; at an item's first question, reopens the item answered or skipped before it. */
   async undo(): Promise<void> {
     const { questionIndex, answers, held } = this.#state;
     if (questionIndex > 0) {
@@ -121,14 +124,14 @@ export class AnnotationSession {
     if (last === undefined) return;
     const reopened = await this.#queues.reopen({ ...this.#name, item_id: last.itemId }, this.#said);
     this.#done.pop();
-    // Others may claim the item meanwhile; the annotator will get it again.
+    // The current item becomes available to other annotators, and to this one again later.
     if (held !== null) await this.#release(held.item.id);
     this.#show(reopened);
   }
 
   /**
-   * Renews the lease when a third of it has passed; without an item, checks for a new one. Call it every
-   * `keepSeconds`.
+   * Renews the lease once a third of its duration has passed. Without an item, tries to claim one. The caller must
+   * call it every `keepSeconds`.
    */
   async keep(): Promise<void> {
     const { held } = this.#state;
@@ -144,12 +147,12 @@ export class AnnotationSession {
     this.#waitedSeconds = 0;
   }
 
-  /** Checks for an item if there was none. */
+  /** Tries to claim an item if there is none. */
   async look(): Promise<void> {
     if (this.#state.held === null) await this.#next();
   }
 
-  /** Releases the leased item. */
+  /** Releases the leased item, if there is one. */
   async leave(): Promise<void> {
     const { held } = this.#state;
     if (held === null) return;
@@ -157,7 +160,7 @@ export class AnnotationSession {
     this.#state = { ...this.#state, ...noItem };
   }
 
-  /** Duration of the last lease in seconds, by the server's clock; null without an item. */
+  /** Duration of the current lease in seconds, computed from the server's times; null without a lease. */
   get #holdSeconds(): number | null {
     const { held, annotator } = this.#state;
     const own = held?.item.annotations.find((one) => one.annotator === annotator);

@@ -1,17 +1,17 @@
-// Maps keys to answers and parses typed answers, for the terminal and the page. Pure.
+// Assigns keys to answers and parses typed answers, for the terminal and the web page. Pure.
 import type { AskedQuestion } from "../api.ts";
 
 export interface AnswerKey {
   readonly key: string;
-  /** Text for people. */
+  /** Text shown next to the key; empty if the key itself says enough. */
   readonly label: string;
   readonly value: unknown;
 }
 
-/** Keys for other actions; see `AnnotationSession`. */
+/** Keys of actions other than answering; `AnnotationSession` has a method for each. */
 export const sessionKeys = { leaveOut: "-", skip: "s", undo: "u", quit: "q" } as const;
 
-/** Returns one key per answer; null if there are too many, so that the answer is typed. */
+/** Returns a key for each answer; null if there are more answers than keys, so the answer must be typed. */
 export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): readonly AnswerKey[] | null {
   if (kind === "boolean")
     return [
@@ -32,12 +32,12 @@ export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): 
   return null;
 }
 
-/** Formats an answer for people. */
+/** Formats an answer as text. */
 export function formatAnswer(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Parses a typed answer, or says what is wrong with it. The server validates the rest. */
+/** Parses a typed answer, or returns what is wrong with it. The server validates the answer further. */
 export function typedAnswer(
   { kind, choices }: Pick<AskedQuestion, "kind" | "choices">,
   text: string,
@@ -58,7 +58,7 @@ export function typedAnswer(
       try {
         return { value: JSON.parse(trimmed) as unknown };
       } catch {
-        // Most answers are words without quotation marks.
+        // Not JSON: the text itself is the answer, since people rarely type quotation marks.
         return { value: trimmed };
       }
     default:

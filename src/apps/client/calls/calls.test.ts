@@ -13,7 +13,7 @@ function callsTo(...answers: readonly (Response | (() => Response))[]) {
 
 const chat = { body: { messages: [{ role: "user", content: "Hi" }] } };
 
-test("encodes any value in a path, and omits undefined query fields", async () => {
+test("encodes any value in a path, and omits query fields that are undefined", async () => {
   const { fetch, calls } = callsTo(() => new Response("{}"));
   await calls.call("GET /v1/models/{model}", { path: { model: "acme/p/m:step1?é" } });
   await calls.call("GET /v1/files", { query: { after: "a b", purpose: undefined } });
@@ -23,7 +23,7 @@ test("encodes any value in a path, and omits undefined query fields", async () =
   );
 });
 
-test("asks for the longest pages unless told otherwise, and continues after the last item", async () => {
+test("requests the longest pages by default, and continues after the last item", async () => {
   const page = (id: string, more: boolean) => () =>
     new Response(
       JSON.stringify({ object: "list", data: [{ id }], first_id: id, last_id: id, has_more: more }),
@@ -43,7 +43,7 @@ test("asks for the longest pages unless told otherwise, and continues after the 
   assert.equal(new URL(short.fetch.requests[0]?.url ?? "").search, "?limit=7");
 });
 
-test("throws an error event as an error with the request's id", async () => {
+test("throws a stream's error event as a HoneError with the request's id", async () => {
   const error = { message: "The engine stopped.", type: "server_error", param: null, code: "unavailable" };
   const events = `data: {"id":"one"}\n\ndata: ${JSON.stringify({ detail: [], error })}\n\ndata: {"id":"two"}\n\n`;
   const { calls } = callsTo(new Response(events, { headers: { "x-request-id": "r1" } }));
@@ -64,7 +64,7 @@ test("ends a stream at [DONE] and ignores what follows", async () => {
   assert.deepEqual(seen, ["one"]);
 });
 
-test("throws an error that shows a successful answer without JSON", async () => {
+test("throws an error that contains the text of a successful answer that is not JSON", async () => {
   const isShown = (error: unknown): boolean => {
     assert.ok(error instanceof HoneError);
     assert.deepEqual([error.code, error.body], ["not_json", "<html>"]);

@@ -1,5 +1,5 @@
-// Calls any operation of the API by its method and path. The types are generated from the API's document (`api`): an
-// unknown route, a wrong body or a wrong use of the answer does not compile.
+// Calls any operation of the API by its method and path. Types are generated from the API's OpenAPI document (`api`),
+// so an unknown route, a wrong body or a wrong use of the answer fails to compile.
 import type { Operations, Page } from "../api.ts";
 import type { Answer, Connection, Query, Request, RequestOptions } from "../connection.ts";
 import { HoneError, streamedError } from "../hone-error.ts";
@@ -7,10 +7,10 @@ import { Pages } from "../pages.ts";
 import type { Platform } from "../platform.ts";
 import { readServerSentEvents } from "../server-sent-events.ts";
 
-/** A method and a path, as in the API's document. */
+/** A method and a path, as in the API document. */
 export type Route = keyof Operations;
 
-/** The routes that have this form of body or answer. */
+/** Routes with a given kind of body or answer. */
 export type RouteWith<Form extends string> = {
   [R in Route]: Operations[R] extends Readonly<Record<Form, unknown>> ? R : never;
 }[Route];
@@ -24,29 +24,32 @@ export type QueryOf<R extends Route> = Operations[R] extends { readonly query?: 
   ? NonNullable<Q>
   : never;
 
-/** The routes that answer with a page. */
+/** Routes that return a page of a list. */
 export type PagedRoute = {
   [R in RouteWith<"answer">]: AnswerOf<R> extends Page<unknown> ? R : never;
 }[RouteWith<"answer">];
 export type ItemOf<R extends PagedRoute> = AnswerOf<R>["data"][number];
 
-/** The path, query and body of a route. */
+/** Path, query and body of a route. */
 export type InputOf<R extends Route> = Pick<
   Operations[R],
   Extract<keyof Operations[R], "path" | "query" | "body">
 >;
 
 export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "accept"> {
-  /** True if a POST can be sent twice; all other methods can. */
+  /** True if the request may safely be sent twice, for a POST route; requests with other methods always may. */
   readonly isRepeatable?: boolean;
-  /** Called once the server has answered; only for streams. */
+  /** For streams: called once the server has begun to answer. */
   readonly onOpen?: (() => void) | undefined;
 }
 
-/** Feedback and traces use the key as a password (basic), all other routes as a token (bearer). */
+/**
+ * Routes that take the key as a bearer token. The others, for feedback and traces, take it as the password of basic
+ * authentication.
+ */
 const bearerPath = /^\/(v1|tokenize|detokenize|health|ping|version|load|metrics)\b/;
 
-/** Typed calls of every operation. Groups such as `hone.jobs` are built from them. */
+/** Typed calls of every operation. Groups such as `hone.jobs` are built on it. */
 export class Calls {
   readonly platform: Platform;
   readonly #connection: Connection;
@@ -56,18 +59,21 @@ export class Calls {
     this.#connection = connection;
   }
 
-  /** Returns the parsed answer. @throws HoneError `not_json` if something other than the server answered */
+  /**
+   * Returns the parsed answer. @throws HoneError, with code `not_json` if the answer is not JSON because it came from
+   * another program
+   */
   async call<R extends RouteWith<"answer">>(
     route: R,
     input: InputOf<R>,
     options?: CallOptions,
   ): Promise<AnswerOf<R>> {
     const text = await (await this.#open(route, input, options)).text();
-    // Safe cast: the API's document says so, and this client trusts its server.
+    // Safe cast: the API document gives this type, and the client trusts its server.
     return this.#parsed(route, text) as AnswerOf<R>;
   }
 
-  /** Yields the events of a stream as they arrive. @throws HoneError if the stream fails */
+  /** Yields a stream's events as they arrive. @throws HoneError if the request or the stream fails */
   async *events<R extends RouteWith<"events">>(
     route: R,
     input: InputOf<R>,
@@ -80,7 +86,7 @@ export class Calls {
       const event = this.#parsed(route, data);
       const error = streamedError(event, answer);
       if (error !== null) throw error;
-      // Safe cast, as for the answer.
+      // Safe cast: the API document gives this type, as for other answers.
       yield event as EventOf<R>;
     }
   }
@@ -102,7 +108,7 @@ export class Calls {
     return (await this.#open(route, input, { accept: "text/plain", ...options })).text();
   }
 
-  /** Returns a list. Pages have the maximum size unless the query sets a limit. */
+  /** Returns a paged list. Pages have the maximum size unless the query sets `limit`. */
   pages<R extends PagedRoute>(
     route: R,
     input: InputOf<R>,
@@ -136,7 +142,7 @@ export class Calls {
   }
 }
 
-/** Input of any route. */
+/** Input of a route, without the route's types. */
 interface Untyped {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Query;

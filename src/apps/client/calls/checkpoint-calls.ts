@@ -1,4 +1,4 @@
-// Calls about the versions of a trained model.
+// Calls for the versions of a trained model.
 import type { Checkpoint } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Upload } from "../upload.ts";
@@ -8,18 +8,21 @@ import type { AnswerOf } from "./calls.ts";
 const all = "/v1/preview/models/{model_id}/checkpoints";
 const one = "/v1/preview/models/{model_id}/checkpoints/{step}";
 
-/** `hone.checkpoints` */
+/** The call group `hone.checkpoints`. */
 export class CheckpointCalls extends CallGroup {
-  /** Lists versions, oldest first by default. */
+  /** Lists a model's versions, oldest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** Lists the feedback that a version was trained on, in the order of its job's groups. */
+  /** Lists the feedback records that a version was trained on, in the order of the job's groups. */
   readonly sources = this.pages(`GET ${one}/sources`);
-  /** Keeps a version until it is unpinned. */
+  /** Protects a version from deletion until it is unpinned. */
   readonly pin = this.call(`PUT ${one}/pin`);
   readonly unpin = this.call(`DELETE ${one}/pin`);
 
-  /** Deletes versions, except pinned ones and those that a job starts from; the answer names them. */
+  /**
+   * Deletes versions, except pinned ones and those that an unfinished job started from. The answer lists the versions
+   * that were kept.
+   */
   delete(
     modelId: string,
     steps: readonly number[],
@@ -29,8 +32,8 @@ export class CheckpointCalls extends CallGroup {
   }
 
   /**
-   * Streams a version's files as a tar archive: a PEFT folder, or the base model with the adapter merged into its
-   * weights.
+   * Streams a version's files as a tar archive: either a PEFT folder, or the base model with the adapter merged into
+   * its weights.
    */
   export(
     modelId: string,
@@ -42,7 +45,7 @@ export class CheckpointCalls extends CallGroup {
     return this.calls.bytes(`GET ${one}/export`, { path, query: { format } }, options);
   }
 
-  /** Imports a tar archive of a PEFT folder as the model's next version. */
+  /** Imports a PEFT folder, given as a tar archive, as the model's next version. */
   import(modelId: string, archive: Upload, options?: RequestOptions): Promise<Checkpoint> {
     const upload = { type: "application/x-tar", content: archive };
     return this.calls.call(`POST ${all}`, { path: { model_id: modelId } }, { upload, ...options });

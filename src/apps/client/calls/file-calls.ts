@@ -1,4 +1,4 @@
-// Calls about uploaded files for training jobs.
+// Calls for files that are uploaded for training jobs.
 import type { FileObject } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
@@ -6,15 +6,18 @@ import { CallGroup } from "./call-group.ts";
 const all = "/v1/files";
 const one = "/v1/files/{file_id}";
 
-/** `hone.files` */
+/** The call group `hone.files`. */
 export class FileCalls extends CallGroup {
   /** Lists files, newest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** Deletes a file. Jobs created from it keep their data. */
+  /** Deletes a file. Jobs created from the file keep their copy of its data. */
   readonly delete = this.call(`DELETE ${one}`);
 
-  /** Uploads conversations, one JSON object per line. The file is on disk when this resolves. */
+  /**
+   * Uploads a file of training data, one JSON object per line. The file is on the server's disk when the promise
+   * resolves.
+   */
   upload(content: Blob, name: string, options?: RequestOptions): Promise<FileObject> {
     const form = new FormData();
     form.set("purpose", "fine-tune");
@@ -22,7 +25,7 @@ export class FileCalls extends CallGroup {
     return this.calls.call(`POST ${all}`, {}, { form, ...options });
   }
 
-  /** Streams the file's bytes. */
+  /** Streams a file's bytes. */
   content(fileId: string, options?: RequestOptions): Promise<AsyncGenerator<Uint8Array>> {
     return this.calls.bytes(`GET ${one}/content`, { path: { file_id: fileId } }, options);
   }

@@ -1,4 +1,4 @@
-// Tests of following a job across lost connections, against a fake event source.
+// Tests that a job is followed across lost connections, against a fake source of events.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrainingEvent } from "../api.ts";
@@ -15,8 +15,8 @@ const refused = (status: number): HoneError =>
   new HoneError({ status, code: status === 0 ? "connection" : "unknown", message: `status ${status}` });
 
 /**
- * Outcome of one connection: its events, and the error that ends it. If the error comes first, the connection does not
- * open.
+ * Script of one connection: its events, and the error that ends it. If the error comes first, the connection never
+ * opens.
  */
 type Connection = readonly (TrainingEvent | HoneError)[];
 
@@ -56,7 +56,7 @@ test("follows a job to its end", async () => {
   }
 });
 
-test("reconnects after the last event, and reports the break and the recovery once", async () => {
+test("reconnects after the last event, and reports each lost connection and each recovery once", async () => {
   const cause = new TypeError("terminated", { cause: new Error("other side closed") });
   const broken = new HoneError({ code: "connection", message: "No answer", cause });
   const stopping = new HoneError({ code: "unavailable", status: 200, message: "stopping" });
@@ -83,14 +83,14 @@ test("reconnects after the last event, and reports the break and the recovery on
   assert.deepEqual([asked, error], [[undefined, "a", "a", "a", "b", "c"], null]);
 });
 
-test("gives up when no server answers before the deadline, and says how to continue", async () => {
+test("fails if no server answers before the deadline, and says how to watch the job", async () => {
   const { reported, asked, error } = await follow([step("a")]);
   assert.match(error ?? "", /^No server answered for 3 s \(status 0\)\..*hone jobs watch j$/);
   assert.deepEqual(reported, ["a", "lost: the server ended the connection"]);
   assert.equal(asked.length, 7);
 });
 
-test("does not retry what the server refuses", async () => {
+test("does not retry requests that the server refuses", async () => {
   for (const status of [401, 403, 404, 422]) {
     const { asked, error } = await follow([refused(status)]);
     assert.deepEqual([asked.length, error], [1, `status ${status}`]);

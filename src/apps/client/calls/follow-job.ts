@@ -1,28 +1,28 @@
-// Follows a job's events to its end, across server restarts. Reconnects after the last event, and gives up if no
-// server answers before a deadline.
+// Follows a job's events until it ends, even if the server restarts. After a lost connection, resumes after the last
+// event received; fails if no server answers before a deadline.
 import type { TrainingEvent } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
 
 export interface WatchOptions extends RequestOptions {
-  /** Id of the last event received; events after it follow. */
+  /** Id of the last event received; only later events are sent. */
   readonly after?: string | undefined;
-  /** Called once the server has answered. */
+  /** Called once the server has begun to answer. */
   readonly onOpen?: (() => void) | undefined;
 }
 
 export interface FollowOptions extends RequestOptions {
-  /** Id of the last event received; events after it follow. */
+  /** Id of the last event received; only later events are sent. */
   readonly after?: string | undefined;
-  /** Maximum time without an answer in milliseconds; default 120,000, long enough for a server restart. */
+  /** Maximum time without an answer in milliseconds; default 120,000, enough for a server restart. */
   readonly deadline?: number | undefined;
-  /** Called once per lost connection, with the reason. */
+  /** Called once for each lost connection, with the reason. */
   readonly onLost?: ((reason: string) => void) | undefined;
   readonly onBack?: (() => void) | undefined;
 }
 
-/** Opens a connection that streams events. */
+/** Opens connections that stream a job's events. */
 export interface EventSource {
   watch(jobId: string, options: WatchOptions): AsyncIterable<TrainingEvent>;
 }
@@ -44,7 +44,7 @@ export async function* followJob(
   for (;;) {
     let reason = "the server ended the connection";
     try {
-      // This function retries, so that all attempts share one deadline.
+      // `watch` itself must not retry, because all attempts share this function's deadline.
       for await (const event of source.watch(jobId, { ...options, retries: 0, after, onOpen })) {
         after = event.id;
         yield event;
@@ -63,16 +63,19 @@ export async function* followJob(
   }
 }
 
-/** True if a restart or a network fault may have caused the error, not a refusal. */
+/** True if a server restart or a network fault may have caused the error; false if the server refused the request. */
 function mayPass(error: unknown): error is HoneError {
   if (!(error instanceof HoneError)) return false;
   return passing.includes(error.code) || error.status === 429 || error.status >= 500;
 }
 
-/** Error codes of this client, and of streams that such faults ended. */
+/** Codes of errors that a retry may resolve, raised by this client or sent in a stream. */
 const passing: readonly string[] = ["connection", "timeout", "overloaded", "unavailable", "cancelled"];
 
-/** Returns the reason from an error's causes, where a failed or broken connection puts it. */
+/**
+ * Returns the message of an error's cause, which says why a connection failed or was lost; without a cause, that of
+ * the error.
+ */
 function reasonOf({ cause, message }: HoneError): string {
   if (!(cause instanceof Error)) return message;
   return cause.cause instanceof Error ? cause.cause.message : cause.message;

@@ -1,5 +1,5 @@
-// Calls that generate: chats, responses, messages and text completions, whole or streamed. They are retried if no
-// server answers: the server stores nothing of them.
+// Calls that generate text: chats, responses, messages and text completions, each as a whole answer or as a stream.
+// They are retried if no server answers, because a repeated request only generates again.
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup, inputOf } from "./call-group.ts";
 import type { AnswerOf, BodyOf, Calls, EventOf, RouteWith } from "./calls.ts";
@@ -8,7 +8,7 @@ type GenerationRoute = RouteWith<"answer"> & RouteWith<"events"> & RouteWith<"bo
 
 const isRepeatable = true;
 
-/** `hone.completions`, `hone.responses` */
+/** The call groups `hone.completions` and `hone.responses`. */
 export class GenerationCalls<R extends GenerationRoute> extends CallGroup {
   readonly #route: R;
 
@@ -22,18 +22,21 @@ export class GenerationCalls<R extends GenerationRoute> extends CallGroup {
     return this.calls.call(this.#route, inputOf<R>({ body }), { isRepeatable, ...options });
   }
 
-  /** Streams the answer; leaving the loop cancels it. Responses and messages report an error as an event `error`. */
+  /**
+   * Streams the answer; leaving the loop cancels generation. For responses and messages, an error may arrive as an
+   * event of type `error`.
+   */
   stream(body: Omit<BodyOf<R>, "stream">, options?: RequestOptions): AsyncGenerator<EventOf<R>> {
     const input = inputOf<R>({ body: { ...body, stream: true } });
     return this.calls.events(this.#route, input, { isRepeatable, ...options });
   }
 }
 
-/** `hone.chat` */
+/** The call group `hone.chat`. */
 export type ChatCalls = GenerationCalls<"POST /v1/chat/completions">;
 
-/** `hone.messages`: Anthropic's Messages API. */
+/** The call group `hone.messages`, for Anthropic's Messages API. */
 export class MessageCalls extends GenerationCalls<"POST /v1/messages"> {
-  /** Counts the tokens of the prompt. */
+  /** Returns the number of tokens in the prompt. */
   readonly countTokens = this.send("POST /v1/messages/count_tokens", { isRepeatable });
 }

@@ -1,4 +1,4 @@
-// Calls about trained models, and about every model name that a chat accepts.
+// Calls for trained models, and for all model names that chat requests accept.
 import type { ModelCreate, ModelObject, ServedModel } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
@@ -6,14 +6,14 @@ import { CallGroup } from "./call-group.ts";
 const all = "/v1/preview/models";
 const one = "/v1/preview/models/{model_id}";
 
-/** `hone.models`: trained models. */
+/** The call group `hone.models`, for trained models. */
 export class ModelCalls extends CallGroup {
   /** Lists models, newest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
   /** Deletes a model with its versions and trajectories, and cancels its jobs. */
   readonly delete = this.call(`DELETE ${one}`);
-  /** Accepts the base's current weights for versions that were trained on other weights. */
+  /** Accepts the current weights of the base model for all versions that were trained on other weights. */
   readonly acceptBase = this.call(`POST ${one}/accept-base`, { isRepeatable: true });
 
   /** Registers a model to train; with `return_existing`, returns an existing model of the same name. */
@@ -23,14 +23,14 @@ export class ModelCalls extends CallGroup {
   }
 }
 
-/** `hone.served`: every model name that a chat accepts. */
+/** The call group `hone.served`, for all model names that chat requests accept. */
 export class ServedCalls extends CallGroup {
-  /** Describes one model name. */
+  /** Returns a description of one model name. */
   readonly get = this.call("GET /v1/models/{model}");
-  /** Lists the base models, the default first. */
+  /** Lists the base models, the default model first. */
   readonly bases = this.call("GET /v1/preview/base-models");
 
-  /** Lists all of them: base models, trained models, and their versions. */
+  /** Lists all model names: base models, trained models, and versions. */
   async list(options?: RequestOptions): Promise<readonly ServedModel[]> {
     return (await this.calls.call("GET /v1/models", {}, options)).data;
   }

@@ -1,4 +1,4 @@
-// Calls about recorded completions of trained models.
+// Calls for recorded completions of trained models.
 import type { Page, StoredChatCompletion } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
@@ -7,14 +7,14 @@ import type { QueryOf } from "./calls.ts";
 
 const completions = "/v1/chat/completions";
 
-/** Filter for recorded completions; omitted fields match all. */
+/** Filter for recorded completions; an omitted field matches all. */
 export type RecordedFilter = QueryOf<`GET ${typeof completions}`>;
 
-/** `hone.recordings`; request ids are accepted with or without `chatcmpl-`. */
+/** The call group `hone.recordings`. Request ids are accepted with or without the prefix `chatcmpl-`. */
 export class RecordingCalls extends CallGroup {
   /** Returns a whole completion with its feedback. */
   readonly get = this.search(`GET ${completions}/{request_id}`);
-  /** Removes a completion permanently; feedback on it is kept. */
+  /** Deletes a completion permanently; feedback on it is kept. */
   readonly delete = this.search(`DELETE ${completions}/{request_id}`);
 
   /** Lists completions without log probabilities, newest first by default. */

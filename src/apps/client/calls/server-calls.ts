@@ -1,4 +1,5 @@
-// Calls about the state of the server. A health problem is an immediate error, with the findings as its body.
+// Calls for the state of the server. Health checks are not retried: a problem is an immediate error, whose body has
+// the findings.
 import type { LogLine } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
@@ -7,27 +8,30 @@ import type { WatchOptions } from "./follow-job.ts";
 
 const atOnce = { retries: 0 };
 
-/** `hone.server`; `key` and the log need a key. */
+/** The call group `hone.server`. `key` and the calls for logs require a key. */
 export class ServerCalls extends CallGroup {
-  /** Checks that the server can serve. @throws HoneError with status 503 while it cannot */
+  /** Checks that the server can serve requests. @throws HoneError with status 503 if it cannot */
   readonly health = this.call("GET /health", atOnce);
-  /** Returns the state of each part. @throws HoneError with status 503 if one is unhealthy */
+  /** Returns the state of each component. @throws HoneError with status 503 if a component is unhealthy */
   readonly check = this.call("GET /v1/system-check", atOnce);
-  /** Describes this client's key. */
+  /** Returns a description of the key that this client uses. */
   readonly key = this.call("GET /v1/preview/key");
-  /** Lists the newest log lines of the server that answers, newest first by default. For administrators. */
+  /** Lists the newest log lines of one server, the one that answers, newest first by default. For administrators. */
   readonly logs = this.pages("GET /v1/preview/logs");
 
   async version(options?: RequestOptions): Promise<string> {
     return (await this.calls.call("GET /version", {}, options)).version;
   }
 
-  /** Returns the number of running requests with a key. */
+  /** Returns the number of requests that are currently running. */
   async load(options?: RequestOptions): Promise<number> {
     return (await this.calls.call("GET /load", {}, options)).server_load;
   }
 
-  /** Streams the log lines after `after`, or all kept lines, then new lines as they are written. For administrators. */
+  /**
+   * Streams the log lines after the id `after` (by default all lines that the server still has), then new lines as
+   * they are logged. For administrators.
+   */
   watchLogs(
     query: Pick<QueryOf<"GET /v1/preview/logs">, "after" | "level"> = {},
     options?: Omit<WatchOptions, "after">,

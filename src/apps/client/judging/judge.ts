@@ -1,5 +1,5 @@
-// A language model as the judge of rollouts: it reads the attempts at one task side by side, and ranks or scores them
-// by a rubric. Any server with chat completions works; its verdict is validated against a schema.
+// A language model as the judge of rollouts: it sees all attempts at a task together, and ranks or scores them by a
+// rubric. Any server with chat completions works, because the verdict is validated against a schema.
 import { HoneError } from "../hone-error.ts";
 import type { Judge, JudgeContext, Rollout } from "../training/groups.ts";
 import { seedOf, shuffledBy } from "../training/seeds.ts";
@@ -7,32 +7,35 @@ import type { JsonObject } from "../recording/model-request.ts";
 import { verdicts, attemptName, type JudgeMode } from "./verdict.ts";
 
 export interface JudgeOptions<Task> {
-  /** Name of the judge model at its server. */
+  /** Name of the judge model on its server. */
   readonly model: string;
-  /** Description of a good attempt for the judge. */
+  /** Criteria for a good attempt, as text for the judge. */
   readonly rubric: string;
-  /** `rank` (default) orders the attempts of a task, from 1 for the best to 0; `score` gives each a score from 0 to 1. */
+  /**
+   * `rank` (default) has the judge order a task's attempts, from reward 1 for the best to 0 for the worst; `score` has
+   * it give each attempt a score from 0 to 1.
+   */
   readonly mode?: JudgeMode;
-  /** Base URL with `/v1` of any server with chat completions; default: the training server. */
+  /** Base URL, with `/v1`, of a server with chat completions; default: the training server. */
   readonly baseURL?: string;
   readonly apiKey?: string;
-  /** Maximum number of requests for a valid verdict; default 2. */
+  /** Maximum number of requests to get a valid verdict; default 2. */
   readonly attempts?: number;
   /** Timeout for a verdict in milliseconds; default 120,000. */
   readonly timeout?: number;
-  /** Additional request fields; `temperature` is 0 by default. */
+  /** Additional fields of the judge's requests; `temperature` is 0 by default. */
   readonly request?: Readonly<Record<string, unknown>>;
-  /** Formats the task for the judge; default: text, or JSON. */
+  /** Formats a task for the judge. By default, text is shown unchanged, and other tasks as JSON. */
   readonly showTask?: (task: Task) => string;
-  /** Formats an attempt for the judge; default: the conversation. */
+  /** Formats an attempt for the judge. By default, its conversation is shown. */
   readonly showAttempt?: (rollout: Rollout) => string;
 }
 
 /**
- * Creates a judge for `train`. It shows the attempts in an order derived from the seed, so that no attempt gains from
+ * Creates a judge for `train`. It shows the attempts in an order shuffled by the seed, so that no attempt gains from
  * its position.
  *
- * @returns a judge that throws HoneError `broken_verdict` if none of its verdicts is valid
+ * @returns a judge that throws HoneError `broken_verdict` if it gets no valid verdict
  */
 export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
   const { mode = "rank", attempts = 2, rubric, showTask = textOfTask, showAttempt } = options;
@@ -54,7 +57,7 @@ export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
       const scores = await ask(options, context, { messages, schema, seed: seedOf(context.seed, attempt) })
         .then(read)
         .catch((error: unknown) => passing(error, context.signal));
-      // Back to the callers' order.
+      // The scores are in the shown order; converts them to the callers' order.
       if (typeof scores !== "string") return rollouts.map((_, index) => scores[order.indexOf(index)]);
       why = scores;
       if (attempt + 1 < attempts) await context.hone.platform.sleep(retryMs * 2 ** attempt, context.signal);
@@ -68,7 +71,7 @@ export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
 
 const retryMs = 500;
 
-/** Returns the reason of a failed request if a retry may help; otherwise throws. */
+/** Returns why a request failed if a retry may help; otherwise throws the error. */
 function passing(error: unknown, signal: AbortSignal): string {
   signal.throwIfAborted();
   if (error instanceof HoneError && error.code === "judge_refused") {
@@ -84,7 +87,10 @@ function textOfTask(task: unknown): string {
 
 const defaultTimeoutMs = 120_000;
 
-/** Returns the text of an answer. @throws HoneError if the judge's server does not answer, or refuses */
+/**
+ * Returns the text of the judge's answer. @throws HoneError if the judge's server does not answer, or refuses the
+ * request
+ */
 async function ask<Task>(
   { model, baseURL, apiKey, request, timeout = defaultTimeoutMs }: JudgeOptions<Task>,
   { hone, signal }: JudgeContext,
@@ -116,7 +122,7 @@ async function ask<Task>(
   return contentOf(text);
 }
 
-/** Returns the message text; empty if this is not a chat's answer. */
+/** Returns the message's text; empty if the response is not a chat completion. */
 function contentOf(text: string): string {
   try {
     const answer = JSON.parse(text) as Answer;
@@ -131,9 +137,9 @@ interface Answer {
 }
 
 /**
- * Formats the attempts for the judge: their shared first lines once, then each attempt under its name.
+ * Formats the attempts for the judge: first the lines that all share, then the rest of each attempt under its name.
  *
- * @param show formats an attempt in place of its conversation
+ * @param show formats an attempt; by default, its conversation is shown
  */
 function attemptsText(rollouts: readonly Rollout[], show?: (rollout: Rollout) => string): string {
   if (show !== undefined) return rollouts.map((rollout, index) => attempt(index, show(rollout))).join("\n\n");
@@ -146,11 +152,11 @@ function attemptsText(rollouts: readonly Rollout[], show?: (rollout: Rollout) =>
 
 function attempt(index: number, text: string): string {
   const name = attemptName(index);
-  // Escapes tags, so that an attempt cannot close itself and add instructions for the judge.
+  // Breaks up `attempt` tags in the text, so that an attempt cannot end early and add instructions for the judge.
   return `<attempt name="${name}">\n${text.replaceAll(/<(\/?attempt)/gi, "< $1")}\n</attempt>`;
 }
 
-/** Returns a line per message of the main conversation, then those of sub-agents and branches. */
+/** Returns a line per message: first of the main conversation, then of sub-agents and branches. */
 function linesOf({ trajectory }: Rollout): readonly string[] {
   return trajectory.histories.flatMap(({ items }) =>
     items.map((item) => lineOf((item["message"] ?? item) as JsonObject)),
@@ -175,7 +181,7 @@ function callText(call: unknown): string {
   return `${called?.name ?? ""}(${called?.arguments ?? ""})`;
 }
 
-/** Counts the first lines shared by all, leaving at least one line of each. */
+/** Returns the number of leading lines that all conversations share; at least one line of each remains. */
 function sharedCount(conversations: readonly (readonly string[])[]): number {
   const [first = [], ...others] = conversations;
   const longest = Math.min(...conversations.map((lines) => lines.length)) - 1;

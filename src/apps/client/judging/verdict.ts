@@ -1,17 +1,20 @@
-// Verdicts of a judge: the schema for them, and their conversion to a number per attempt. A server may not enforce the
-// schema, so everything is checked.
+// A judge's verdicts: their JSON schema, and their conversion to one number per attempt. A server may not enforce the
+// schema, so a verdict is fully validated.
 
 export type JudgeMode = "rank" | "score";
 
 export interface VerdictForm {
   readonly schema: object;
-  /** Instruction for the judge. */
+  /** Instruction for the judge, as part of its prompt. */
   readonly instruction: string;
-  /** Returns a number from 0 to 1 for each attempt as shown, or the error in the verdict. */
+  /**
+   * Parses a verdict. Returns a number from 0 to 1 for each attempt in the shown order, or what is wrong with the
+   * verdict.
+   */
   readonly read: (text: string) => readonly number[] | string;
 }
 
-/** Returns the name of an attempt for the judge: A, B, ..., Z, A1, B1, ... */
+/** Returns the name under which the judge sees an attempt: A, B, …, Z, A1, B1, … */
 export function attemptName(index: number): string {
   const letter = String.fromCodePoint(65 + (index % 26));
   return index < 26 ? letter : `${letter}${Math.floor(index / 26)}`;
@@ -54,7 +57,7 @@ function readRanking(text: string, names: readonly string[]): readonly number[] 
   if (!Array.isArray(ranking)) return `it has no ranking: ${text.slice(0, 200)}`;
   const isOfEach = ranking.length === names.length && names.every((name) => ranking.includes(name));
   if (!isOfEach) return `its ranking does not name each attempt once: ${JSON.stringify(ranking)}`;
-  // A single attempt gets the best score.
+  // With only one attempt, it gets the best score.
   return names.map((name) => (names.length === 1 ? 1 : 1 - ranking.indexOf(name) / (names.length - 1)));
 }
 
@@ -70,7 +73,7 @@ function readScores(text: string, names: readonly string[]): readonly number[] |
 
 function memberOf(text: string, name: string): unknown {
   try {
-    // Some models put JSON in code fences despite instructions.
+    // Some models put JSON into a code fence although they are told not to.
     const value: unknown = JSON.parse(text.replace(/^\s*```(?:json)?|```\s*$/g, ""));
     return typeof value === "object" && value !== null
       ? (value as Readonly<Record<string, unknown>>)[name]

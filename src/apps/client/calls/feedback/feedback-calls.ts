@@ -1,4 +1,4 @@
-// Calls about feedback: judgements by people and programs on calls, objects and answers.
+// Calls for feedback: judgements on calls, objects and answers, by people and programs.
 import type {
   Feedback,
   FeedbackCreateReq,
@@ -14,18 +14,18 @@ import type { RequestOptions } from "../../connection.ts";
 import { Pages } from "../../pages.ts";
 import { CallGroup } from "../call-group.ts";
 
-/** The fields that a query asked for, by name; a whole record if it named none. */
+/** A row of a query's result: the fields that the query selected, by name, or a whole record if it selected none. */
 type FeedbackRow = FeedbackRecord | Readonly<Record<string, unknown>>;
 
-/** `hone.feedback` */
+/** The call group `hone.feedback`. */
 export class FeedbackCalls extends CallGroup {
-  /** Adds a record. Without an id, the client generates one, so retries add nothing. */
+  /** Creates a record. If it has no id, the client generates one, so that a retry does not create a second record. */
   create(record: FeedbackCreateReq, options?: RequestOptions): Promise<Feedback> {
     const body = this.#withId(record);
     return this.calls.call("POST /feedback/create", { body }, { isRepeatable: true, ...options });
   }
 
-  /** Adds all records in order, or none. */
+  /** Creates all records in order, or none if one is refused. */
   async createBatch(
     records: readonly FeedbackCreateReq[],
     options?: RequestOptions,
@@ -35,17 +35,17 @@ export class FeedbackCalls extends CallGroup {
     return (await this.calls.call("POST /feedback/batch/create", { body }, sent)).res;
   }
 
-  /** Replaces the content of a record; the old content is kept. */
+  /** Replaces a record's content; the old content is kept as history. */
   replace(body: FeedbackReplaceReq, options?: RequestOptions): Promise<Feedback> {
     return this.calls.call("POST /feedback/replace", { body }, options);
   }
 
-  /** Returns the rows of a query from its offset to the end, in pages of its limit. */
+  /** Returns all rows of a query from its offset on, requesting as many per page as the query's limit. */
   query(body: FeedbackQueryReq, options?: RequestOptions): Pages<FeedbackRow> {
     return new Pages((after) => this.#rows(body, after, options));
   }
 
-  /** Counts the records that match a query; without one, all of the project. */
+  /** Returns the number of records that match a query; without a query, of all records in the project. */
   async count(
     projectId: string,
     query?: FeedbackQueryReq["query"],
@@ -57,24 +57,27 @@ export class FeedbackCalls extends CallGroup {
   }
 
   /**
-   * Streams all matching records as a file: JSON Lines or CSV. Resume an interrupted export with `after`, the id of
-   * its last record.
+   * Streams all matching records as JSON Lines or CSV. To resume an interrupted export, set `after` to the id of the
+   * last record received.
    */
   export(body: FeedbackExportReq, options?: RequestOptions): Promise<AsyncGenerator<Uint8Array>> {
     const sent = { isRepeatable: true, ...options };
     return this.calls.bytes("POST /feedback/export", { body }, sent);
   }
 
-  /** Returns counts per type, and statistics of payload values: counts, means, percentiles, histograms. */
+  /**
+   * Returns the number of records per type, and statistics of payload values: counts, means, percentiles and
+   * histograms.
+   */
   stats(body: FeedbackStatsReq, options?: RequestOptions): Promise<FeedbackStats> {
     const sent = { isRepeatable: true, ...options };
     return this.calls.call("POST /feedback/stats", { body }, sent);
   }
 
   /**
-   * Returns the records on a reference, oldest first. A call is identified by its project and id: references to it of
-   * any scheme match, and so do references to its parts, such as one of its choices. For a part of a call, only
-   * records on that part match.
+   * Lists the records attached to a reference, oldest first. For a call, that includes records on its parts, such as
+   * one of its choices, and on references to it with another URI scheme. For a part of a call, only records on that
+   * part match.
    */
   on(projectId: string, reference: string, options?: RequestOptions): Pages<FeedbackRecord> {
     const call = readCall(projectId, reference);
@@ -89,13 +92,13 @@ export class FeedbackCalls extends CallGroup {
     });
   }
 
-  /** Removes a record permanently; does nothing if it does not exist. */
+  /** Deletes a record permanently. Does nothing if the record does not exist. */
   async delete(projectId: string, id: string, options?: RequestOptions): Promise<void> {
     const body = { project_id: projectId, query: equals("id", id) };
     await this.calls.call("POST /feedback/purge", { body }, { isRepeatable: true, ...options });
   }
 
-  /** Lists a record's previous contents, oldest first. */
+  /** Lists the previous contents of a record, oldest first. */
   history(
     record: { readonly project_id: string; readonly feedback_id: string },
     options?: RequestOptions,
@@ -109,7 +112,7 @@ export class FeedbackCalls extends CallGroup {
     });
   }
 
-  /** @param after rows to skip; default: the query's offset */
+  /** @param after number of rows to skip; default: the query's offset */
   async #rows(body: FeedbackQueryReq, after = String(body.offset ?? 0), options: RequestOptions = {}) {
     const offset = Number(after);
     const sent = { isRepeatable: true, ...options };
@@ -124,33 +127,33 @@ export class FeedbackCalls extends CallGroup {
   }
 }
 
-/** True if the query names no fields, so that rows are whole records. */
+/** True if the row is a whole record, because the query selected no fields. */
 function isWhole(row: FeedbackRow): row is FeedbackRecord {
   return "vendor_ref" in row && "payload" in row;
 }
 
 interface Call {
-  /** Percent-encoded, as the server stores it. */
+  /** Id of the call, percent-encoded as the server stores it. */
   readonly id: string;
-  /** Path to a part of the call, such as `/attr/choices/index/0`; empty for the whole call. */
+  /** Path of a part of the call, such as `/attr/choices/index/0`; empty for the whole call. */
   readonly part: string;
 }
 
 const callPattern = /^[^:/]+:\/\/\/([^/]+\/[^/]+)\/call\/([^/]+)(\/.+?)?\/?$/s;
 
-/** Parses a reference to a call of the project; null for any other reference. */
+/** Parses a reference to a call in the project; null for any other reference. */
 function readCall(projectId: string, reference: string): Call | null {
   const [, project, id, part = ""] = callPattern.exec(reference) ?? [];
   if (project !== projectId || id === undefined) return null;
   try {
     return { id: encodedId(decodeURIComponent(id)), part };
   } catch {
-    // Invalid percent-encoding or a lone surrogate: only the literal reference can match.
+    // The id has invalid percent-encoding or a lone surrogate, so only the literal reference can match.
     return null;
   }
 }
 
-/** Percent-encodes all but letters, digits and `_.-~`, as the server does. */
+/** Percent-encodes all characters except letters, digits and `_.-~`, as the server does. */
 function encodedId(id: string): string {
   return encodeURIComponent(id).replaceAll(
     /[!'()*]/g,
@@ -163,7 +166,7 @@ function isOn(record: FeedbackRecord, call: Call | null): boolean {
   return readCall(record.project_id, record.vendor_ref)?.part === call.part;
 }
 
-/** Returns the query expression that a field equals a text. */
+/** Returns a query that matches records whose field equals a text. */
 function equals(field: string, text: string): { readonly $expr: object } {
   return { $expr: { $eq: [{ $getField: field }, { $literal: text }] } };
 }

@@ -1,4 +1,4 @@
-// Calls about objects published under a name, with one version per content: mainly annotation specs.
+// Calls for named objects, mainly annotation specs. Publishing different content under a name creates a new version.
 import type {
   WeaveObject,
   WeaveObjectCreateReq,
@@ -9,9 +9,9 @@ import type {
 import type { RequestOptions } from "../../connection.ts";
 import { CallGroup } from "../call-group.ts";
 
-/** `hone.objects` */
+/** The call group `hone.objects`. */
 export class ObjectCalls extends CallGroup {
-  /** Publishes a version of an object; the same content again adds nothing. */
+  /** Publishes a version of an object. Idempotent: the same content creates no second version. */
   publish(
     object: WeaveObjectCreateReq["obj"],
     options?: RequestOptions,
@@ -20,24 +20,28 @@ export class ObjectCalls extends CallGroup {
     return this.calls.call("POST /obj/create", { body: { obj: object } }, sent);
   }
 
-  /** @param wanted.digest a digest, `v0` and so on, or `latest` */
+  /**
+   * Returns a version of an object.
+   *
+   * @param wanted.digest digest of the version, its number as `v0`, `v1` and so on, or `latest`
+   */
   async get(wanted: WeaveObjectReadReq, options?: RequestOptions): Promise<WeaveObject> {
     const sent = { isRepeatable: true, ...options };
     return (await this.calls.call("POST /obj/read", { body: wanted }, sent)).obj;
   }
 
-  /** Lists objects by name and version, at most a hundred by default. */
+  /** Lists object versions by name, at most a hundred by default. */
   async list(query: WeaveObjectQueryReq, options?: RequestOptions): Promise<readonly WeaveObject[]> {
     const sent = { isRepeatable: true, ...options };
     return (await this.calls.call("POST /objs/query", { body: query }, sent)).objs;
   }
 
-  /** Removes versions permanently, all of the name by default, and returns their number. */
+  /** Deletes versions of an object permanently, by default all, and returns how many were deleted. */
   async delete(wanted: WeaveObjectDeleteReq, options?: RequestOptions): Promise<number> {
     return (await this.calls.call("POST /obj/delete", { body: wanted }, options)).num_deleted;
   }
 
-  /** Removes all traces of a project permanently: its objects, and what Weave clients published and recorded in it. */
+  /** Permanently deletes a project's objects and everything that Weave clients published or recorded in it. */
   async deleteTraces(entity: string, project: string, options?: RequestOptions): Promise<void> {
     const path = { entity, project };
     await this.calls.call("DELETE /v1/preview/projects/{entity}/{project}/traces", { path }, options);

@@ -1,4 +1,4 @@
-// Calls about annotation queues and the work of annotators in them.
+// Calls for annotation queues, and for annotators who work on their items.
 import type {
   AnnotationItem,
   AnnotationQueue,
@@ -10,7 +10,7 @@ import type { RequestOptions } from "../../connection.ts";
 import { Pages } from "../../pages.ts";
 import { CallGroup } from "../call-group.ts";
 import type { AnswerOf, BodyOf, Route } from "../calls.ts";
-/** Identifies a queue of a project. */
+/** Identifies an annotation queue. */
 export interface QueueName {
   readonly project_id: string;
   readonly queue_id: string;
@@ -20,7 +20,7 @@ export interface QueueItemName extends QueueName {
   readonly item_id: string;
 }
 
-/** A body without the fields that identify the queue. */
+/** A route's body without the fields that identify the queue. */
 type Rest<R extends Route> = Omit<BodyOf<R>, keyof QueueName>;
 
 const path = "/annotation_queues/{queue_id}";
@@ -28,14 +28,14 @@ const item = "/annotation_queues/{queue_id}/items/{item_id}";
 const isRepeatable = true;
 const limit = 100;
 
-/** `hone.queues` */
+/** The call group `hone.queues`. */
 export class QueueCalls extends CallGroup {
   /** Creates a queue. @returns its id */
   async create(queue: AnnotationQueueCreateReq, options?: RequestOptions): Promise<string> {
     return (await this.calls.call("POST /annotation_queues", { body: queue }, options)).id;
   }
 
-  /** Lists the queues of a project, filtered by a part of their name. */
+  /** Lists a project's queues, optionally only those whose name contains a text. */
   list(
     query: { readonly project_id: string; readonly name?: string },
     options?: RequestOptions,
@@ -46,7 +46,7 @@ export class QueueCalls extends CallGroup {
       const sent = { isRepeatable, ...options };
       const text = await textOf(await this.calls.bytes("POST /annotation_queues/query", { body }, sent));
       const lines = text.split("\n").filter((line) => line !== "");
-      // Safe cast: each line is a queue, which the API's document says only in prose.
+      // Safe cast: each line is a queue; the API document says so only in prose, so there is no generated type.
       const data = lines.map((line) => JSON.parse(line) as AnnotationQueue);
       return { data, last_id: String(offset + data.length), has_more: data.length > 0 };
     });
@@ -56,7 +56,7 @@ export class QueueCalls extends CallGroup {
     return (await this.calls.call(`GET ${path}`, queried(name), options)).queue;
   }
 
-  /** Updates a queue; omitted fields keep their values. */
+  /** Changes a queue's given fields; omitted fields keep their values. */
   async update(
     name: QueueName,
     change: Rest<`PUT ${typeof path}`>,
@@ -69,7 +69,7 @@ export class QueueCalls extends CallGroup {
     return (await this.calls.call(`DELETE ${path}`, queried(name), options)).queue;
   }
 
-  /** Adds items; those already in the queue are not added again. */
+  /** Adds items to a queue; items that are already in the queue are not added again. */
   add(
     name: QueueName,
     items: Rest<`POST ${typeof path}/items`>,
@@ -100,12 +100,12 @@ export class QueueCalls extends CallGroup {
     return (await this.calls.call("POST /annotation_queues/stats", { body: query }, repeated)).stats;
   }
 
-  /** Returns annotator agreement per question. */
+  /** Returns the inter-annotator agreement for each question. */
   async agreement(name: QueueName, options?: RequestOptions): Promise<readonly QuestionAgreement[]> {
     return (await this.calls.call(`GET ${path}/agreement`, queried(name), options)).agreement;
   }
 
-  /** Claims the next item for an annotator; repeating the claim returns the same item. */
+  /** Leases the next item to an annotator. Idempotent while the lease lasts: it returns the same item. */
   claim(
     name: QueueName,
     claim: Rest<`POST ${typeof path}/claim`> = {},
@@ -114,7 +114,7 @@ export class QueueCalls extends CallGroup {
     return this.calls.call(`POST ${path}/claim`, sent(name, claim), { isRepeatable, ...options });
   }
 
-  /** Sets an annotator's progress on an item: `in_progress` (which renews the lease), `completed` or `skipped`. */
+  /** Sets an annotator's state on an item: `in_progress`, which renews the lease, `completed` or `skipped`. */
   async progress(
     name: QueueItemName,
     progress: Rest<`POST ${typeof item}/progress`>,
@@ -124,7 +124,7 @@ export class QueueCalls extends CallGroup {
     return (await this.calls.call(`POST ${item}/progress`, input, { isRepeatable, ...options })).item;
   }
 
-  /** Stores the answers as feedback, replacing earlier ones, and completes the item. */
+  /** Stores an annotator's answers as feedback, replacing earlier answers, and completes the item. */
   answer(
     name: QueueItemName,
     answer: Rest<`POST ${typeof item}/answers`>,
@@ -133,7 +133,7 @@ export class QueueCalls extends CallGroup {
     return this.calls.call(`POST ${item}/answers`, sent(name, answer), { isRepeatable, ...options });
   }
 
-  /** Removes an annotator's answers and leases the item to the annotator again. */
+  /** Removes an annotator's answers to an item, and leases the item to the annotator again. */
   reopen(
     name: QueueItemName,
     reopening: Rest<`POST ${typeof item}/reopen`> = {},
@@ -142,7 +142,7 @@ export class QueueCalls extends CallGroup {
     return this.calls.call(`POST ${item}/reopen`, sent(name, reopening), { isRepeatable, ...options });
   }
 
-  /** Releases an annotator's leased item. */
+  /** Releases the item that is leased to an annotator. */
   async release(
     name: QueueItemName,
     annotator: Rest<`POST ${typeof item}/release`> = {},
@@ -153,12 +153,12 @@ export class QueueCalls extends CallGroup {
   }
 }
 
-/** Sends a call about a queue or an item, with the project in the body. */
+/** Returns the input of a route on a queue or an item that takes the project in its body. */
 function sent<Name extends QueueName, Body>({ project_id, ...path }: Name, body: Body) {
   return { path, body: { project_id, ...body } };
 }
 
-/** Sends a call about a queue with the project in the query. */
+/** Returns the input of a route on a queue that takes the project in its query. */
 function queried({ project_id, queue_id }: QueueName) {
   return { path: { queue_id }, query: { project_id } };
 }
