@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readServerSentEvents } from "./server-sent-events.ts";
 
-/** Checks the data of events whose bytes arrive in these chunks. */
+/** Parses events whose bytes arrive in these chunks, and compares their data. */
 async function check(pieces: readonly Uint8Array[], expected: readonly string[]): Promise<void> {
   async function* bytes(): AsyncGenerator<Uint8Array> {
     yield* pieces;
@@ -14,7 +14,7 @@ async function check(pieces: readonly Uint8Array[], expected: readonly string[])
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test("yields whole events for any chunking, even within a character", async () => {
+test("yields whole events for any chunking, even if a chunk ends within a character", async () => {
   const bytes = bytesOf("data: one\n\ndata: größe\n\n");
   for (let cut = 0; cut <= bytes.length; cut++)
     await check([bytes.subarray(0, cut), bytes.subarray(cut)], ["one", "größe"]);
@@ -27,7 +27,7 @@ test("joins the lines of an event, and skips comments, other fields and empty ev
   );
 });
 
-test("ignores an unfinished event, and yields none for an empty body", async () => {
+test("ignores an unfinished event, and yields nothing for an empty body", async () => {
   await check([bytesOf("data: one\n\ndata: two\n")], ["one"]);
   await check([], []);
 });

@@ -1,7 +1,7 @@
-// Reads a stream of server-sent events (the `data:` lines of the WHATWG format; ids and event names are not used
-// here).
+// Parses a stream of server-sent events: the `data:` lines of the WHATWG format. Hone's streams need neither event ids
+// nor event names.
 
-/** Yields the data of every event in the bytes. */
+/** Yields the data of each event. */
 export async function* readServerSentEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = "";

@@ -1,12 +1,12 @@
-// Tests what `hone.model` finds, registers and refuses, against a fake server; every-operation.test.ts checks the
-// fake.
+// Tests which models `hone.model` finds, registers and refuses, against a fake server; every-operation.test.ts tests
+// the same calls against real routes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelCreate, ModelObject } from "./api.ts";
 import { Hone } from "./hone.ts";
 import { routedFetch } from "./testing/fake-fetch.ts";
 
-/** Returns a client of a server with these models, and a record of registrations. */
+/** Returns a client of a server with these models, and a list of the registrations that the server receives. */
 function serverWith(...models: readonly Partial<ModelObject>[]) {
   const registered: ModelCreate[] = [];
   const fetch = routedFetch({
@@ -21,7 +21,7 @@ function serverWith(...models: readonly Partial<ModelObject>[]) {
 
 const known = { id: "known", entity: "e", project: "p", name: "m", base_model: "tiny" };
 
-test("registers a model with a base, or finds the existing one", async () => {
+test("registers a model on a base model, or returns the existing one", async () => {
   const { hone, registered } = serverWith();
   const model = await hone.model("p/m", { base: "tiny", lora_rank: 4 });
   assert.deepEqual([model.id, model.name, model.base], ["new", "e/p/m", "tiny"]);
@@ -35,7 +35,7 @@ test("registers a model with a base, or finds the existing one", async () => {
   assert.equal((await serverWith(known).hone.model("p/m", { base: "tiny" })).id, "known");
 });
 
-test("requires a model without a base to exist", async () => {
+test("throws not_found if the model does not exist and no base model is given", async () => {
   const { hone, registered } = serverWith(known);
   assert.equal((await hone.model("p/m")).id, "known");
   assert.deepEqual(registered, []);
@@ -45,7 +45,7 @@ test("requires a model without a base to exist", async () => {
   });
 });
 
-test("refuses an ambiguous name, another base, or an invalid name, and says what to give", async () => {
+test("refuses an ambiguous name, another base model, and an invalid name, with the remedy", async () => {
   const two = serverWith(known, { ...known, entity: "f" }).hone;
   await assert.rejects(two.model("p/m"), {
     code: "invalid",
@@ -60,7 +60,7 @@ test("refuses an ambiguous name, another base, or an invalid name, and says what
     await assert.rejects(serverWith().hone.model(name, { base: "tiny" }), { code: "invalid", param: "name" });
 });
 
-test("throws the reason of a failed job that it waits for", async () => {
+test("throws an error with the reason if the job that it waits for fails", async () => {
   const fetch = routedFetch({
     "GET /v1/preview/training-jobs/*/events": () => [{ id: "e", type: "training_failed", data: {} }],
     "GET /v1/preview/training-jobs/*": (_, [id]) => ({ id, state: "failed", error_message: "no room" }),

@@ -1,4 +1,4 @@
-// A trained model as an object, with its names and the calls about it.
+// A trained model as an object, with its names and its calls.
 import type { Checkpoint, ModelCreate, ModelObject, Page, StoredTrajectory } from "./api.ts";
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from "./api.ts";
 import type { Logged, TrajectoryGroup, TrainingJobCreate } from "./api.ts";
@@ -12,12 +12,12 @@ import { HoneError } from "./hone-error.ts";
 import type { Pages } from "./pages.ts";
 import type { Platform } from "./platform.ts";
 
-/** The client that reaches the model, such as `Hone`. */
+/** The client that a model uses, such as `Hone`. */
 export interface HoneCalls {
-  /** Without `/v1`. */
+  /** Base URL without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
-  /** Sends every request. */
+  /** Function that sends requests. */
   readonly fetch: Connection["fetch"];
   readonly platform: Platform;
   readonly chat: ChatCalls;
@@ -25,7 +25,7 @@ export interface HoneCalls {
   readonly jobs: JobCalls;
   readonly models: ModelCalls;
   readonly trajectories: TrajectoryCalls;
-  /** Returns a client of the same server and key with other options. */
+  /** Returns a client for the same server and key, with other options. */
   with(options: Pick<ConnectionOptions, "fetch" | "timeout">): HoneCalls;
 }
 
@@ -37,7 +37,7 @@ interface VersionOptions extends RequestOptions {
 
 export class Model {
   readonly hone: HoneCalls;
-  /** The server's answer when the model was registered or found. */
+  /** The server's description of the model when it was registered or found. */
   readonly details: ModelObject;
 
   constructor(hone: HoneCalls, details: ModelObject) {
@@ -49,33 +49,33 @@ export class Model {
     return this.details.id;
   }
 
-  /** `entity/project/name`, the model name in chats for the newest version. */
+  /** Model name in chat requests, `entity/project/name`, which means the newest version. */
   get name(): string {
     const { entity, project, name } = this.details;
     return `${entity}/${project}/${name}`;
   }
 
-  /** Name of its base model. */
+  /** Name of the base model. */
   get base(): string {
     return this.details.base_model;
   }
 
-  /** Returns the name of one version; without a step, of the newest. */
+  /** Returns the name of the version at a step; without a step, the name that means the newest version. */
   at(step?: number): string {
     return step === undefined ? this.name : `${this.name}:step${step}`;
   }
 
-  /** Returns an answer of its newest version, or of the given one. */
+  /** Returns an answer of the newest version, or of the version at `step`. */
   chat(body: ChatBody, { step, ...options }: VersionOptions = {}): Promise<ChatCompletion> {
     return this.hone.chat.create({ ...body, model: this.at(step) }, options);
   }
 
-  /** Streams an answer. */
+  /** Streams an answer of the newest version, or of the version at `step`. */
   stream(body: ChatBody, { step, ...options }: VersionOptions = {}): AsyncGenerator<ChatCompletionChunk> {
     return this.hone.chat.stream({ ...body, model: this.at(step) }, options);
   }
 
-  /** Creates a training job; `hone.jobs.wait` waits for its version. @returns the job's id */
+  /** Creates a training job; `hone.jobs.wait` waits until it has made a version. @returns the job's id */
   async train(
     groups: readonly TrajectoryGroup[],
     config: TrainingJobCreate["experimental_config"] = {},
@@ -86,8 +86,9 @@ export class Model {
   }
 
   /**
-   * Stores trajectories under a split (`val` by default) and returns their metrics. They belong to the version `step`,
-   * else to the final version that all of them name, else to the newest.
+   * Stores trajectories under a split (`val` by default) and returns their metrics. They are stored for the version at
+   * `step`. Without a step, for the final version if all trajectories name the same one, otherwise for the newest
+   * version.
    */
   log(
     groups: readonly TrajectoryGroup[],
@@ -101,7 +102,7 @@ export class Model {
     return this.hone.trajectories.log(this.id, body, options);
   }
 
-  /** Lists its stored trajectories. */
+  /** Lists the model's stored trajectories. */
   trajectories(
     filter?: TrajectoryFilter,
     options?: RequestOptions,
@@ -109,24 +110,25 @@ export class Model {
     return this.hone.trajectories.list(this.id, filter, options);
   }
 
-  /** Lists its versions, oldest first. */
+  /** Lists the model's versions, oldest first. */
   checkpoints(options?: RequestOptions): Pages<Checkpoint, Page<Checkpoint>> {
     return this.hone.checkpoints.list(this.id, {}, options);
   }
 }
 
-/** Options for registering a model that does not exist yet. */
+/** Options for registering the model if it does not exist yet. */
 export type ModelOptions = RequestOptions &
   Omit<ModelCreate, "entity" | "project" | "name" | "base_model" | "return_existing"> & {
-    /** The base model to train; without one, the model must exist. */
+    /** Base model to train; if omitted, the model must already exist. */
     readonly base?: string;
   };
 
 /**
- * Registers a model, or finds an existing one of the same name.
+ * Registers a model, or returns an existing model of the same name.
  *
  * @param name `project/name`, or `entity/project/name`
- * @throws HoneError `not_found` if it does not exist and no base is given, `conflict` if it has another base
+ * @throws HoneError `not_found` if the model does not exist and no base is given, `conflict` if it has another base
+ * model
  */
 export async function findOrCreateModel(
   hone: HoneCalls,

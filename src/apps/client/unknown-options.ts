@@ -1,9 +1,9 @@
-// Refuses unknown options, which plain JavaScript would ignore silently. Pure.
+// Refuses unknown options, which plain JavaScript would silently ignore. Pure.
 import { HoneError } from "./hone-error.ts";
 
 /**
- * @param of owner of the options, for the message
- * @throws HoneError `invalid` that names the first option not among `names`, and the likely intended one
+ * @param of function or class that takes the options, as named in the message
+ * @throws HoneError `invalid` that names the first unknown option, and the option that was probably meant
  */
 export function refuseUnknown(options: object, names: readonly string[], of: string): void {
   const unknown = Object.entries(options).find(
@@ -16,7 +16,7 @@ export function refuseUnknown(options: object, names: readonly string[], of: str
   throw new HoneError({ code: "invalid", param: name, message: `${of} has no option ${name}; ${cure}` });
 }
 
-/** Normalizes case and underscores, the usual differences in spelling. */
+/** Returns the name in lower case without underscores, because names usually differ only in these. */
 function plain(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }

@@ -1,9 +1,9 @@
-// A request body that is sent while it is produced, and never held in memory as a whole.
+// A request body that is sent while it is produced, and is never completely in memory.
 
-/** Content of an upload: existing bytes, or a stream of them. */
+/** Content of an upload: a Blob, or a stream of chunks. */
 export type Upload = Blob | AsyncIterable<Uint8Array>;
 
-/** The body of a request, with a way to stop its producer. */
+/** A request body, with a way to stop its producer. */
 export class UploadBody {
   readonly content: Blob | ReadableStream<Uint8Array>;
   readonly #pieces: AsyncIterator<Uint8Array> | null;
@@ -26,7 +26,10 @@ export class UploadBody {
     });
   }
 
-  /** Stops the producer of the chunks: a connection that fails has started it, and does not cancel the stream. */
+  /**
+   * Stops the producer of the chunks. Necessary because a failed connection has started the producer, but does not
+   * cancel the stream.
+   */
   close(): void {
     this.#pieces?.return?.().catch(() => undefined);
   }

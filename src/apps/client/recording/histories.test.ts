@@ -16,7 +16,7 @@ const called = (name: string, written: string, id = "c"): JsonObject => ({
   function: { name, arguments: written },
 });
 
-/** Checks the items of each history made from calls, given as messages and answers, by their texts. */
+/** Converts calls, given as messages and answers, to histories, and compares the texts of their items. */
 function check(
   calls: readonly {
     readonly asked: readonly JsonObject[];
@@ -41,7 +41,7 @@ function check(
   );
 }
 
-test("appends a call that continues an answer as a further turn", () => {
+test("appends a call that continues an answer as a further turn of its history", () => {
   check(
     [
       { asked: [user("a")], answers: [said("b")] },
@@ -52,7 +52,7 @@ test("appends a call that continues an answer as a further turn", () => {
   );
 });
 
-test("recognizes a returned answer in any library's spelling", () => {
+test("recognizes a returned answer in the forms that different libraries send", () => {
   const answer = said(null, {
     tool_calls: [called("look", '{"a":1,"b":[2]}')],
     reasoning: "hm",
@@ -73,7 +73,7 @@ test("recognizes a returned answer in any library's spelling", () => {
     );
 });
 
-test("starts a new history for a call that continues nothing, and trains its earlier answers only once", () => {
+test("starts a new history for a call that continues none, and trains on its earlier answers only once", () => {
   check(
     [
       { asked: [user("a")], answers: [said("b")] },
@@ -91,7 +91,7 @@ test("starts a new history for a call that continues nothing, and trains its ear
   );
 });
 
-test("continues from any answer of a call with several", () => {
+test("continues from any of the answers that a call returned", () => {
   check(
     [
       { asked: [user("a")], answers: [said("b"), said("c")] },
@@ -104,7 +104,7 @@ test("continues from any answer of a call with several", () => {
   );
 });
 
-test("starts a new history for other tools, and keeps the request's prompt options in the Choice", () => {
+test("starts a new history if the tools differ, and keeps the request's prompt options in the Choice", () => {
   const tools = [{ type: "function", function: { name: "look" } }];
   const calls = [
     { asked: [user("a")], answers: [said("b")], more: { tools } },
@@ -132,7 +132,7 @@ test("starts a new history for other tools, and keeps the request's prompt optio
   });
 });
 
-test("sends exact tokens only for the answer that a request returns", () => {
+test("sends the exact tokens only of the last answer that a request returns", () => {
   const exact = (content: string, ids: readonly number[], prompt: readonly number[]): JsonObject => ({
     finish_reason: "stop",
     message: said(content),
@@ -156,7 +156,7 @@ test("sends exact tokens only for the answer that a request returns", () => {
     [[1, 2, 4], [5]],
     undefined,
   ]);
-  // As parts: some libraries split a text.
+  // Some libraries return the text of an answer as a list of parts.
   const parts = { role: "assistant", content: [{ type: "text", text: "c" }] };
   assert.deepEqual(tokensIn([a, parts, d]), [undefined, [[1], [3]], undefined]);
   const none = [undefined, undefined, undefined];

@@ -1,23 +1,23 @@
 // Converts the calls of a rollout to histories for training. A call that continues an earlier one adds a turn to its
-// history; any other starts a new history, as do additional answers of one call. Each generated answer is a Choice,
-// and trains, in only one history.
+// history; any other call starts a new history, as does each additional answer of a call. Each generated answer is a
+// Choice, and is trained on, in only one history.
 import type { JsonObject } from "./model-request.ts";
 import type { RecordedCall } from "./recording-fetch.ts";
 
 export interface RecordedHistory {
-  /** Messages, and a Choice for each model answer. */
+  /** Messages, with a Choice in place of each answer that the model generated. */
   readonly items: readonly JsonObject[];
   readonly tools: readonly JsonObject[] | null;
 }
 
 interface Growing {
   readonly items: JsonObject[];
-  /** Canonical text of each item, for comparison. */
+  /** Canonical text of each item, for comparison with messages of later requests. */
   readonly said: string[];
   readonly tools: readonly JsonObject[] | null;
 }
 
-/** @param calls in the order they began */
+/** @param calls in the order in which they began */
 export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHistory[] {
   const histories: Growing[] = [];
   for (const { request, choices } of calls) {
@@ -38,7 +38,7 @@ export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHi
 
 /**
  * Returns the request with the exact tokens of the last answer that it continues, attached to the message that returns
- * it. The server then starts the prompt with them instead of tokenizing the text again.
+ * the answer. The server then begins the prompt with these tokens instead of tokenizing the text again.
  */
 export function withSampledTokens(request: JsonObject, calls: readonly RecordedCall[]): JsonObject {
   const { messages } = request;
@@ -67,7 +67,7 @@ export function withSampledTokens(request: JsonObject, calls: readonly RecordedC
   };
 }
 
-/** Returns the longest history that a call continues. */
+/** Returns the longest history that a call continues; undefined if it continues none. */
 function findContinued(
   histories: readonly Growing[],
   said: readonly string[],
@@ -85,8 +85,8 @@ function toolsOf({ tools }: JsonObject): Growing["tools"] {
 }
 
 /**
- * Returns a message's canonical text, independent of how a library returns an answer: text whole or in parts, calls
- * and thoughts with or without ids.
+ * Returns a message's canonical text, which is the same for all forms in which libraries return an answer: text as a
+ * string or in parts, tool calls with any ids, with or without reasoning.
  */
 function canonicalText({ role, content, tool_calls: calls, tool_call_id: id }: JsonObject): string {
   const called = Array.isArray(calls) ? (calls as readonly JsonObject[]).map(callOf) : [];
@@ -109,7 +109,7 @@ function callOf({ function: called, custom }: JsonObject): unknown {
   }
 }
 
-/** Sorts members, so that equal values give the same text. */
+/** Replaces objects by lists of their members in sorted order, so that equal values give the same text. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== "object" || value === null) return value;
@@ -117,7 +117,7 @@ function canonical(value: unknown): unknown {
   return members.map(([name, member]) => [name, canonical(member)]);
 }
 
-/** Request fields about the prompt, besides messages and tools; a Choice keeps them. */
+/** Request fields that affect the prompt, besides messages and tools. They are stored in the Choice. */
 const promptNames = [
   "documents",
   "chat_template",

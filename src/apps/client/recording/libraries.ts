@@ -1,21 +1,21 @@
-// Other makers' clients that call a recorded model. They are optional peer dependencies, loaded on first use; a
-// missing one is an error that names the package.
+// Other vendors' clients, set up to call a recorded model. Their packages are optional peer dependencies, imported on
+// first use; the error for a missing package names it.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
 import { HoneError } from "../hone-error.ts";
 import type { Fetch } from "./recording-fetch.ts";
 
-/** Settings that every library takes. */
+/** Settings that every library accepts. */
 export interface LibraryAccess {
-  /** With `/v1`. */
+  /** Base URL with `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
   readonly model: string;
   readonly fetch: Fetch;
 }
 
-/** A model of `@openai/agents`. Declared here because that package requires a newer Node. */
+/** A model of `@openai/agents`. Its type is declared here because that package requires a newer Node. */
 export interface AgentsModel {
   // oxlint-disable-next-line typescript/no-explicit-any -- of the package's own types, which are not here
   getResponse(request: any): Promise<any>;
@@ -23,7 +23,7 @@ export interface AgentsModel {
   getStreamedResponse(request: any): AsyncIterable<any>;
 }
 
-/** Returns a factory of `openai` clients, which throws if the package is missing. */
+/** Returns a function that creates `openai` clients; it throws if the package is missing. */
 export async function openAIClients(): Promise<(access: LibraryAccess) => OpenAI> {
   try {
     const { default: Client } = await import("openai");
@@ -35,7 +35,7 @@ export async function openAIClients(): Promise<(access: LibraryAccess) => OpenAI
   }
 }
 
-/** @throws HoneError `missing_package` */
+/** @throws HoneError `missing_package` if the package is missing */
 export async function aiSdkProvider({
   baseURL,
   apiKey,
@@ -47,7 +47,7 @@ export async function aiSdkProvider({
   return createOpenAICompatible({ name: "hone", baseURL, apiKey, fetch, supportsStructuredOutputs: true });
 }
 
-/** @throws HoneError `missing_package` */
+/** @throws HoneError `missing_package` if the package is missing */
 export async function langChainModel(
   { baseURL, apiKey, model, fetch }: LibraryAccess,
   fields: ChatOpenAIFields = {},
@@ -59,7 +59,7 @@ export async function langChainModel(
   return new Client({ model, useResponsesApi: false, ...fields, apiKey, configuration });
 }
 
-/** @throws HoneError `missing_package` */
+/** @throws HoneError `missing_package` if the package is missing */
 export async function agentsModel(access: LibraryAccess): Promise<AgentsModel> {
   const name = "@openai/agents";
   const library = await (import(name) as Promise<AgentsLibrary>).catch((error: unknown) => {

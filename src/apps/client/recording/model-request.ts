@@ -1,19 +1,19 @@
-// Decides which requests call the trained model, and adds the fields that make answers include tokens.
+// Detects requests that call the trained model, and adds the fields that make their answers include tokens.
 
-/** A parsed JSON object in the API's own spelling. */
+/** A parsed JSON object, with the field names of the API. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A request as a library passes it to `fetch`. */
 export interface SentRequest {
   readonly url: string;
   readonly method: string;
-  /** Null if the body is missing or is not a JSON object. */
+  /** Parsed body; null if there is none or it is not a JSON object. */
   readonly body: JsonObject | null;
   readonly headers: Headers;
   readonly signal: AbortSignal | null;
 }
 
-/** Parses the arguments of `fetch`; null for anything but a POST, which passes through unchanged. */
+/** Parses the arguments of `fetch`; null for a request other than a POST, which is never recorded. */
 export async function readRequest(
   input: string | URL | Request,
   init: RequestInit = {},
@@ -32,7 +32,7 @@ export async function readRequest(
 }
 
 async function textOf(body: RequestInit["body"]): Promise<string> {
-  // A stream can be read only once, and its sender needs it.
+  // A stream can be read only once, and must be left to be sent.
   if (body === null || body instanceof ReadableStream) return "";
   return typeof body === "string" ? body : new Response(body).text();
 }
@@ -48,13 +48,14 @@ export function objectIn(text: string): JsonObject | null {
   }
 }
 
-/** Routes that call a model but whose answers lack tokens that training needs. */
+/** Routes that call a model, but whose answers lack the tokens that training needs. */
 const unrecorded = /\/(responses|completions|messages)\/?$/;
 const recorded = /\/chat\/completions\/?$/;
 
 /**
- * Returns `yes` if the request calls the recorded model, `no` for other requests, or the reason to refuse it. A call
- * whose answer lacks tokens would otherwise silently not train.
+ * Returns `yes` if the request calls the recorded model by a route that includes tokens, `no` for other requests, or
+ * the reason to refuse it. A call whose answer lacks tokens is refused, because it would silently be missing from
+ * training.
  */
 export function isRecorded(
   { url, body }: SentRequest,
@@ -69,11 +70,14 @@ export function isRecorded(
   };
 }
 
-/** Token fields that the caller should see. A trained model's answers include them unless the request disables them. */
+/**
+ * Token fields that the caller should see. Without recording, a trained model's answers include them unless the
+ * request disables them.
+ */
 export interface RequestedTokens {
-  /** Prompt tokens next to the choices. */
+  /** True to keep the prompt's tokens next to the choices. */
   readonly promptBesideChoices: boolean;
-  /** Prompt tokens in each choice. */
+  /** True to keep the prompt's tokens in each choice. */
   readonly promptInChoices: boolean;
   readonly tokens: boolean;
   readonly logprobs: boolean;
@@ -92,9 +96,10 @@ export function askedBy({ return_token_ids: ids, logprobs }: JsonObject): Reques
 const lengthNames = ["max_tokens", "max_completion_tokens"];
 
 /**
- * Returns the body to send: the caller's fields, defaults for omitted ones, a seed, and the request for tokens.
+ * Returns the body to send: the caller's fields, defaults for omitted fields, a seed, and the fields that request
+ * tokens.
  *
- * @param seed called if neither the caller nor the defaults set one
+ * @param seed returns a seed; called if neither the caller nor the defaults set one
  */
 export function withTokenFields(
   body: JsonObject,
@@ -108,7 +113,7 @@ export function withTokenFields(
     ...rest,
     seed: rest["seed"] ?? seed(),
     return_token_ids: true,
-    // If omitted, log probabilities name tokens by id.
+    // If `logprobs` is omitted, the log probabilities identify tokens by id.
     ...(logprobs === true ? { logprobs } : {}),
   };
 }

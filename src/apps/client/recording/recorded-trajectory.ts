@@ -1,4 +1,4 @@
-// The object that a rollout gets: it gives any library access to the model, and records the model's answers.
+// The object that a rollout function gets. It gives any library access to the model, and records the model's answers.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
@@ -16,48 +16,51 @@ import type { JsonObject } from "./model-request.ts";
 import { recordingFetch, type Fetch, type RecordedCall } from "./recording-fetch.ts";
 
 export interface RecordedTrajectoryOptions {
-  /** Sends every request. */
+  /** Function that sends requests. */
   readonly send: (url: string, request: RequestInit) => Promise<Response>;
-  /** With `/v1`. */
+  /** Base URL with `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
-  /** Name of the version to call. */
+  /** Model name of the version to call. */
   readonly model: string;
-  /** Step of that version; null if the name means the newest. */
+  /** Step of the version; null if the name means the newest version. */
   readonly step: number | null;
-  /** Seed of the trajectory; requests without a seed get seeds derived from it. */
+  /** Seed of the trajectory. Requests without a seed get seeds derived from it. */
   readonly seed: number;
-  /** Default request fields. */
+  /** Default fields of chat requests. */
   readonly defaults: JsonObject;
   readonly signal: AbortSignal;
   readonly openAI: (access: LibraryAccess) => OpenAI;
-  /** ISO 8601. */
+  /** Start time in ISO 8601. */
   readonly startedAt: string;
 }
 
-/** Outcome of a rollout. */
+/** Result of a rollout. */
 export interface Judged {
   readonly reward: number;
   readonly metrics?: Readonly<Record<string, number | boolean>>;
   readonly metadata?: JsonObject;
 }
 
-/** Distance of the seeds of consecutive requests; keeps the seeds of different trajectories apart in practice. */
+/**
+ * Difference between the seeds of consecutive requests, large enough that the seeds of different trajectories rarely
+ * coincide.
+ */
 const seedStride = 7919;
 
 export class RecordedTrajectory implements LibraryAccess {
-  /** Name of a sub-agent; null for the trajectory itself. */
+  /** Name of the sub-agent; null for the trajectory itself. */
   readonly name: string | null;
-  /** With `/v1`, for any client. */
+  /** Base URL with `/v1`, for any client. */
   readonly baseURL: string;
   readonly apiKey: string;
-  /** Name of the recorded model; calls of other models pass through unrecorded. */
+  /** Name of the recorded model. Calls of other models are passed on unrecorded. */
   readonly model: string;
-  /** Records the calls of the model that are made with it. */
+  /** A `fetch` that records calls of the model. */
   readonly fetch: Fetch;
-  /** Aborts when the rollout times out, or training is stopped. */
+  /** Aborts when the rollout times out or training is stopped. */
   readonly signal: AbortSignal;
-  /** Seed of this rollout; the same in every run with the same seed. */
+  /** Seed of this rollout, the same in every run with the same `seed` option. */
   readonly seed: number;
   readonly #options: RecordedTrajectoryOptions;
   readonly #calls: { readonly request: JsonObject; choices: readonly JsonObject[] }[] = [];
@@ -90,7 +93,7 @@ export class RecordedTrajectory implements LibraryAccess {
     });
   }
 
-  /** Returns an answer of the model, without any library. @throws HoneError if the server refuses */
+  /** Returns a chat completion of the model, without any library. @throws HoneError if the server refuses the request */
   readonly chat = async (body: Omit<ChatCompletionRequest, "model" | "stream">): Promise<ChatCompletion> => {
     const response = await this.fetch(`${this.baseURL}/chat/completions`, {
       method: "POST",
@@ -99,11 +102,11 @@ export class RecordedTrajectory implements LibraryAccess {
     });
     const text = await response.text();
     if (!response.ok) throw answeredError(response, text);
-    // Safe cast: the route's answer.
+    // Safe cast: the server's answer to a chat request.
     return JSON.parse(text) as ChatCompletion;
   };
 
-  /** Returns a client of the package `openai`. @throws HoneError `missing_package` */
+  /** Returns a client of the package `openai`. @throws HoneError `missing_package` if the package is missing */
   get openai(): OpenAI {
     this.#openai ??= this.#options.openAI(this);
     return this.#openai;
@@ -112,13 +115,13 @@ export class RecordedTrajectory implements LibraryAccess {
   /** Returns a provider of `@ai-sdk/openai-compatible`: `generateText({ model: provider(trajectory.model), … })`. */
   readonly aiSdk = (): Promise<OpenAICompatibleProvider> => aiSdkProvider(this);
 
-  /** Returns a `ChatOpenAI` of `@langchain/openai` with additional fields. */
+  /** Returns a `ChatOpenAI` of `@langchain/openai` with these additional fields. */
   readonly langchain = (fields?: ChatOpenAIFields): Promise<ChatOpenAI> => langChainModel(this, fields);
 
   /** Returns a model of `@openai/agents`: `new Agent({ model: await trajectory.agents(), … })`. */
   readonly agents = (): Promise<AgentsModel> => agentsModel(this);
 
-  /** Starts the record of a sub-agent: separate histories that get the reward of this trajectory. */
+  /** Returns a trajectory for a sub-agent. Its histories are separate, but get this trajectory's reward. */
   readonly child = (name: string): RecordedTrajectory => {
     const seed = (this.seed + 104_729 * (this.#children.length + 1)) % 2 ** 31;
     const child = new RecordedTrajectory({ ...this.#options, seed }, name);
@@ -126,26 +129,26 @@ export class RecordedTrajectory implements LibraryAccess {
     return child;
   };
 
-  /** Adds a log line for people to the trajectory. */
+  /** Adds a line to the trajectory's log, for people. */
   readonly log = (line: string): void => void this.#logs.push(line);
 
-  /** Answered calls in the order they began, without those of sub-agents. */
+  /** Answered calls, without those of sub-agents, in the order in which they began. */
   get calls(): readonly RecordedCall[] {
     return this.#calls.filter(({ choices }) => choices.length > 0);
   }
 
-  /** Conversations of the trajectory and its sub-agents, as training takes them. */
+  /** Histories of the trajectory and its sub-agents, in the form for training. */
   get histories(): readonly RecordedHistory[] {
     return this.#named().flatMap(({ histories }) => histories);
   }
 
-  /** Number of generated tokens, including sub-agents. */
+  /** Number of generated tokens, including those of sub-agents. */
   get completionTokens(): number {
     const items = this.histories.flatMap((history) => history.items);
     return items.reduce((sum, { token_ids: ids }) => sum + (Array.isArray(ids) ? ids.length : 0), 0);
   }
 
-  /** Finish reason of each answer, such as `stop` or `length`, including sub-agents. */
+  /** Finish reason of each answer, such as `stop` or `length`, including answers of sub-agents. */
   get endings(): readonly string[] {
     const items = this.histories.flatMap((history) => history.items);
     return items.flatMap(({ message, finish_reason: reason }) =>
@@ -165,9 +168,9 @@ export class RecordedTrajectory implements LibraryAccess {
   }
 
   /**
-   * Returns the trajectory to log and train on.
+   * Returns the trajectory in the form for logs and training jobs.
    *
-   * @throws HoneError `nothing_recorded` if the model was not called, or an answer has no tokens
+   * @throws HoneError `nothing_recorded` if the model was not called, or if an answer has no tokens
    */
   finish({ reward, metrics = {}, metadata = {} }: Judged): Trajectory {
     const named = this.#named();

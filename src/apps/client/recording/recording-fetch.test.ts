@@ -91,7 +91,7 @@ test("passes on a Request object with its signal and headers", async () => {
   assert.equal(signal?.aborted, true);
 });
 
-test("passes on other requests unchanged", async () => {
+test("passes on requests other than calls of the model unchanged", async () => {
   const { fetch, post, sent, calls } = recorder();
   await post({ model: "another", messages });
   await fetch("http://host/v1/models");
@@ -113,7 +113,7 @@ test("refuses a call whose answer would lack tokens, naming the route", async ()
   assert.deepEqual(sent, []);
 });
 
-test("passes on errors and foreign answers unrecorded", async () => {
+test("passes on error answers and answers that are not JSON without recording them", async () => {
   for (const respond of [
     () => new Response("busy", { status: 429, statusText: "Busy" }),
     () => new Response("<html>"),
@@ -136,7 +136,7 @@ test("sends nothing after the trajectory has ended", async () => {
   assert.deepEqual(sent, []);
 });
 
-/** Returns a stream of these chunks, and a record of how it was left. */
+/** Returns a stream of these chunks, and an object that says whether the stream was cancelled. */
 function streamOf(pieces: readonly (string | Error)[]) {
   const state = { cancelled: false };
   const left = [...pieces];
@@ -160,7 +160,7 @@ const chunk = (content: string, ids: readonly number[], finish: string | null = 
 const opening = `data: ${JSON.stringify({ prompt_token_ids: [1], choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] })}\n\n`;
 const whole = [opening, chunk("é", [5]), chunk("", [6]), chunk("c", [7], "stop"), "data: [DONE]\n\n"];
 
-test("passes on a stream for any chunking and records it whole", async () => {
+test("passes on a stream in chunks of any size, and records it completely", async () => {
   const bytes = new TextEncoder().encode(whole.join(""));
   for (let cut = 1; cut < bytes.length; cut += 7) {
     const pieces = [bytes.slice(0, cut), bytes.slice(cut)];
@@ -179,7 +179,7 @@ test("passes on a stream for any chunking and records it whole", async () => {
   }
 });
 
-test("hides a token without text from a caller that asked for no tokens or log probabilities", async () => {
+test("hides a token without text from a caller that requested neither tokens nor log probabilities", async () => {
   const logged = recorder(() => streamOf(whole).response);
   const shown = await (await logged.post({ model, messages, stream: true, return_token_ids: false })).text();
   assert.equal(shown.match(/^data: /gm)?.length, 5);
@@ -190,7 +190,7 @@ test("hides a token without text from a caller that asked for no tokens or log p
   assert.deepEqual(calls[0]?.choices[0]?.["token_ids"], [5, 6, 7]);
 });
 
-test("ends an abandoned stream at the server and records what arrived, but records no broken stream", async () => {
+test("cancels an abandoned stream at the server and records what arrived, but does not record a broken stream", async () => {
   const { response, state } = streamOf(whole);
   const left = recorder(() => response);
   const reader = (await left.post({ model, messages, stream: true })).body?.getReader();

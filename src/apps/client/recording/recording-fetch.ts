@@ -1,5 +1,5 @@
-// A `fetch` that records one model's calls with their exact tokens, for any library that accepts a base address, a key
-// and a `fetch`. Callers see the answers that they would get without it.
+// A `fetch` that records one model's calls with their exact tokens, for any library that accepts a base URL, a key and
+// a `fetch`. Callers see the same answers as without recording.
 import {
   askedBy,
   withTokenFields,
@@ -13,31 +13,34 @@ import {
 import { StreamedChoices } from "./streamed-choices.ts";
 import { tappedStream } from "./tapped-stream.ts";
 
-/** The type of `fetch` that libraries accept. */
+/** Type of the `fetch` that libraries accept. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A call of the model as sent, with its answer. */
+/** A call of the model, as sent, with its answer. */
 export interface RecordedCall {
-  /** In the API's own spelling, with the defaults and seed that were sent. */
+  /** Request body with the API's field names, including the defaults and the seed that were sent. */
   readonly request: JsonObject;
-  /** Choices as answered, each with the tokens of its prompt and its own. */
+  /** Choices of the answer, each with its own tokens and those of its prompt. */
   readonly choices: readonly JsonObject[];
 }
 
 export interface RecordingOptions {
-  /** Sends every request. */
+  /** Function that sends requests. */
   readonly send: (url: string, request: RequestInit) => Promise<Response>;
-  /** The recorded model; calls of other models pass through unchanged. */
+  /** Name of the recorded model. Calls of other models are passed on unchanged. */
   readonly model: string;
-  /** Default request fields. */
+  /** Default fields of the model's requests. */
   readonly defaults: JsonObject;
   /** Returns a seed for a request without one. */
   readonly seed: () => number;
-  /** Aborts every request. */
+  /** Aborts every request when it aborts. */
   readonly signal: AbortSignal;
-  /** Called when a call begins; returns a function that takes the choices. A failed call has none. */
+  /**
+   * Called when a call begins. Returns a function that stores the answer's choices, which is not called if the call
+   * fails.
+   */
   readonly onCall: (request: JsonObject) => (choices: readonly JsonObject[]) => void;
-  /** Returns the messages with the tokens of the earlier answer that they continue. */
+  /** Returns the request with the exact tokens of the earlier answer that it continues. */
   readonly withSampledTokens: (request: JsonObject) => JsonObject;
 }
 
@@ -60,7 +63,10 @@ export function recordingFetch(options: RecordingOptions): Fetch {
 
 const badRequest = 400;
 
-/** Answers as a server would: libraries hide errors thrown by `fetch` behind a connection error, and retry. */
+/**
+ * Returns an error response like a server's. An error thrown by `fetch` would be hidden by libraries behind a
+ * connection error, and retried.
+ */
 function refused(message: string): Response {
   const error = { message, type: "invalid_request_error", param: "model", code: "not_recorded" };
   return Response.json({ error }, { status: badRequest });
@@ -70,17 +76,17 @@ async function recordedAnswer(
   { url, method, body, headers, signal }: SentRequest,
   { send, defaults, seed, signal: end, onCall, withSampledTokens }: RecordingOptions,
 ): Promise<Response> {
-  // A recorded request has a body.
+  // A recorded request always has a body.
   const given = body ?? {};
   const sent = withTokenFields(given, { defaults, seed });
   const whole = withSampledTokens(sent);
   const record = onCall(sent);
-  // The length has changed.
+  // The body's length has changed.
   headers.delete("content-length");
   const response = await send(url, {
     method,
     headers,
-    // The record keeps the caller's messages; the sampled tokens are in its Choices.
+    // The record keeps the caller's messages without the sampled tokens, which its Choices already contain.
     body: JSON.stringify(whole),
     signal: either(end, signal),
   });
@@ -105,7 +111,7 @@ function streamed(
       gathered.add(event);
       return toCallerAnswer(event, asked);
     },
-    // If the reader stops early, what it saw counts as said. A broken stream does not.
+    // If the reader stops early, the part that it read is recorded. A broken stream is not recorded.
     onEnd: (end) => (end === "broken" ? undefined : record(gathered.choices())),
   });
 }
@@ -122,12 +128,12 @@ function choicesOf(answer: JsonObject): readonly JsonObject[] {
 
 function likeAnswer({ status, statusText, headers }: Response, body: string | ReadableStream): Response {
   const kept = new Headers(headers);
-  // These describe the original bytes.
+  // These headers describe the original body, which has been replaced.
   for (const name of ["content-length", "content-encoding"]) kept.delete(name);
   return new Response(body, { status, statusText, headers: kept });
 }
 
-/** Returns an answer or chunk as the caller should see it; null for a chunk that is empty without its tokens. */
+/** Returns an answer or a chunk as the caller should see it; null for a chunk that would be empty without its tokens. */
 function toCallerAnswer(answer: JsonObject, asked: RequestedTokens): JsonObject | null {
   const { choices } = answer;
   if (!Array.isArray(choices)) return answer;
@@ -152,7 +158,7 @@ function hidden(choice: JsonObject, name: string): JsonObject {
   return Object.hasOwn(choice, name) ? { [name]: null } : {};
 }
 
-/** True for a chunk that carries only tokens: their text is held back or empty. */
+/** True for a chunk that carries only tokens, because their text is empty or comes with a later chunk. */
 function isEmptyChunk({ delta, finish_reason: finish }: JsonObject): boolean {
   if (typeof delta !== "object" || delta === null || (finish ?? null) !== null) return false;
   return Object.values(delta).every((value) => value === null || value === "");

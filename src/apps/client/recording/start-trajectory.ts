@@ -1,21 +1,21 @@
-// Starts trajectories of an existing model, for custom loops, evaluations and `train`.
+// Starts trajectories of an existing model, for custom training loops, evaluations and `train`.
 import type { Model } from "../trained-model.ts";
 import { openAIClients } from "./libraries.ts";
 import type { JsonObject } from "./model-request.ts";
 import { RecordedTrajectory } from "./recorded-trajectory.ts";
 
 export interface StartTrajectoryOptions {
-  /** The version to call; default: the newest at each call. */
+  /** Step of the version to call; by default, each call uses the newest version. */
   readonly step?: number | undefined;
-  /** Requests without a seed get seeds derived from this one; random by default. */
+  /** Seed from which seeds of requests are derived if they have none; random by default. */
   readonly seed?: number | undefined;
-  /** Default request fields, such as `temperature` or `chat_template_kwargs`. */
+  /** Default fields of chat requests, such as `temperature` or `chat_template_kwargs`. */
   readonly request?: JsonObject | undefined;
   /** Aborts every call. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a trajectory, which records the calls made through its clients and its `fetch` until it is finished. */
+/** Starts a trajectory. It records the calls that are made through its clients and its `fetch`. */
 export async function startTrajectory(
   model: Model,
   options: StartTrajectoryOptions = {},
@@ -23,7 +23,7 @@ export async function startTrajectory(
   return (await trajectoriesOf(model))(options);
 }
 
-/** Returns a function that starts trajectories and loads shared parts once. */
+/** Returns a function that starts trajectories; loads the `openai` package only once for all of them. */
 export async function trajectoriesOf(
   model: Model,
 ): Promise<(options: StartTrajectoryOptions) => RecordedTrajectory> {
@@ -33,7 +33,7 @@ export async function trajectoriesOf(
     new RecordedTrajectory({
       send,
       baseURL: `${baseUrl}/v1`,
-      // Clients require a key, even if the server does not.
+      // Libraries require a key even if the server does not.
       apiKey: apiKey ?? "none",
       model: model.at(step),
       step: step ?? null,

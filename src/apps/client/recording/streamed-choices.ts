@@ -1,4 +1,4 @@
-// Merges the chunks of a streamed answer into choices, as the whole answer would have them.
+// Merges the chunks of a streamed answer into choices, as in an answer that is not streamed.
 import type { JsonObject } from "./model-request.ts";
 
 interface Growing {
@@ -19,7 +19,7 @@ export class StreamedChoices {
 
   /** Adds a parsed chunk. */
   add(chunk: JsonObject): void {
-    // Sent once, in the first chunk.
+    // The prompt's tokens are sent once, in the first chunk.
     this.#promptTokenIds ??= chunk["prompt_token_ids"];
     for (const choice of listIn(chunk, "choices")) {
       const index = Number(choice["index"] ?? 0);
@@ -27,7 +27,7 @@ export class StreamedChoices {
     }
   }
 
-  /** Returns the choices with tokens; `finish_reason` is null if the stream was left early. */
+  /** Returns the choices with their tokens; `finish_reason` is null if the stream ended early. */
   choices(): readonly JsonObject[] {
     return this.#choices.map((choice, index) => ({
       index,
@@ -74,7 +74,7 @@ function addDelta(growing: Growing, delta: JsonObject): void {
   }
 }
 
-/** Appends a piece to a tool call: names and ids come once, arguments in parts. */
+/** Appends a chunk's fragment to a tool call: names and ids are sent once, arguments in parts. */
 function joined(call: Record<string, unknown>, piece: JsonObject): Record<string, unknown> {
   const next: Record<string, unknown> = { ...call };
   for (const [name, value] of Object.entries(piece)) {

@@ -1,14 +1,14 @@
-// A stream of server-sent events that is observed on its way to the reader. It reads nothing ahead, and ends the
-// stream at the server when the reader leaves.
+// Observes a stream of server-sent events on its way to the reader. It never reads ahead of the reader, and cancels
+// the server's stream if the reader stops.
 import { objectIn, type JsonObject } from "./model-request.ts";
 
-/** How a stream ended: complete, left by its reader, or broken off. */
+/** How a stream ended: it was complete, its reader stopped, or it broke off. */
 export type StreamEnd = "whole" | "left" | "broken";
 
 export interface Tap {
-  /** Called with each event; returns the event for the reader, or null to drop it. */
+  /** Called with each event. Returns the event for the reader, or null to drop it. */
   readonly onEvent: (event: JsonObject) => JsonObject | null;
-  /** Called once. */
+  /** Called once, when the stream ends. */
   readonly onEnd: (end: StreamEnd) => void;
 }
 
@@ -42,12 +42,15 @@ export function tappedStream(body: ReadableStream<Uint8Array>, tap: Tap): Readab
   });
 }
 
-/** Splits bytes into lines; lines with an event may be replaced, together with the empty line after them. */
+/**
+ * Splits text into lines, and replaces or drops lines with an event. The empty line after a dropped event is dropped
+ * too.
+ */
 class TappedLines {
   readonly #onEvent: Tap["onEvent"];
   #pending = "";
   #isDropping = false;
-  /** True after an error event, which ends the stream. */
+  /** True after an error event, which ends a stream. */
   isBroken = false;
 
   constructor(onEvent: Tap["onEvent"]) {

@@ -1,10 +1,14 @@
-// For tests: `fetch` without a network. The server behind it runs on fakes; its answers are checked against the API's
-// document.
+// For tests: `fetch` without a network, either to a server with in-memory stores, whose answers are checked against
+// the API document, or with scripted answers.
 import type { fakeServer } from "../../../api/http/testing/fake-server.ts";
 
 type Fetch = (url: string, request: RequestInit) => Promise<Response>;
 
-/** @param onRequest called with the method and path of every request */
+/**
+ * Returns a `fetch` to the server.
+ *
+ * @param onRequest called with the method and path of every request
+ */
 export function fetchFrom(
   { ask }: Pick<Awaited<ReturnType<typeof fakeServer>>, "ask">,
   onRequest: (method: string, path: string) => void = () => undefined,
@@ -28,7 +32,10 @@ export function fetchFrom(
   };
 }
 
-/** Returns a `fetch` that answers from a list and repeats the last answer; errors are thrown. */
+/**
+ * Returns a `fetch` that gives these answers in order, and then repeats the last one. It throws answers that are
+ * errors.
+ */
 export function scriptedFetch(...answers: readonly (Response | Error | (() => Response))[]): Fetch & {
   readonly requests: { readonly url: string; readonly request: RequestInit }[];
 } {
@@ -42,14 +49,14 @@ export function scriptedFetch(...answers: readonly (Response | Error | (() => Re
   return Object.assign(answer, { requests });
 }
 
-/** Answers of a fake server by method and path; `*` matches one part of a path. */
+/** Answers of a fake server by method and path; `*` matches one segment of a path. */
 type Routes = Readonly<Record<string, (body: never, parts: readonly string[]) => unknown>>;
 
-/** Returns a `fetch` to a fake server; an array is answered as events. */
+/** Returns a `fetch` to a fake server. An answer that is an array is sent as a stream of events. */
 export function routedFetch(routes: Routes): Fetch {
   const patterns = Object.entries(routes).map(([route, answer]) => {
     const pattern = new RegExp(`^${route.replaceAll("*", "([^/]+)")}$`);
-    // Safe cast: each route gets the body that its calls send.
+    // Safe cast: calls send each route the body that it expects.
     return { pattern, answer: answer as (body: unknown, parts: readonly string[]) => unknown };
   });
   return async (url, { method = "", body }) => {
@@ -67,7 +74,7 @@ function dataLine(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-/** Routes of jobs that succeed immediately, for use with routes that create jobs. */
+/** Routes for jobs that succeed immediately. Tests add a route that creates the jobs. */
 export const succeedingJobs: Routes = {
   "GET /v1/preview/training-jobs/*/events": () => [{ id: "e", type: "training_ended", data: {} }],
   "GET /v1/preview/training-jobs/*": (_, [id]) => ({ id, state: "succeeded" }),

@@ -1,8 +1,8 @@
-// For tests: a platform without an environment, with counted ids and waits that return immediately.
+// For tests: a platform without environment variables, whose ids are counted up and whose waits return immediately.
 import type { Platform } from "../platform.ts";
 
 export interface FakePlatform extends Platform {
-  /** Duration of every wait in milliseconds. */
+  /** Durations of all waits so far, in milliseconds. */
   readonly waits: readonly number[];
 }
 

@@ -36,7 +36,7 @@ const report: RoundReport = {
   validation: null,
 };
 
-/** Checks the lines on a terminal after these events. */
+/** Checks the lines that a terminal shows after these events. */
 function check(events: readonly TrainEvent[], expected: readonly string[]): void {
   const lines = [""];
   const terminal = {
@@ -53,7 +53,7 @@ function check(events: readonly TrainEvent[], expected: readonly string[]): void
   assert.deepEqual(lines, [...expected, ""]);
 }
 
-test("keeps a line per round, overwrites the status, and removes it at the end", () => {
+test("keeps a line per round, overwrites the status line, and removes it at the end", () => {
   check(
     [
       { type: "rollouts-started", of: "round", round: 3, step: 3, total: 32 },
@@ -119,7 +119,7 @@ test("shows a resumed run, rewards of any size, warnings, failures and truncated
   );
 });
 
-test("without a terminal, appends plain lines, and reports the status of a quiet run", () => {
+test("appends plain lines if the output is not a terminal, including the status of a run that is quiet for long", () => {
   let text = "";
   let nowMs = 0;
   const output = { isTerminal: false, write: (written: string) => void (text += written) };
@@ -150,6 +150,6 @@ test("without a terminal, appends plain lines, and reports the status of a quiet
   ]);
 });
 
-test("shows nothing without an output", () => {
+test("shows nothing if there is no output", () => {
   assert.equal(displayOn({ output: () => null, monotonicMs: () => 0 }), null);
 });

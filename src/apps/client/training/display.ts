@@ -1,5 +1,5 @@
-// Shows a run: a line per round, with warnings and failures. A terminal also has a live status line; elsewhere (a
-// pipe, CI, a container) status lines are appended occasionally.
+// Shows the progress of a run: a line per round, with its warnings and failures. On a terminal, a status line is
+// overwritten below them; in other outputs (a pipe, CI, a container), a status line is appended only occasionally.
 import type { Platform } from "../platform.ts";
 import type { RoundReport } from "./round-report.ts";
 import type { TrainEvent } from "./train-event.ts";
@@ -11,7 +11,7 @@ export interface Display {
 
 type Place = Pick<Platform, "output" | "monotonicMs">;
 
-/** Returns a display; null without an output. */
+/** Returns a display for the platform's output; null if it has none. */
 export function displayOn(platform: Place): Display | null {
   const output = platform.output();
   if (output === null) return null;
@@ -22,7 +22,7 @@ type Output = NonNullable<ReturnType<Platform["output"]>>;
 
 function terminalDisplay(screen: Output): Display {
   let isShown = false;
-  // Clears the line before it is rewritten.
+  // Escape code that clears the status line before it is rewritten.
   const clear = "\r\u001b[K";
   return {
     show: (event) => {
@@ -37,7 +37,7 @@ function terminalDisplay(screen: Output): Display {
   };
 }
 
-/** A log that is silent for longer suggests a hung run. */
+/** Maximum time in milliseconds between two lines. A log that is silent for longer suggests that the run hangs. */
 const quietMsMax = 30_000;
 
 function lineDisplay(output: Output, { monotonicMs }: Pick<Place, "monotonicMs">): Display {
@@ -59,7 +59,7 @@ function lineDisplay(output: Output, { monotonicMs }: Pick<Place, "monotonicMs">
 
 interface Lines {
   readonly kept: readonly string[];
-  /** Status to show until the next one; null if nothing noteworthy is running. */
+  /** Status to show until the next event; null if there is nothing to report. */
   readonly passing: string | null;
 }
 
@@ -95,7 +95,7 @@ const lines: {
 };
 
 function linesOf(event: TrainEvent): Lines {
-  // Safe cast: the rule belongs to the event's type.
+  // Safe cast: the table has a formatter for each event type.
   return (lines[event.type] as (event: TrainEvent) => Lines)(event);
 }
 
@@ -120,7 +120,7 @@ function roundLine(report: RoundReport): string {
   return [`round ${String(round).padStart(2)}`, rewards, times, ...notes].join("  ");
 }
 
-/** Draws the position of the mean between the minimum and maximum, extended to 0 and 1. */
+/** Draws the mean reward as a bar, on a scale from the minimum to the maximum that includes at least 0 to 1. */
 function bar(value: number, min: number, max: number): string {
   const [from, to] = [Math.min(0, min), Math.max(1, max)];
   const filled = Math.round(((value - from) / (to - from)) * barWidth);

@@ -1,4 +1,4 @@
-// Groups: the rollouts of one task, and their form for logs and jobs.
+// Groups: the rollouts of one task, and their conversion to the form for logs and jobs.
 import type { TrajectoryGroup } from "../api.ts";
 import type { Platform } from "../platform.ts";
 import type { JsonObject } from "../recording/model-request.ts";
@@ -16,7 +16,7 @@ export interface Rollout {
 
 /** A failed rollout. */
 export interface Failure {
-  /** Name of the error. */
+  /** Name of the error's class. */
   readonly type: string;
   readonly message: string;
   readonly traceback: string;
@@ -28,22 +28,22 @@ export interface Group<Task> {
   readonly failures: readonly Failure[];
 }
 
-/** Context in which a judge runs. */
+/** The client, seed and signal that a judge gets. */
 export interface JudgeContext {
-  /** Client of the model in training. */
+  /** Client of the server that trains the model. */
   readonly hone: Pick<HoneCalls, "baseUrl" | "apiKey" | "fetch"> & {
     readonly platform: Pick<Platform, "sleep">;
   };
-  /** Seed of the verdict. */
+  /** Seed for this verdict. */
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Scores the rollouts of one task by comparison.
+ * Scores the rollouts of one task by comparing them.
  *
  * @returns a finite number for each rollout, in order
- * @throws anything if it reaches no verdict: the rollouts then count as failures
+ * @throws any error if there is no verdict; the rollouts then count as failed
  */
 export type Judge<Task> = (
   group: { readonly task: Task; readonly rollouts: readonly Rollout[] },
@@ -52,19 +52,19 @@ export type Judge<Task> = (
 
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { type: "Error", message: String(error), traceback: "" };
-  // Other makers' clients give the reason only in the cause.
+  // Some vendors' clients give the reason only in the cause.
   const reason = error.cause instanceof Error ? ` (${error.cause.message})` : "";
   return { type: error.name, message: error.message + reason, traceback: error.stack ?? "" };
 }
 
-/** True if the rewards differ: a group of equal rewards teaches nothing. */
+/** True if the group's rewards differ. A group of equal rewards has nothing to learn from. */
 export function hasSpread({ rollouts }: Pick<Group<unknown>, "rollouts">): boolean {
   return new Set(rollouts.map(({ reward }) => reward)).size > 1;
 }
 
-/** Position of a group in a run. */
+/** Round of a group, for the metadata of its trajectories. */
 export interface GroupPlace {
-  /** Name of the metric that holds the round's number. */
+  /** Name of the metric whose value is the round's number. */
   readonly roundMetric: string;
   readonly round: number;
 }
@@ -83,7 +83,7 @@ export function toTrajectoryGroup<Task>(
   };
 }
 
-/** Returns an id of the task: its own, or a hash of its content. */
+/** Returns an id for a task: its own `id`, or a hash of its content. */
 export function scenarioIdOf(task: unknown): string {
   if (typeof task === "object" && task !== null && "id" in task) {
     const { id } = task;

@@ -1,4 +1,4 @@
-// Tracks the best validated version, and decides when to stop. Pure.
+// Tracks the version with the best validation, and how many validations ago it was. Pure.
 
 export interface Best {
   readonly step: number;
@@ -13,7 +13,11 @@ export interface Progress {
 
 export const noProgress: Progress = { best: null, worseCount: 0 };
 
-/** @param minDelta minimum improvement over the best reward */
+/**
+ * Returns the progress after another validation.
+ *
+ * @param minDelta minimum improvement over the best reward
+ */
 export function withValidation(
   { best, worseCount }: Progress,
   validated: Best,

@@ -1,21 +1,22 @@
-// Finds the round at which a run continues. A round first logs its trajectories, with the round's number as a metric,
-// then creates its job. The newest log therefore gives the round, and the newest job whether it was trained.
+// Finds the round at which an earlier run resumes. A round first logs its trajectories, with the round's number as a
+// metric, and then creates its job. So the newest log shows the last round that was sampled, and the newest job
+// whether that round was trained.
 import type { LoggedMetrics, TrainingJob } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Model } from "../trained-model.ts";
 
 export interface RunState {
-  /** The next round. */
+  /** Number of the next round to run. */
   readonly round: number;
-  /** Unfinished job of the previous round; null if there is none. */
+  /** Unfinished job of the round before it; null if there is none. */
   readonly openJob: TrainingJob | null;
   /** Validations so far, oldest first. */
   readonly validated: readonly { readonly step: number; readonly reward: number }[];
-  /** Newest log of a round; null if there is none. */
+  /** Id of the newest log of a round; null if there is none. */
   readonly logId: string | null;
 }
 
-/** Returns the name of the metric that holds a run's round number. */
+/** Returns the name of the metric whose value is a run's round number. */
 export function roundMetricOf(run: string | undefined): string {
   return run === undefined ? "round" : `round/${run}`;
 }
@@ -30,7 +31,7 @@ export async function runState(
   if (log === null) return { round: 0, openJob: null, validated, logId: null };
   const round = roundIn(log, "train", roundMetric) ?? 0;
   const job = await jobBehind(model, log, options);
-  // The data of a failed job is lost, so its round is repeated.
+  // A failed or cancelled job has made no version, so its round is repeated.
   if (job === null || job.state === "failed" || job.state === "cancelled")
     return { round, openJob: null, validated, logId: log.id };
   const openJob = job.state === "succeeded" ? null : job;

@@ -1,5 +1,5 @@
-// A `fetch` for runs that outlive their server: while the server loads its model, restarts or is unreachable, requests
-// wait up to a deadline. Repeats only what is safe to send twice.
+// A `fetch` for runs that outlast server restarts. While the server loads its model, restarts or is unreachable,
+// requests wait up to a deadline; only requests that are safe to send twice are repeated.
 import { answeredError, HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
 
@@ -7,15 +7,15 @@ type Send = (url: string, request: RequestInit) => Promise<Response>;
 
 export interface RetryPolicy {
   readonly platform: Pick<Platform, "sleep" | "monotonicMs">;
-  /** Without `/v1`. */
+  /** Base URL without `/v1`. */
   readonly baseUrl: string;
-  /** Base model that must be served; a failed load ends the wait. */
+  /** Base model that the server must serve. If loading it has failed, waiting stops. */
   readonly base: string;
   /** Maximum wait in milliseconds. */
   readonly timeoutMs: number;
-  /** Called before each wait. */
+  /** Called before each wait, with the reason and the time waited so far. */
   readonly onWait: (reason: string, waitedMs: number) => void;
-  /** Called at the deadline with the error that ends the request. */
+  /** Called when waiting stops, with the error that the request throws. */
   readonly onGivenUp: (error: HoneError) => void;
 }
 
@@ -24,9 +24,9 @@ const firstWaitMs = 500;
 const waitMsMax = 5000;
 
 /**
- * Returns a `fetch` that sends requests until the server answers.
+ * Returns a `fetch` that repeats requests until the server answers.
  *
- * @throws HoneError `server_unavailable` at the deadline, or if the server cannot serve the base model
+ * @throws HoneError `server_unavailable` at the deadline, or if the server cannot load the base model
  */
 export function retryingFetch(send: Send, patience: RetryPolicy): Send {
   const { platform, timeoutMs, onWait, onGivenUp } = patience;
@@ -50,9 +50,10 @@ export function retryingFetch(send: Send, patience: RetryPolicy): Send {
 }
 
 /**
- * Waits until the server and the base model are ready, so that rollouts do not spend their own time waiting.
+ * Waits until the server and the base model are ready, so that the wait does not count against the timeouts of
+ * rollouts.
  *
- * @throws HoneError `server_unavailable` at the deadline
+ * @throws HoneError `server_unavailable` at the deadline, or if the server cannot load the base model
  */
 export async function serverReady(send: Send, patience: RetryPolicy, signal: AbortSignal): Promise<void> {
   const { baseUrl, base } = patience;
@@ -68,10 +69,10 @@ export async function serverReady(send: Send, patience: RetryPolicy, signal: Abo
   await patient(`${baseUrl}/health`, { method: "GET", signal });
 }
 
-/** Reason for a retry. */
+/** Reason why a request is repeated. */
 interface RetryReason {
   readonly reason: string;
-  /** False if no server answered. */
+  /** False if the server did not answer. */
   readonly isAnswered: boolean;
   readonly retryAfterMs: number | null;
 }
@@ -114,15 +115,15 @@ function causeOf(error: unknown): Cause {
   };
 }
 
-/** Errors before a connection exists, so that nothing was sent. */
+/** Codes of errors that occur before a connection exists, when nothing has been sent. */
 const unsent: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
-/** False for program errors, such as those of a custom `fetch`, which a retry would hide. */
+/** True for a network error. False for program errors, such as those of a custom `fetch`, which a retry would hide. */
 function isOfNetwork(error: unknown, { code }: Cause): boolean {
   return code !== "" || error instanceof TypeError;
 }
 
-/** A repeated chat samples twice, which only costs time. */
+/** True if the request is safe to repeat. Repeating a chat request only samples a second answer. */
 function mayRepeat({ code }: Cause, url: string, { method = "GET", headers }: RequestInit): boolean {
   if (unsent.includes(code)) return true;
   if (method === "GET" || new Headers(headers).has("idempotency-key")) return true;
@@ -138,12 +139,12 @@ async function healthIn(response: Response): Promise<Health> {
   try {
     return (await response.json()) as Health; // Safe cast: each member is read as optional and unchecked.
   } catch {
-    // Another program answers at this address.
+    // The answer comes from another program.
     return {};
   }
 }
 
-/** Returns the reason from the server's health, which is more specific than the failed request. */
+/** Returns the reason that the server's health report gives, which is more specific than the request's error. */
 async function reasonOf(
   send: Send,
   { reason, isAnswered }: RetryReason,

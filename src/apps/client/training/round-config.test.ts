@@ -9,7 +9,7 @@ function rateAfter(rate: number, kl: number): number | null | undefined {
   return roundConfig(undefined, { ...facts, metrics }).learning_rate;
 }
 
-test("takes four steps a round by default, and no more steps than trainable groups", () => {
+test("takes four steps per round by default, but no more steps than there are trainable groups", () => {
   assert.deepEqual(roundConfig(undefined, facts), { steps: 4, learning_rate: 5e-4 });
   assert.equal(roundConfig({}, { ...facts, groupCount: 3 }).steps, 3);
   assert.equal(roundConfig({}, { ...facts, groupCount: 0 }).steps, 1);
@@ -25,12 +25,12 @@ test("adapts the learning rate to the KL divergence of the previous job, within 
   assert.equal(rateAfter(2e-5, 5), 1e-5);
 });
 
-test("keeps the rate if the measured divergence is only rounding", () => {
+test("keeps the learning rate if the measured divergence is only a rounding error", () => {
   assert.equal(rateAfter(1.5e-3, 0), 1.5e-3);
   assert.equal(rateAfter(1.5e-3, 1e-7), 1.5e-3);
 });
 
-test("keeps settings other than steps next to the defaults", () => {
+test("combines other settings with the default steps and learning rate", () => {
   assert.deepEqual(roundConfig({ ppo: true, batch_size: null }, facts), {
     ppo: true,
     batch_size: null,
@@ -39,7 +39,7 @@ test("keeps settings other than steps next to the defaults", () => {
   });
 });
 
-test("uses the server's defaults if a run sets its steps or its rate", () => {
+test("uses the server's defaults if the run sets its steps or its learning rate", () => {
   for (const chosen of [
     { learning_rate: 1e-4 },
     { steps: 2 },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countedReasons, trainingNumbers } from "./round-report.ts";
 
-test("merges failures that differ only in ids and waits", () => {
+test("merges failure messages that differ only in ids and waiting times", () => {
   const message = (id: string, seconds: number): string =>
     `503: Try again in ${seconds} s. Its log has more under the request id ${id}.`;
   const reasons = countedReasons([
@@ -19,7 +19,7 @@ test("merges failures that differ only in ids and waits", () => {
   ]);
 });
 
-test("reads a job's numbers from its last event, and missing ones as null", () => {
+test("reads a job's numbers from its last event, and returns null for missing ones", () => {
   const data = { "data/step_num_gradient_steps": 4, "loss/entropy": 0.5, "loss/grad_norm": 2 };
   assert.deepEqual(trainingNumbers(data), {
     steps: 4,

@@ -1,34 +1,37 @@
-// The numbers of one round.
+// The report of one round, and how it is computed.
 import { hasSpread, type Group } from "./groups.ts";
 
 export interface RoundReport {
-  /** 0-based. */
+  /** Number of the round, from 0. */
   readonly round: number;
-  /** The sampled version. */
+  /** Step of the version that was sampled. */
   readonly step: number;
-  /** The resulting version; null if no rollout completed. */
+  /** Step of the resulting version; null if no rollout completed. */
   readonly newStep: number | null;
-  /** Mean over completed rollouts; null if there are none. */
+  /** Mean reward of completed rollouts; null if there are none. */
   readonly reward: number | null;
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
-  /** Mean over tasks of the standard deviation of their rollouts' rewards. */
+  /** Mean over the tasks of the standard deviation of their rewards. */
   readonly spread: number;
   readonly groups: number;
-  /** Groups with equal rewards or fewer than two rollouts. They teach nothing, and the job skips them. */
+  /**
+   * Number of groups with equal rewards or fewer than two rollouts. There is nothing to learn from them, so the job
+   * skips them.
+   */
   readonly groupsWithoutSpread: number;
   /** Number of completed rollouts. */
   readonly rollouts: number;
   readonly failures: number;
-  /** Reasons of failures, most frequent first. */
+  /** Messages of failures with their counts, most frequent first. */
   readonly failureReasons: readonly { readonly message: string; readonly count: number }[];
   /** Number of generated tokens. */
   readonly completionTokens: number;
-  /** Number of the model's answers. */
+  /** Number of answers that the model generated. */
   readonly answers: number;
-  /** Answers truncated at their token limit. */
+  /** Number of answers truncated at their token limit. */
   readonly answersCutOff: number;
-  /** Means over the job's steps; null if it took no step. */
+  /** Means over the job's optimizer steps; null if it took none. */
   readonly training: TrainingNumbers | null;
   readonly seconds: { readonly rollouts: number; readonly training: number };
   /** Metrics that the server computed from the round's trajectories, such as `train/reward`. */
@@ -40,22 +43,22 @@ export interface RoundReport {
   readonly validation: Validation | null;
 }
 
-/** Means over a job's steps; null if the trainer does not report one. */
+/** Means over a job's optimizer steps; null for values that the trainer does not report. */
 export interface TrainingNumbers {
   readonly steps: number;
   readonly loss: number | null;
-  /** Nats per token. */
+  /** Entropy in nats per token. */
   readonly entropy: number | null;
-  /** Divergence from the sampling policy, in nats per token. */
+  /** KL divergence from the sampling policy, in nats per token. */
   readonly klDiv: number | null;
-  /** Divergence of the new version from the previous one, in nats per token. */
+  /** KL divergence of the new version from the previous one, in nats per token. */
   readonly klUpdate: number | null;
-  /** Divergence from the base model, in nats per token. */
+  /** KL divergence from the base model, in nats per token. */
   readonly klPolicyRef: number | null;
   readonly gradNorm: number | null;
 }
 
-/** Reads the numbers from a job's last event; null if it took no step. */
+/** Returns the numbers in the data of a job's last event; null if the job took no optimizer step. */
 export function trainingNumbers(data: Readonly<Record<string, unknown>>): TrainingNumbers | null {
   const number = (name: string): number | null => {
     const value = data[name];
@@ -78,9 +81,9 @@ export function trainingNumbers(data: Readonly<Record<string, unknown>>): Traini
 export interface Validation {
   readonly step: number;
   readonly reward: number;
-  /** True if it is better than all earlier versions. */
+  /** True if the reward is better than that of all versions validated before. */
   readonly isBest: boolean;
-  /** Metrics that the server computed from its trajectories, under `val/`. */
+  /** Metrics under `val/` that the server computed from the validation's trajectories. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -125,7 +128,7 @@ export function numbersOf<Task>(groups: readonly Group<Task>[]): Numbers {
   };
 }
 
-/** Maximum number of reasons, most frequent first. */
+/** Maximum number of distinct failure messages in a report. */
 const reasonsMax = 10;
 
 export function countedReasons(messages: readonly string[]): RoundReport["failureReasons"] {
@@ -140,7 +143,7 @@ export function countedReasons(messages: readonly string[]): RoundReport["failur
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const longId = /\b(?=[a-z_-]*\d)[\w-]{24,}\b/gi;
 
-/** Removes ids and waits, which differ between requests with the same reason. */
+/** Replaces ids and waiting times, which differ between requests that failed for the same reason. */
 function withoutIds(message: string): string {
   return message
     .replaceAll(uuid, "…")

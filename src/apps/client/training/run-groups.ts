@@ -16,7 +16,7 @@ import { countedReasons } from "./round-report.ts";
 import { seedOf } from "./seeds.ts";
 import type { Resolved, RolloutFunction, RolloutResult } from "./train-options.ts";
 
-/** Everything needed to run rollouts. */
+/** Functions, clients and limits with which rollouts run. */
 export interface RolloutMaker<Task> extends Pick<
   Resolved<Task>,
   "concurrency" | "rolloutTimeout" | "failuresMax"
@@ -26,7 +26,7 @@ export interface RolloutMaker<Task> extends Pick<
   readonly judge: Judge<Task> | undefined;
   readonly hone: JudgeContext["hone"] & { readonly platform: Pick<Platform, "sleep"> };
   readonly signal: AbortSignal;
-  /** Called after each rollout. */
+  /** Called after each rollout with the counts so far. */
   readonly onEnded: (counts: {
     readonly ended: number;
     readonly failures: number;
@@ -36,18 +36,19 @@ export interface RolloutMaker<Task> extends Pick<
 
 export interface GroupPlan<Task> {
   readonly tasks: readonly Task[];
-  /** Rollouts per task. */
+  /** Number of rollouts per task. */
   readonly size: number;
-  /** The version to sample. */
+  /** Step of the version to sample. */
   readonly step: number;
   readonly seed: number;
   readonly request: JsonObject | undefined;
 }
 
 /**
- * Runs each task several times, and has the rollouts judged together.
+ * Runs each task several times, and has a task's rollouts judged together.
  *
- * @throws HoneError `rollouts_failed` as soon as more than the allowed share has failed; the signal's reason
+ * @throws HoneError `rollouts_failed` as soon as more than the allowed share of rollouts has failed; the signal's
+ * reason
  */
 export async function runGroups<Task>(
   maker: RolloutMaker<Task>,
@@ -56,7 +57,7 @@ export async function runGroups<Task>(
   const { tasks, size } = plan;
   const total = tasks.length * size;
   const failuresMax = Math.floor(maker.failuresMax * total);
-  // Aborts the rest when too many have failed.
+  // Aborts the remaining rollouts when too many have failed.
   const end = new AbortController();
   const signal = AbortSignal.any([maker.signal, end.signal]);
   const outcomes: (Rollout | Failure)[] = [];
@@ -93,7 +94,10 @@ export async function runGroups<Task>(
   return judged(maker, plan, groups);
 }
 
-/** Runs jobs with limited concurrency. After the first failure, waits for running jobs and throws it. */
+/**
+ * Runs `run` for each index, at most `limit` at a time. After a failure, starts no more, waits for those that are
+ * running, and throws the error.
+ */
 async function someAtOnce(
   count: number,
   limit: number,
@@ -136,14 +140,14 @@ async function outcomeOf<Task>(
   try {
     const result = await Promise.race([run(), late, abortOf(ends)]);
     const ended = { trajectory, ...resultOf(result, judge !== undefined) };
-    // Fails now if the rollout cannot be trained on.
+    // Throws now if the rollout cannot be trained on.
     trajectory.finish(ended);
     return ended;
   } catch (error) {
     return failureOf(error);
   } finally {
     late.catch(() => undefined);
-    // Also ends requests that the rollout left running.
+    // Also aborts requests that the rollout function did not wait for.
     over.abort(new DOMException("The rollout has ended.", "AbortError"));
   }
 }
@@ -160,7 +164,9 @@ function tookTooLong(timeoutMs: number): HoneError {
   return new HoneError({ code: "timeout", param: "rolloutTimeout", message });
 }
 
-/** @throws HoneError `invalid` for a reward that is not finite, or a missing one without a judge */
+/**
+ * Validates a rollout's result. @throws HoneError `invalid` if the reward is not finite, or is missing without a judge
+ */
 function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "trajectory"> {
   const given = typeof result === "object" && result !== null ? result : { reward: result };
   const { reward = isJudged ? 0 : undefined, metrics = {}, metadata = {} } = given;
@@ -170,7 +176,7 @@ function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "traj
   throw new HoneError({ code: "invalid", param: "reward", message });
 }
 
-/** Formats a value, with its type if that is not obvious. */
+/** Formats a value for a message; says that it is text, since "1" could be taken for a number. */
 function shown(value: unknown): string {
   if (typeof value === "string") return `the text ${JSON.stringify(value.slice(0, 80))}`;
   if (typeof value === "object" && value !== null) return JSON.stringify(value).slice(0, 80);
@@ -192,7 +198,7 @@ function tooManyFailed(failures: readonly Failure[], total: number): HoneError {
   return new HoneError({ code: "rollouts_failed", param: "failuresMax", message });
 }
 
-/** Adds the judge's scores to the groups; the rollouts of a group without a verdict have failed. */
+/** Adds the judge's scores to the rewards. The rollouts of a group without a verdict count as failed. */
 async function judged<Task>(
   { judge, hone, signal, concurrency, failuresMax }: RolloutMaker<Task>,
   { seed }: GroupPlan<Task>,

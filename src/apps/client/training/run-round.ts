@@ -1,4 +1,4 @@
-// Runs one round: rollouts of the newest version, their log, and a training job.
+// Runs one round: rollouts with the newest version, a log of their trajectories, and a training job.
 import type { TrainingJob } from "../api.ts";
 import type { Model } from "../trained-model.ts";
 import { HoneError } from "../hone-error.ts";
@@ -12,22 +12,22 @@ import { tasksOfRound } from "./task-order.ts";
 import type { TrainEvent } from "./train-event.ts";
 import type { Resolved } from "./train-options.ts";
 
-/** State shared by all rounds of a run. */
+/** The model, options and state that all rounds of a run share. */
 export interface RoundRun<Task> {
   readonly model: Model;
   readonly options: Resolved<Task>;
   readonly maker: RolloutMaker<Task>;
   readonly roundMetric: string;
   readonly emit: (event: TrainEvent) => void;
-  /** Newest log of a round at the start of the run; null if there was none. */
+  /** Id of the newest log of a round when the run started; null if there was none. */
   readonly earlierLogId: string | null;
 }
 
 /**
- * Runs a round until its version exists.
+ * Runs a round until its job has made a version.
  *
- * @param step of the newest version
- * @throws HoneError `rollouts_failed`, `job_failed`, or a refusal of the server; the signal's reason
+ * @param step step of the newest version
+ * @throws HoneError `rollouts_failed`, `job_failed`, or the server's refusal; the signal's reason
  */
 export async function runRound<Task>(
   run: RoundRun<Task>,
@@ -58,7 +58,10 @@ export async function runRound<Task>(
     warnings: [...(job?.result.warnings ?? []), ...othersWarning(step, job?.result.result_step)],
   };
 
-  /** Sends all groups, so that the job's counts and means describe the whole round. */
+  /**
+   * Trains on all groups, including those without reward spread, so that the job's counts and means describe the whole
+   * round.
+   */
   async function trained(): Promise<FollowedJob> {
     const chosen = typeof config === "function" ? config(round) : config;
     const bodies = groups.map((group) => toTrajectoryGroup(group, { roundMetric, round }));
@@ -68,7 +71,8 @@ export async function runRound<Task>(
       .first();
     const settings = roundConfig(chosen, {
       groupCount: groups.filter(hasSpread).length,
-      // A version made without training has no rate, nor has the base.
+      // Versions without training and the initial version have no learning rate, so the newest version that has one is
+      // used.
       metrics: newest.data.find(({ metrics: known }) => "loss/learning_rate" in known)?.metrics ?? {},
     });
     const jobId = await model.train(bodies, settings, { signal });
@@ -77,12 +81,12 @@ export async function runRound<Task>(
   }
 }
 
-/** Few consecutive rounds train nothing. */
+/** Number of newest versions that are searched for a learning rate; only a few consecutive rounds train nothing. */
 const versionsSeen = 20;
 
 const logAttemptsMax = 3;
 
-/** Logs a round once. If the connection breaks, asks the server whether the log arrived. */
+/** Logs a round exactly once. If the connection is lost, asks the server whether the log has arrived. */
 async function logged<Task>(
   { model, maker: { signal }, earlierLogId }: RoundRun<Task>,
   groups: readonly Group<Task>[],
@@ -102,7 +106,10 @@ async function logged<Task>(
   }
 }
 
-/** Versions count up by one; a larger gap means that another process trained the model. */
+/**
+ * Returns a warning if the new version does not directly follow the sampled one: then another process has trained the
+ * model too.
+ */
 function othersWarning(step: number, newStep: number | null | undefined): readonly string[] {
   if (typeof newStep !== "number" || newStep === step + 1) return [];
   return [
@@ -111,13 +118,13 @@ function othersWarning(step: number, newStep: number | null | undefined): readon
   ];
 }
 
-/** A succeeded job. */
+/** A succeeded job, with its training numbers. */
 export interface FollowedJob {
   readonly result: TrainingJob;
   readonly training: TrainingNumbers | null;
 }
 
-/** Waits for a job to end. @throws HoneError `job_failed` */
+/** Waits until a job succeeds, and reports its events. @throws HoneError `job_failed` */
 export async function followedJob<Task>(
   { model, maker: { signal }, options, emit }: Pick<RoundRun<Task>, "model" | "maker" | "emit" | "options">,
   round: number,

@@ -1,9 +1,9 @@
-// Derives numbers from a seed, for the order of tasks and the seeds of rollouts. Results are the same on every
+// Derives numbers from a seed, for the order of tasks and the seeds of rollouts. The numbers are the same on every
 // platform.
 
 /** Returns a number in [0, 2^31) derived from the parts; similar parts give unrelated numbers. */
 export function seedOf(...parts: readonly (string | number)[]): number {
-  // FNV-1a over the text, mixed as MurmurHash3 ends.
+  // FNV-1a hash of the text, followed by the final mixing of MurmurHash3.
   let hash = 0x811c9dc5;
   for (const character of JSON.stringify(parts)) {
     hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
@@ -18,7 +18,7 @@ function mixed(value: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Returns the items in an order derived from the seed; does not modify the input. */
+/** Returns a copy of the items, shuffled by the seed. */
 export function shuffledBy<T>(seed: number, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {

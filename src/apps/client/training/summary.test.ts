@@ -51,7 +51,7 @@ function check(
   assert.match(summaryOf(reports, { ...end, ...more }), expected);
 }
 
-test("says what was learned, with the first and the last reward", () => {
+test("reports what was learned, with the rewards of the first and the last round", () => {
   check(
     [round(0.2, spread), round(0.9, spread)],
     /^Learned in 2 rounds: mean reward 0\.200 in the first round, 0\.900 in the last\. e\/p\/m:step2 is the newest version\.$/,
@@ -70,7 +70,7 @@ test("says what was learned, with the first and the last reward", () => {
   check([round(0.2, spread)], /^One round was trained, which sampled a mean reward of 0\.200/, { rounds: 1 });
 });
 
-test("says why little or nothing was learned", () => {
+test("reports why little or nothing was learned", () => {
   check(
     [round(0.5, spread), round(0.501, spread)],
     /^Little was learned in 2 rounds: .* \(2 of 2 rounds had something to train\)/,
@@ -89,7 +89,7 @@ test("says why little or nothing was learned", () => {
   check([round(null, failed)], /^Nothing was learned in 1 round of 2: no rollout completed \(no key\)\.$/);
 });
 
-test("says that there was nothing to do", () => {
+test("reports why there was nothing to do", () => {
   check(
     [],
     /^Nothing was done: all 2 rounds of this run were done before, .* Ask for more rounds, name another run/,

@@ -1,21 +1,24 @@
-// The closing sentence of a run: what was learned, or why nothing was. Pure.
+// The closing sentence of a run, which says what was learned, or why nothing was. Pure.
 import type { Best } from "./progress.ts";
 import { mean, type RoundReport } from "./round-report.ts";
 
 interface RunEnd {
-  /** Newest version, and its name. */
+  /** Step of the newest version. */
   readonly step: number;
   readonly model: string;
-  /** Number of rounds, including those of earlier calls. */
+  /** Number of rounds requested, including those of earlier calls. */
   readonly rounds: number;
   readonly endedBy: "rounds" | "patience";
   readonly best: Best | null;
 }
 
-/** Share of the reward range by which a mean varies from noise. */
+/**
+ * Minimum change of the mean reward that counts as learning, as a share of the reward range; smaller changes may be
+ * noise.
+ */
 const noise = 0.02;
 
-/** @param reports of the rounds of this call */
+/** @param reports reports of the rounds in this call */
 export function summaryOf(reports: readonly RoundReport[], end: RunEnd): string {
   const { model, rounds, endedBy, best } = end;
   if (reports.length === 0) return nothingToDo(end);

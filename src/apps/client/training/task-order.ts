@@ -1,13 +1,13 @@
-// Chooses the tasks of a round: from a list, repeatedly in a seeded order, or from a function.
+// Chooses the tasks of a round: from a list, in an order shuffled by the seed and cycled through; or from a function.
 import { seedOf, shuffledBy } from "./seeds.ts";
 
-/** A list of tasks, or a function that returns the tasks of a 0-based round. */
+/** A list of tasks, or a function that returns the tasks of a round; rounds count from 0. */
 export type Tasks<Task> = readonly Task[] | ((round: number) => readonly Task[] | Promise<readonly Task[]>);
 
 /**
- * Returns the tasks of a round, the same in every run with the seed, including resumed ones.
+ * Returns the tasks of a round. They are the same in every run with the same seed, including resumed runs.
  *
- * @param count number of tasks from a list; default: all
+ * @param count number of tasks to take from a list; default: all
  */
 export async function tasksOfRound<Task>(
   tasks: Tasks<Task>,

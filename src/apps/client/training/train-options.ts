@@ -1,4 +1,4 @@
-// Options of a training run: their types, checks and defaults.
+// Options of a training run: their types, validation and defaults.
 import type { TrainingJobCreate } from "../api.ts";
 import { HoneError } from "../hone-error.ts";
 import { refuseUnknown } from "../unknown-options.ts";
@@ -9,19 +9,19 @@ import type { RoundReport } from "./round-report.ts";
 import type { Tasks } from "./task-order.ts";
 import type { TrainEvent } from "./train-event.ts";
 
-/** Result of a rollout: a reward, optionally with measurements. */
+/** Result of a rollout: a reward, optionally with further measurements. */
 export type RolloutResult =
   | number
   | {
-      /** Any finite number; default 0 with a judge. */
+      /** Any finite number. With a judge, it may be omitted and is then 0. */
       readonly reward?: number;
-      /** Measurements; the round's metrics are their means. */
+      /** Measurements of this rollout. Their means become metrics of the round. */
       readonly metrics?: Readonly<Record<string, number | boolean>>;
-      /** Stored with the trajectory. */
+      /** Metadata stored with the trajectory. */
       readonly metadata?: JsonObject;
     };
 
-/** Any agent code: does a task with the trajectory's model, and returns a reward. */
+/** Any agent code. It performs a task with the trajectory's model, and returns a reward. */
 export type RolloutFunction<Task> = (
   task: Task,
   trajectory: RecordedTrajectory,
@@ -33,15 +33,17 @@ export type RequestDefaults = JsonObject;
 export type TrainingConfig = NonNullable<TrainingJobCreate["experimental_config"]>;
 
 export interface ValidationOptions<Task> {
-  /** Tasks that are never trained on. */
+  /** Validation tasks. Their rollouts are not trained on. */
   readonly tasks: readonly Task[];
-  /** Rounds between validations; default 1. The run also validates before the first round and after the last. */
+  /**
+   * Number of rounds between validations; default 1. The run also validates before the first round and after the last.
+   */
   readonly every?: number;
-  /** Rollouts per task; default 1. */
+  /** Number of rollouts per task; default 1. */
   readonly tries?: number;
-  /** Default request fields in place of the run's, such as `{ temperature: 0 }`. */
+  /** Default request fields that replace those of the run, such as `{ temperature: 0 }`. */
   readonly request?: RequestDefaults;
-  /** Number of consecutive validations without a new best before the run stops; default: unlimited. */
+  /** Number of consecutive validations without a new best after which the run stops; default: unlimited. */
   readonly patience?: number;
   /** Minimum improvement over the best reward; default 0. */
   readonly minDelta?: number;
@@ -50,42 +52,45 @@ export interface ValidationOptions<Task> {
 export interface TrainOptions<Task> {
   readonly tasks: Tasks<Task>;
   readonly rollout: RolloutFunction<Task>;
-  /** Rollouts per task in a round, which are compared with each other; default 8, minimum 2. */
+  /** Number of rollouts per task in a round, whose rewards are compared with each other; default 8, minimum 2. */
   readonly groupSize?: number;
-  /** Total number of rounds, including those of an earlier run; default 10. */
+  /** Total number of rounds, including those of an earlier run that is resumed; default 10. */
   readonly rounds?: number;
-  /** Number of tasks per round from a list; default: all. */
+  /** Number of tasks that a round takes from a list; default: all. */
   readonly tasksPerRound?: number;
-  /** Seed of the task order and of all sampling; default 1. */
+  /** Seed for the order of tasks and for all sampling; default 1. */
   readonly seed?: number;
   /** Maximum number of concurrent rollouts; default 16. */
   readonly concurrency?: number;
   /** Timeout of a rollout in milliseconds; default 600,000. */
   readonly rolloutTimeout?: number;
-  /** Maximum share of failed rollouts in a round, 0 to 1; default 0.5. */
+  /** Maximum share of a round's rollouts that may fail, from 0 to 1; default 0.5. */
   readonly failuresMax?: number;
   /**
-   * Settings of training jobs, or a function of the round. Without steps or a learning rate, `train` chooses both
-   * (round-config.ts).
+   * Settings of training jobs, or a function that returns them for a round. If they contain neither steps nor a
+   * learning rate, `train` chooses both (round-config.ts).
    */
   readonly config?: TrainingConfig | ((round: number) => TrainingConfig);
   readonly request?: RequestDefaults;
-  /** Scores the rollouts of a task by comparison; the scores are added to their rewards. */
+  /** Scores a task's rollouts by comparing them. The scores are added to the rewards. */
   readonly judge?: Judge<Task>;
   readonly validation?: ValidationOptions<Task>;
-  /** Name of the run. Runs with different names count rounds separately; a model has one run without a name. */
+  /** Name of the run. Runs with different names count their rounds separately; a model has one run without a name. */
   readonly run?: string;
-  /** Continues after the rounds that the server knows; default true. */
+  /** Resumes after the rounds that the server has already stored; default true. */
   readonly resume?: boolean;
-  /** Called with each round's numbers; the run waits for it. */
+  /** Called with each round's report. The run waits until the returned promise resolves. */
   readonly onRound?: (report: RoundReport) => void | Promise<void>;
   /** Called with every event. */
   readonly onEvent?: (event: TrainEvent) => void;
-  /** Shows progress on standard error; default: if there is one and `onRound` is not set. */
+  /** Shows progress on standard error. Default: true if standard error exists and `onRound` is not set. */
   readonly display?: boolean;
-  /** Maximum wait in milliseconds for a server that is loading, restarting or unreachable; default 600,000. */
+  /** Maximum time in milliseconds to wait for a server that is loading, restarting or unreachable; default 600,000. */
   readonly serverTimeout?: number;
-  /** Stops the run: rollouts end, and a running job continues on the server. `train` then throws the signal's reason. */
+  /**
+   * Stops the run when it aborts: rollouts end, and a job that was created continues on the server. `train` then
+   * throws the signal's reason.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -100,7 +105,7 @@ const defaults = {
   serverTimeout: 600_000,
 } as const;
 
-/** All options. */
+/** Names of all options. The type makes the compiler report missing ones. */
 const optionNames: { readonly [Name in keyof Required<TrainOptions<unknown>>]: true } = {
   tasks: true,
   rollout: true,
@@ -133,15 +138,18 @@ const validationNames: { readonly [Name in keyof Required<ValidationOptions<unkn
   minDelta: true,
 };
 
-/** Options with all defaults. */
+/** Options after defaults are applied. */
 export type Resolved<Task> = TrainOptions<Task> & Required<Pick<TrainOptions<Task>, keyof typeof defaults>>;
 
-/** @throws HoneError `invalid` that names the option, its value and its range */
+/**
+ * Applies the defaults. @throws HoneError `invalid` for an unknown option, or one out of range; the message has the
+ * option's name, value and range
+ */
 export function resolveOptions<Task>(options: TrainOptions<Task>): Resolved<Task> {
   refuseUnknown(options, Object.keys(optionNames), "train");
   refuseUnknown(options.validation ?? {}, Object.keys(validationNames), "train's validation");
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  // Safe cast: the defaults supply omitted options.
+  // Safe cast: the defaults supply the omitted options.
   const resolved = { ...defaults, ...given } as Resolved<Task>;
   const { tasks, validation, failuresMax } = resolved;
   wholeNumber("groupSize", resolved.groupSize, 2);
@@ -168,7 +176,7 @@ function wholeNumber(name: string, value: number, min: number): void {
 }
 
 function invalid(name: string, value: unknown, wanted: string): HoneError {
-  // JSON writes NaN as null.
+  // JSON would show NaN as null.
   const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
   const message = `${name} is ${shown}; it must be ${wanted}.`;
   return new HoneError({ code: "invalid", param: name, message });

@@ -1,5 +1,5 @@
-// Tests the loop against the server's real routes and stores: counts, logs, jobs and resuming. The model always gives
-// the same answer; rollouts give the rewards.
+// Tests of the training loop against the server's real routes and in-memory stores: counts, logs, jobs and resuming.
+// The model always gives the same answer; rollout functions decide the rewards.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fakeServer, keys, playJob } from "../../../api/http/testing/fake-server.ts";
@@ -14,13 +14,13 @@ import type { TrainOptions } from "./train-options.ts";
 
 interface Place {
   readonly model: Model;
-  /** Groups of each created job. */
+  /** Groups that were sent to each job. */
   readonly trained: { readonly trajectories: readonly { readonly reward: number }[] }[][];
-  /** Settings of each created job. */
+  /** Settings that were sent to each job. */
   readonly settings: unknown[];
-  /** Metrics of the versions that jobs make. */
+  /** Metrics that jobs give the versions they make. */
   versionMetrics: Record<string, number>;
-  /** True if jobs run as soon as they are created. */
+  /** True to run jobs as soon as they are created. */
   runsJobs: boolean;
   /** Runs the oldest queued job. */
   readonly runJob: () => Promise<void>;
@@ -62,7 +62,7 @@ async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
   await server.close();
 }
 
-/** The fake server ignores the request's signal. */
+/** Rejects when the signal aborts, which the fake server ignores. */
 function abortOf(signal: AbortSignal | null | undefined): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = (): void => reject(signal?.reason as Error);
@@ -75,7 +75,7 @@ async function say({ openai, model }: RecordedTrajectory, content: string): Prom
   await openai.chat.completions.create({ model, messages: [{ role: "user", content }] });
 }
 
-/** Returns rollouts whose rewards differ within every group by default. */
+/** Returns a rollout function whose rewards differ within every group by default, and the tasks it was called with. */
 function rollouts(rewardOf: (task: string, index: number) => number = (_, index) => index) {
   const counts = new Map<string, number>();
   const seen: string[] = [];
@@ -108,7 +108,8 @@ test("cycles through tasks in a seeded order, and sends all groups to the job", 
       rounds.map(({ groups, groupsWithoutSpread }) => [groups, groupsWithoutSpread]),
       alike.map((count) => [2, count]),
     );
-    // All groups are sent, so that the job's means describe the round; the server skips groups that teach nothing.
+    // Groups without reward spread are sent too, so that the job's means describe the whole round; the server skips
+    // them.
     const sorted = (groups: Place["trained"][number]) =>
       groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join()).toSorted();
     assert.deepEqual(
@@ -123,12 +124,12 @@ test("cycles through tasks in a seeded order, and sends all groups to the job", 
     assert.notDeepEqual(other.seen, seen);
   }));
 
-test("takes few steps a round by default, at a rate that follows from the previous version", () =>
+test("takes few steps per round by default, at a learning rate that depends on the previous version", () =>
   withModel(async (place) => {
     const options = { ...base, tasks: ["a", "b"], rounds: 2 };
     place.versionMetrics = { "loss/learning_rate": 1e-3, "loss/kl_div": 0.192 };
     await train(place.model, { ...options, rollout: rollouts().rollout });
-    // A continued or different run starts from the newest version.
+    // A resumed run and a run with another name both derive the rate from the newest version.
     await train(place.model, { ...options, rollout: rollouts().rollout, rounds: 3 });
     assert.deepEqual(place.settings, [
       { steps: 2, learning_rate: 5e-4 },
@@ -179,7 +180,7 @@ test("logs a round with its numbers, failures and tasks", () =>
     );
   }));
 
-test("reports the reason of each kind of rollout failure", () =>
+test("reports the reason for each kind of rollout failure", () =>
   withModel(async ({ model }) => {
     const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
       "made no recorded call": () => 1,
@@ -247,7 +248,7 @@ test("fails a rollout that times out, and aborts its signal", () =>
     assert.equal(reasons.length, 2);
   }));
 
-test("ends the run and its other rollouts with the reasons when too much of a round fails", () =>
+test("ends the run with the reasons and aborts other rollouts when too many of a round's rollouts fail", () =>
   withModel(async ({ model, trained }) => {
     const left: unknown[] = [];
     const rollout = async (task: number, { signal }: RecordedTrajectory): Promise<number> => {
@@ -268,7 +269,7 @@ test("ends the run and its other rollouts with the reasons when too much of a ro
     assert.deepEqual(trained, []);
   }));
 
-test("respects the limit of concurrent rollouts", () =>
+test("respects the limit on concurrent rollouts", () =>
   withModel(async ({ model }) => {
     let running = 0;
     let most = 0;
@@ -282,7 +283,7 @@ test("respects the limit of concurrent rollouts", () =>
     assert.equal(most, 3);
   }));
 
-test("pins the best validated version, and stops a run without improvement", () =>
+test("pins the version with the best validation, and stops a run without improvement", () =>
   withModel(async ({ model }) => {
     const rewards = [0.2, 0.5, 0.6, 0.6, 0.1, 0.9];
     const events: TrainEvent[] = [];
@@ -321,7 +322,7 @@ test("pins the best validated version, and stops a run without improvement", () 
     assert.deepEqual(await pinned(), [5]);
   }));
 
-/** Runs two rounds, stops at an event of the first, and returns what a second call did. */
+/** Runs two rounds, stops at an event of the first, and returns which rounds a second call ran. */
 async function stoppedAt(
   place: Place,
   stops: (event: TrainEvent) => boolean,
@@ -348,7 +349,7 @@ test("repeats a round that was stopped during its rollouts", () =>
     assert.equal(place.trained.length, 2);
   }));
 
-test("waits for the job of a round that was stopped after its creation", () =>
+test("waits for the job of a round that was stopped after creating it", () =>
   withModel(async (place) => {
     place.runsJobs = false;
     const isJob = ({ type }: TrainEvent): boolean => type === "job-started";
@@ -368,7 +369,7 @@ test("repeats the round of a cancelled job", () =>
     assert.deepEqual(await stoppedAt(place, isJob, between), { rounds: [0, 1], sampled: 8 });
   }));
 
-test("makes a version from a round without training data, and says why nothing was learned", () =>
+test("makes a version from a round without training data, and reports why nothing was learned", () =>
   withModel(async ({ model, trained }) => {
     const { rollout, seen } = rollouts(() => 1);
     const options = { ...base, tasks: ["a"], rollout };
@@ -389,7 +390,7 @@ test("makes a version from a round without training data, and says why nothing w
     assert.equal(seen.length, 4);
   }));
 
-test("adds a judge's scores to rewards, and fails a group without a verdict", () =>
+test("adds a judge's scores to rewards, and fails the rollouts of a group without a verdict", () =>
   withModel(async ({ model, trained }) => {
     const { rollout } = rollouts(() => 1);
     const { rounds } = await train(model, {
@@ -415,7 +416,7 @@ test("adds a judge's scores to rewards, and fails a group without a verdict", ()
     );
   }));
 
-test("refuses an option out of range by name before any request", () =>
+test("refuses an option that is unknown or out of range before any request, and names it", () =>
   withModel(async ({ model }) => {
     const { rollout, seen } = rollouts();
     const good: TrainOptions<string> = { tasks: ["a"], rollout };
@@ -427,7 +428,7 @@ test("refuses an option out of range by name before any request", () =>
       ["failuresMax is 2; it must be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it must be at least one task.", { tasks: [] }],
       ["serverTimeout is -1; it must be a whole number of at least 0.", { serverTimeout: -1 }],
-      // Safe cast: plain JavaScript would pass this silently.
+      // Safe cast: from plain JavaScript, unknown options would arrive unnoticed.
       ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
       ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
       [
@@ -443,7 +444,7 @@ test("refuses an option out of range by name before any request", () =>
     assert.deepEqual(seen, []);
   }));
 
-/** Returns the run's model on the server behind `between`, which may answer instead of it. */
+/** Returns the run's model, with `between` in front of the server; it may answer or fail a request itself. */
 function reachedBy(
   { model }: Place,
   between: (url: string, request: RequestInit) => Response | Error | null | Promise<Error>,
@@ -480,9 +481,10 @@ function unavailable(message: string, models: object = {}): Response {
   return Response.json(body, { status: 503, headers: { "retry-after": "0" } });
 }
 
-test("waits for a loading or unreachable server at any request of a run, with its reason", () =>
+test("waits for a loading or unreachable server at any request of a run, and reports the reason", () =>
   withModel(async (place) => {
-    // Each request of the run fails once, alternately by a refused connection and by a loading server.
+    // Each request of the run fails once, alternately because the connection is refused and because the server is
+    // loading.
     const seen = new Set<string>();
     let count = 0;
     const { model, waits, onEvent } = reachedBy(place, (url, { method }) => {
@@ -503,7 +505,7 @@ test("waits for a loading or unreachable server at any request of a run, with it
     );
   }));
 
-test("ends the run with the reason if the server does not return within serverTimeout, or a model failed to load", () =>
+test("ends the run with the reason if the server does not return within serverTimeout, or if a model failed to load", () =>
   withModel(async (place) => {
     let isAway = false;
     const away = reachedBy(place, () => (isAway ? refused() : null));
@@ -530,7 +532,7 @@ test("ends the run with the reason if the server does not return within serverTi
     });
   }));
 
-test("sends a log with a lost answer again only if it did not arrive", () =>
+test("repeats a log whose answer was lost only if the log did not arrive", () =>
   withModel(async (place) => {
     for (const arrives of [true, false]) {
       let isLost = false;
@@ -549,7 +551,7 @@ test("sends a log with a lost answer again only if it did not arrive", () =>
     }
   }));
 
-test("warns both of two processes that train the same model", () =>
+test("warns each of two processes that train the same model", () =>
   withModel(async ({ model }) => {
     const { rollout } = rollouts();
     const warnings: string[][] = [];

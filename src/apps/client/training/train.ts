@@ -1,5 +1,5 @@
-// Reinforcement learning of an agent: tasks, a rollout function that returns rewards, and rounds with a training job
-// each.
+// Reinforcement learning of an agent: tasks, a rollout function that returns rewards, and rounds that each create a
+// training job.
 import { HoneError } from "../hone-error.ts";
 import { trajectoriesOf } from "../recording/start-trajectory.ts";
 import { Model } from "../trained-model.ts";
@@ -17,25 +17,25 @@ import { validate } from "./validate.ts";
 export interface TrainResult {
   /** Step of the newest version. */
   readonly step: number;
-  /** Its model name in chats. */
+  /** Model name of that version in chat requests. */
   readonly model: string;
-  /** The version with the best validation, which is pinned; null without validations. */
+  /** The version with the best validation, which is pinned; null if nothing was validated. */
   readonly best: (Best & { readonly model: string }) | null;
-  /** The rounds of this call. */
+  /** Reports of the rounds that this call ran. */
   readonly rounds: readonly RoundReport[];
-  /** Why the run ended: all rounds are done, or `patience` validations brought no improvement. */
+  /** Reason why the run ended: all rounds are done, or `patience` validations in a row brought no improvement. */
   readonly endedBy: "rounds" | "patience";
   /** One sentence that says what was learned, or why nothing was. */
   readonly summary: string;
 }
 
 /**
- * Trains a model on the rewards of its rollouts: each round samples tasks with the newest version, logs the
- * trajectories, and creates a training job. Called again with the same `run` after a crash, it repeats the unfinished
- * round.
+ * Trains a model on the rewards of its rollouts. Each round samples rollouts of the newest version, logs their
+ * trajectories, and creates a training job. After a crash, calling `train` again with the same `run` repeats the
+ * unfinished round.
  *
  * @throws HoneError `invalid` for an option out of range, `rollouts_failed` if more of a round failed than
- * `failuresMax` allows, `job_failed`, or a refusal of the server; the signal's reason
+ * `failuresMax` allows, `job_failed`, or the server's refusal; the signal's reason
  */
 export async function train<Task>(model: Model, options: TrainOptions<Task>): Promise<TrainResult> {
   requireModel(model);
@@ -57,7 +57,7 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
     emit({ type: "run-ended", summary: result.summary });
     return result;
   } catch (error) {
-    // The abort reason explains more than the errors of aborted requests.
+    // The signal's reason says more than the error of an aborted request.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -65,7 +65,7 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
   }
 }
 
-/** Plain JavaScript may pass anything, such as the model's name. */
+/** Checks the argument for callers in plain JavaScript, who may pass, for example, the model's name. */
 function requireModel(model: unknown): asserts model is Model {
   if (typeof model === "object" && model !== null && "hone" in model && "details" in model) return;
   const given = typeof model === "string" ? JSON.stringify(model) : String(model);
@@ -99,10 +99,10 @@ function retryPolicyOf(
   };
 }
 
-/** Maximum time to answer for a responsive server, in addition to waits for it. */
+/** Maximum time for an answer in milliseconds, in addition to the time spent waiting for the server. */
 const answerTimeoutMs = 600_000;
 
-/** Returns the model with a client that waits for its server. */
+/** Returns the model with a client that waits while the server is unavailable. */
 function withRetries({ hone, details }: Model, patience: RetryPolicy): Model {
   const timeout = patience.timeoutMs + answerTimeoutMs;
   return new Model(hone.with({ fetch: retryingFetch(hone.fetch, patience), timeout }), details);

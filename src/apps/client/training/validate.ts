@@ -1,4 +1,4 @@
-// Runs the validation tasks with a version, logs the results, and pins the best version, so that the server keeps it.
+// Runs the validation tasks with a version, logs the results, and pins the best version so that the server keeps it.
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Model } from "../trained-model.ts";
@@ -9,7 +9,7 @@ import type { RoundRun } from "./run-round.ts";
 import { runGroups } from "./run-groups.ts";
 import { seedOf } from "./seeds.ts";
 
-/** @throws HoneError `rollouts_failed`, or a refusal of the server */
+/** @throws HoneError `rollouts_failed`, or the server's refusal; the signal's reason */
 export async function validate<Task>(
   run: RoundRun<Task>,
   { round, step }: { readonly round: number; readonly step: number },
@@ -20,7 +20,7 @@ export async function validate<Task>(
   if (validation === undefined) throw new Error("validations are asked for where there are tasks for them");
   const { tasks, tries: size = 1, request = options.request } = validation;
   emit({ type: "rollouts-started", of: "validation", round, step, total: tasks.length * size });
-  // The same seed for every version, so that all are compared on the same draws.
+  // Every version is validated with the same seed, so that their results are comparable.
   const seed = seedOf(options.seed, "validation");
   const groups = await runGroups(maker, { tasks, size, step, seed, request });
   const rewards = groups.flatMap(({ rollouts }) => rollouts.map((rollout) => rollout.reward));
@@ -38,18 +38,18 @@ export async function validate<Task>(
   return { validation: { ...validated, isBest, metrics }, progress: next };
 }
 
-/** Pins a version in place of the previous best. */
+/** Pins the new best version and unpins the previous one. */
 async function keep(
   { hone, id }: Model,
   step: number,
   before: Best | null,
   options: RequestOptions,
 ): Promise<void> {
-  // The base always exists.
+  // The initial version (step 0) always exists and needs no pin.
   if (step > 0) await hone.checkpoints.pin(id, step, options);
   if (before === null || before.step === 0 || before.step === step) return;
   await hone.checkpoints.unpin(id, before.step, options).catch((error: unknown) => {
-    // It was deleted meanwhile.
+    // The previous best version has been deleted.
     if (!(error instanceof HoneError && error.status === 404)) throw error;
   });
 }
