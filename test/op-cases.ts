@@ -488,6 +488,25 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         { queryHeads: 4, kvHeads: 2, scale: 0.3, window },
       ),
   })),
+  deltaAttention: [
+    {
+      inputs: {
+        ...floats("q", [2, 5, 8], { shape: ["B", "T", 8] }),
+        ...floats("k", [2, 5, 8], { shape: ["B", "T", 8] }),
+        ...floats("v", [2, 5, 6], { shape: ["B", "T", 6] }),
+        ...floats("logDecay", [2, 5, 2], { shape: ["B", "T", 2] }),
+        ...floats("strength", [2, 5, 2], { shape: ["B", "T", 2] }),
+        ...floats("state", [2, 2, 4, 3], { shape: ["B", 2, 4, 3] }),
+      },
+      build: (b, value) => {
+        const names = ["q", "k", "v", "logDecay", "strength"] as const;
+        const [q, k, v, logDecay, strength] = names.map(value);
+        const options = { heads: 2, scale: 0.5 };
+        const { result, newState } = b.deltaAttention({ q, k, v, logDecay, strength }, value("state"), options);
+        return [result, newState];
+      },
+    },
+  ],
 };
 
 /** Larger functions that consist of several operations. */

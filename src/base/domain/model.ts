@@ -72,7 +72,8 @@ export interface TrainedModel {
 
 /**
  * The projections of layers, in the order of all lists. Layers with attention have the first four, layers with a
- * convolution the next two, and every layer the last three. Files of some models use other names.
+ * convolution or a delta rule some of the next six, and every layer the last three. Files of some models use other
+ * names.
  */
 export const projectionNames = [
   "q_proj",
@@ -80,6 +81,10 @@ export const projectionNames = [
   "v_proj",
   "o_proj",
   "in_proj",
+  "in_proj_qkv",
+  "in_proj_z",
+  "in_proj_b",
+  "in_proj_a",
   "out_proj",
   "gate_proj",
   "up_proj",

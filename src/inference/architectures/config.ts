@@ -17,12 +17,13 @@ export const architectures = [
   "Ministral3ForCausalLM",
   "GraniteMoeHybridForCausalLM",
   "Lfm2ForCausalLM",
+  "Qwen3_5ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
 
 /** Options that differ between layers, by the kind of computation that relates positions. */
-export type LayerConfig = AttentionLayer | ConvolutionLayer;
+export type LayerConfig = AttentionLayer | ConvolutionLayer | DeltaLayer;
 
 export interface AttentionLayer {
   readonly kind: "attention";
@@ -40,6 +41,24 @@ export interface AttentionLayer {
 /** A gated short convolution (LFM2): C · conv(B · x), where B, C and x are projections of the layer's input. */
 export interface ConvolutionLayer {
   readonly kind: "convolution";
+}
+
+/**
+ * A gated delta rule (Qwen3.5; arXiv:2412.06464): a matrix per head that each token reads, and corrects where it differs
+ * from the token's value.
+ */
+export interface DeltaLayer {
+  readonly kind: "delta";
+}
+
+/** Dimensions of layers with a delta rule. */
+export interface DeltaConfig {
+  /** Number of heads of queries and keys; divides `valueHeads`. */
+  readonly keyHeads: number;
+  /** Number of heads of values, each with a separate state. */
+  readonly valueHeads: number;
+  readonly keySize: number;
+  readonly valueSize: number;
 }
 
 /** A causal convolution of each channel with a separate kernel. */
@@ -80,6 +99,10 @@ export interface ModelConfig {
   readonly hasOutputBias: boolean;
   /** Convolution of the layers that have one; null if none has. */
   readonly convolution: ConvolutionConfig | null;
+  /** Delta rule of the layers that have one; null if none has. */
+  readonly delta: DeltaConfig | null;
+  /** True if attended values are gated by a second half of each query head's projection. */
+  readonly hasAttentionGate: boolean;
   readonly activation: "silu" | "gelu-tanh";
   /** True if the output projection uses the embedding's weight. */
   readonly isTied: boolean;

@@ -1,16 +1,23 @@
 // The only definition of the decoder, for serving and training, for every architecture that ModelConfig describes.
 // Callers supply attention, the inputs of convolutions, and the application of projections. This module does not
 // depend on caches, losses or sessions.
-import { assert } from "../../base/domain/assert.ts";
+import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import type { Dimension } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import { recomputed } from "../../lib/graph/recompute.ts";
-import type { AttentionLayer, ModelConfig } from "./config.ts";
+import type { AttentionLayer, LayerConfig, ModelConfig } from "./config.ts";
 import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { type NormName, normPath } from "./module-names.ts";
-import { convolutionPath, finalNormName, outputProjection, projection } from "./parameters.ts";
+import {
+  convolutionPath,
+  convolutionWidth,
+  deltaNames,
+  finalNormName,
+  outputProjection,
+  projection,
+} from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
 /** Inputs of attention, after the rotary embedding: q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
@@ -22,14 +29,19 @@ export interface AttentionInputs {
   readonly v: Value;
 }
 
-/** Input of a layer's convolution: x [B, T, D]. */
+/** Input of a layer's convolution: x [B, T, W]. */
 export interface ConvolutionInputs {
   readonly layer: number;
   readonly x: Value;
 }
 
+/** Inputs of a layer's delta rule: q and k [B, T, H*K], v [B, T, H*V], logDecay and strength [B, T, H]. */
+export type DeltaInputs = Readonly<Record<"q" | "k" | "v" | "logDecay" | "strength", Value>> & {
+  readonly layer: number;
+};
+
 export interface DecoderParts {
-  /** Returns the weight of a norm or convolution, identified by its name in `modelParameters`. */
+  /** Returns a weight that is no projection's, identified by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
   /** Maps tokens [B, T] to their embeddings [B, T, D]. */
   readonly embed: (tokens_BT: Value) => Value;
@@ -47,6 +59,8 @@ export interface DecoderParts {
    * is 0.
    */
   readonly taps: (inputs: ConvolutionInputs) => readonly Value[];
+  /** Returns the values that a delta rule reads at each position, [B, T, H*V]. */
+  readonly recall: (inputs: DeltaInputs) => Value;
   /**
    * If true, a gradient recomputes a layer from the inputs of its products instead of remembering all intermediate
    * values. No effect without a gradient.
@@ -96,10 +110,7 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
     const block = new DecoderLayer(builder, config, parts, layer);
     const isLast = layer === config.layers.length - 1;
     const compute = (residual: Value): Value => {
-      const attended =
-        layerConfig.kind === "attention"
-          ? block.attention(residual, layerConfig)
-          : block.convolution(residual);
+      const attended = block.mixed(residual, layerConfig);
       return block.afterAttention(
         isLast ? parts.selectRows(residual) : residual,
         isLast ? parts.selectRows(attended) : attended,
@@ -157,6 +168,9 @@ export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): rea
   });
 }
 
+/** Added to the sum of squares of queries and keys of a delta rule, as in Transformers. */
+const unitEpsilon = 1e-6;
+
 /**
  * Computes one layer. For a gradient it keeps the results of products, which are expensive to recompute; norms,
  * activations and similar operations are cheap.
@@ -174,20 +188,49 @@ class DecoderLayer {
     this.#layer = layer;
   }
 
-  /** Computes the heads' attended values [B, T, Hq*K] from the residual stream [B, T, D]. */
-  attention(hidden: Value, layerConfig: AttentionLayer): Value {
+  /** Computes the input of the layer's output projection from the residual stream [B, T, D]. */
+  mixed(hidden: Value, layerConfig: LayerConfig): Value {
+    switch (layerConfig.kind) {
+      case "attention":
+        return this.#attention(hidden, layerConfig);
+      case "convolution":
+        return this.#convolution(hidden);
+      case "delta":
+        return this.#delta(hidden);
+      default:
+        return unreachable(layerConfig);
+    }
+  }
+
+  /** Computes the heads' attended values [B, T, Hq*K]. */
+  #attention(hidden: Value, layerConfig: AttentionLayer): Value {
     const x = this.#input(hidden);
-    return this.#parts.attend({
+    const { queries, gate } = this.#queries(x);
+    const attended = this.#parts.attend({
       layer: this.#layer,
       layerConfig,
-      q: this.#rotated("q_norm", this.#linear("q_proj", x), layerConfig.queryRotary ?? layerConfig.rotary),
+      q: this.#rotated("q_norm", queries, layerConfig.queryRotary ?? layerConfig.rotary),
       k: this.#rotated("k_norm", this.#linear("k_proj", x), layerConfig.rotary),
       v: this.#builder.kept(this.#linear("v_proj", x)),
     });
+    return gate === null ? attended : this.#builder.multiply(attended, this.#builder.sigmoid(gate));
   }
 
-  /** Computes the gated convolution [B, T, D] of the residual stream [B, T, D], before its output projection. */
-  convolution(hidden: Value): Value {
+  /** Returns the queries [B, T, Hq*K], and the gate of the same shape if the model has one. */
+  #queries(x: Value): { readonly queries: Value; readonly gate: Value | null } {
+    const builder = this.#builder;
+    const projected = this.#linear("q_proj", x);
+    if (!this.#config.hasAttentionGate) return { queries: projected, gate: null };
+    const { headCount, headSize } = this.#config;
+    const [rows, length] = projected.shape as [Dimension, Dimension];
+    const heads = builder.reshape(builder.kept(projected), [rows, length, headCount, 2 * headSize]);
+    const half = (from: number): Value =>
+      builder.reshape(builder.slice(heads, -1, from, from + headSize), [rows, length, headCount * headSize]);
+    return { queries: half(0), gate: half(headSize) };
+  }
+
+  /** Computes the gated convolution [B, T, D]. */
+  #convolution(hidden: Value): Value {
     const builder = this.#builder;
     const projected = builder.kept(this.#linear("in_proj", this.#input(hidden)));
     const { width } = this.#config;
@@ -201,14 +244,65 @@ class DecoderLayer {
   /** Computes the sum of a convolution's inputs, each times its kernel's element for that distance. */
   #convolved(taps: readonly Value[]): Value {
     const builder = this.#builder;
-    const path = convolutionPath(this.#layer);
+    const path = convolutionPath(this.#config, this.#layer);
     const kernels = this.#parts.weight(`${path}.weight`);
-    const { width, convolution } = this.#config;
+    const { convolution } = this.#config;
+    const width = convolutionWidth(this.#config, this.#layer);
     const products = taps.map((tap, place) =>
       builder.multiply(tap, builder.reshape(builder.slice(kernels, 2, place, place + 1), [width])),
     );
     const sum = products.reduce((total, product) => builder.add(total, product));
     return convolution?.hasBias === true ? builder.add(sum, this.#parts.weight(`${path}.bias`)) : sum;
+  }
+
+  /**
+   * Computes the gated output [B, T, H*V] of the delta rule. Queries and keys have length one; each head of them serves
+   * consecutive heads of values.
+   */
+  #delta(hidden: Value): Value {
+    const builder = this.#builder;
+    const { keyHeads, valueHeads, keySize, valueSize } = present(this.#config.delta, "a delta rule");
+    const x = this.#input(hidden);
+    const mixed = builder.kept(this.#linear("in_proj_qkv", x));
+    const convolved = builder.silu(this.#convolved(this.#parts.taps({ layer: this.#layer, x: mixed })));
+    const [rows, length] = x.shape as [Dimension, Dimension];
+    const keyWidth = keyHeads * keySize;
+    // x / √(Σ x² + ε) as a norm, whose epsilon is added to the mean of the squares.
+    const unit = builder.full([keySize], 1 / Math.sqrt(keySize));
+    const heads = (from: number): Value => {
+      const own = builder.slice(convolved, -1, from, from + keyWidth);
+      const byHead = builder.reshape(own, [rows, length, keyHeads, keySize]);
+      const normed = builder.rmsNorm(byHead, unit, unitEpsilon / keySize);
+      const shared = builder.reshape(normed, [rows, length, keyHeads, 1, keySize]);
+      const repeated = builder.expand(shared, [rows, length, keyHeads, valueHeads / keyHeads, keySize]);
+      return builder.reshape(repeated, [rows, length, valueHeads * keySize]);
+    };
+    const recalled = this.#parts.recall({
+      layer: this.#layer,
+      q: heads(0),
+      k: heads(keyWidth),
+      v: builder.slice(convolved, -1, 2 * keyWidth, 2 * keyWidth + valueHeads * valueSize),
+      logDecay: this.#logDecay(x),
+      strength: builder.sigmoid(builder.kept(this.#linear("in_proj_b", x))),
+    });
+    const byHead = builder.reshape(recalled, [rows, length, valueHeads, valueSize]);
+    const weight = this.#parts.weight(deltaNames(this.#layer).norm);
+    const normed = builder.rmsNorm(byHead, weight, this.#config.normEpsilon);
+    const gate = builder.silu(builder.kept(this.#linear("in_proj_z", x)));
+    return builder.multiply(builder.reshape(normed, recalled.shape), gate);
+  }
+
+  /** Computes −exp(A) · softplus(a + bias), [B, T, H]. */
+  #logDecay(x: Value): Value {
+    const builder = this.#builder;
+    const { decay, stepBias } = deltaNames(this.#layer);
+    const a = builder.kept(this.#linear("in_proj_a", x));
+    const step = builder.add(a, this.#parts.weight(stepBias));
+    // log(1 + exp(x)) = max(x, 0) + log(1 + exp(−|x|)), which never overflows.
+    const size = builder.maximum(step, builder.negate(step));
+    const rest = builder.log(builder.add(1, builder.exp(builder.negate(size))));
+    const softplus = builder.add(builder.maximum(step, 0), rest);
+    return builder.multiply(softplus, builder.negate(builder.exp(this.#parts.weight(decay))));
   }
 
   /** Computes the rest of the layer, row by row: the next residual from this one and the attended values. */

@@ -40,6 +40,14 @@ const plain: ModuleNames = {
   finalNorm: "model.norm",
 };
 
+const deltaMatrices: ModuleNames["matrices"] = {
+  "linear_attn.in_proj_qkv": ["in_proj_qkv"],
+  "linear_attn.in_proj_z": ["in_proj_z"],
+  "linear_attn.in_proj_b": ["in_proj_b"],
+  "linear_attn.in_proj_a": ["in_proj_a"],
+  "linear_attn.out_proj": ["out_proj"],
+};
+
 const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
   Phi3ForCausalLM: {
     ...plain,
@@ -78,6 +86,7 @@ const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
     },
     finalNorm: "model.embedding_norm",
   },
+  Qwen3_5ForCausalLM: { ...plain, matrices: { ...plain.matrices, ...deltaMatrices } },
 };
 
 /** Returns the names of a class's modules. */

@@ -35,6 +35,16 @@ export function outputProjection({ isTied, width, vocabularySize }: ModelConfig)
 const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly ProjectionName[]>> = {
   attention: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
   convolution: ["in_proj", "out_proj", "gate_proj", "up_proj", "down_proj"],
+  delta: [
+    "in_proj_qkv",
+    "in_proj_z",
+    "in_proj_b",
+    "in_proj_a",
+    "out_proj",
+    "gate_proj",
+    "up_proj",
+    "down_proj",
+  ],
 };
 
 /** Returns the names of a layer's projections, in the order of {@link projectionNames}. */
@@ -50,7 +60,8 @@ export function hasProjection(name: ProjectionName): (layer: LayerConfig) => boo
 /** Returns one projection of a layer that has it. */
 export function projection(config: ModelConfig, layer: number, name: ProjectionName): Projection {
   const { width, intermediateSize, headCount, kvHeadCount, headSize } = config;
-  const { hasQueryKeyValueBias, hasOutputBias, convolution } = config;
+  const { hasQueryKeyValueBias, hasOutputBias, hasAttentionGate, convolution } = config;
+  const { valueHeads = 0, valueSize = 0 } = config.delta ?? {};
   const sized = (inputSize: number, outputSize: number, hasBias: boolean): Projection => ({
     path: projectionPath(config.architecture, layer, name),
     inputSize,
@@ -59,7 +70,7 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
   });
   switch (name) {
     case "q_proj":
-      return sized(width, headCount * headSize, hasQueryKeyValueBias);
+      return sized(width, (hasAttentionGate ? 2 : 1) * headCount * headSize, hasQueryKeyValueBias);
     case "k_proj":
     case "v_proj":
       return sized(width, kvHeadCount * headSize, hasQueryKeyValueBias);
@@ -67,8 +78,17 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
       return sized(headCount * headSize, width, hasOutputBias);
     case "in_proj":
       return sized(width, 3 * width, convolution?.hasBias ?? false);
+    case "in_proj_qkv":
+      return sized(width, convolutionWidth(config, layer), false);
+    case "in_proj_z":
+      return sized(width, valueHeads * valueSize, false);
+    case "in_proj_b":
+    case "in_proj_a":
+      return sized(width, valueHeads, false);
     case "out_proj":
-      return sized(width, width, convolution?.hasBias ?? false);
+      return config.layers[layer].kind === "delta"
+        ? sized(valueHeads * valueSize, width, false)
+        : sized(width, width, convolution?.hasBias ?? false);
     case "gate_proj":
     case "up_proj":
       return sized(width, intermediateSize, false);
@@ -80,8 +100,20 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
 }
 
 /** Returns the path of a layer's convolution, such as `model.layers.0.conv.conv`. */
-export function convolutionPath(layer: number): string {
-  return `model.layers.${layer}.conv.conv`;
+export function convolutionPath({ layers }: ModelConfig, layer: number): string {
+  return `model.layers.${layer}.${layers[layer].kind === "delta" ? "linear_attn.conv1d" : "conv.conv"}`;
+}
+
+/** Returns the number of channels of a layer's convolution; queries, keys and values of a delta rule share one. */
+export function convolutionWidth({ layers, width, delta }: ModelConfig, layer: number): number {
+  if (layers[layer].kind !== "delta" || delta === null) return width;
+  return 2 * delta.keyHeads * delta.keySize + delta.valueHeads * delta.valueSize;
+}
+
+/** Returns the names of a delta rule's parameters besides its convolution and projections. */
+export function deltaNames(layer: number): Readonly<Record<"decay" | "stepBias" | "norm", string>> {
+  const path = `model.layers.${layer}.linear_attn`;
+  return { decay: `${path}.A_log`, stepBias: `${path}.dt_bias`, norm: `${path}.norm.weight` };
 }
 
 /** Returns the name of the norm weight after the last layer. */
@@ -106,6 +138,11 @@ export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
 /** True if a parameter is the weight of an RMS norm. */
 export function isNormWeight(name: string): boolean {
   return name.endsWith("norm.weight");
+}
+
+/** True if files store a parameter as its distance from one. The norms after delta rules are always factors. */
+export function isStoredAsOffset(name: string, { isNormOffset }: ModelConfig): boolean {
+  return isNormOffset && isNormWeight(name) && !name.endsWith("linear_attn.norm.weight");
 }
 
 /** Returns the last names in paths, once each. */
@@ -151,6 +188,7 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
   return [
     ...(hasInputNorms ? [norm("input_layernorm", width)] : []),
     ...(layerConfig.kind === "attention" ? headNorms(config, layer) : convolutionParameters(config, layer)),
+    ...(layerConfig.kind === "delta" ? deltaParameters(config, layer) : []),
     norm("post_attention_layernorm", width),
     ...(hasInputNorms && hasOutputNorms ? [norm("pre_feedforward_layernorm", width)] : []),
     ...(hasOutputNorms ? [norm("post_feedforward_layernorm", width)] : []),
@@ -181,12 +219,24 @@ function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[]
 }
 
 /** Returns the kernels [width, 1, kernel size] of a layer's convolution, as PyTorch stores them, and its bias. */
-function convolutionParameters({ width, convolution }: ModelConfig, layer: number): readonly ParameterSpec[] {
+function convolutionParameters(config: ModelConfig, layer: number): readonly ParameterSpec[] {
+  const { convolution } = config;
   if (convolution === null) return [];
-  const path = convolutionPath(layer);
+  const path = convolutionPath(config, layer);
+  const width = convolutionWidth(config, layer);
   return [
     { name: `${path}.weight`, shape: [width, 1, convolution.kernelSize] },
     ...(convolution.hasBias ? [{ name: `${path}.bias`, shape: [width] }] : []),
+  ];
+}
+
+function deltaParameters({ delta }: ModelConfig, layer: number): readonly ParameterSpec[] {
+  if (delta === null) return [];
+  const names = deltaNames(layer);
+  return [
+    { name: names.decay, shape: [delta.valueHeads] },
+    { name: names.stepBias, shape: [delta.valueHeads] },
+    { name: names.norm, shape: [delta.valueSize] },
   ];
 }
 

@@ -11,14 +11,16 @@ import { addDecoder, addDecoderLayers, addLogits, addRotaryTables, declareWeight
 import type { DecoderParts } from "./decoder.ts";
 import { embeddingRows, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
+import { convolutionWidth } from "./parameters.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 import {
   cacheNames,
   type ConvolvedRows,
   draftTaps,
-  indexInKind,
+  cacheOf,
   listTaps,
   stateNames,
+  stateOf,
   tokenTaps,
   wholeRowTaps,
 } from "./serving/sequence-memory.ts";
@@ -36,15 +38,17 @@ export interface ServingOptions {
 /**
  * Builds the graph of whole prompts.
  * * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t
- *   of the tokens whose logits are wanted; with convolutions `ends` int64 [B, K-1] (`wholeRowTaps`); LoRA matrices.
+ *   of the tokens whose logits are wanted; with convolutions `ends` int64 [B, K-1] (`wholeRowTaps`); with delta rules
+ *   `lengths` int64 [B], the number of each row's real tokens; LoRA matrices.
  * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection; per cache `new_keys.i` and
- *   `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding; per state `new_state.i` [B, K-1, D].
+ *   `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding; per state `new_state.i` [B, ...], after each row's last real token.
  */
 export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
   const builder = new GraphBuilder();
   const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
   const places_N = builder.input("places", "int64", ["N"]);
   const ends = stateInput(config, (size) => builder.input("ends", "int64", ["B", size]));
+  const lengths = config.delta === null ? null : builder.input("lengths", "int64", ["B"]);
   const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
   const outputs: Record<string, Value> = {};
   const scored = addScores(builder, config, {
@@ -58,13 +62,45 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
         scale: config.attentionScale,
         window: layerConfig.slidingWindow ?? 0,
       });
-      return keepNewCache(outputs, indexInKind(config, layer), result);
+      return keepNewCache(outputs, cacheOf(config, layer), result);
     },
-    taps: ({ layer, x }) =>
-      keepNewState(outputs, indexInKind(config, layer), wholeRowTaps(builder, x, present(ends, "the ends"))),
+    taps: ({ layer, x }) => {
+      const rows = wholeRowTaps(builder, x, present(ends, "the ends"));
+      return keepNewState(outputs, stateOf(config, layer, "inputs"), rows);
+    },
+    recall: ({ layer, ...inputs }) => {
+      const isReal = isRealToken(builder, present(lengths, "the lengths of rows"));
+      const real = {
+        ...inputs,
+        logDecay: builder.multiply(inputs.logDecay, isReal),
+        strength: builder.multiply(inputs.strength, isReal),
+      };
+      const before = builder.full(["B", ...matrixDims(config)], 0);
+      const { result, newState } = builder.deltaAttention(real, before, deltaOptions(config));
+      outputs[stateNames(stateOf(config, layer, "matrices")).newState] = newState;
+      return result;
+    },
     selectRows: (x) => selectPlaces(builder, x, places_N),
   });
   return builder.build({ ...scored, ...outputs });
+}
+
+/** Returns 1 for the real tokens of rows [B, T, 1], and 0 for padding, which thereby leaves a delta rule's state as it is. */
+function isRealToken(builder: GraphBuilder, lengths_B: Value): Value {
+  const positions = builder.reshape(builder.iota("T"), [1, "T", 1]);
+  return builder.cast(builder.less(positions, builder.reshape(lengths_B, ["B", 1, 1])), "float32");
+}
+
+/** Returns the options of a model's delta rules. */
+export function deltaOptions({ delta }: ModelConfig): { readonly heads: number; readonly scale: number } {
+  const { valueHeads, keySize } = present(delta, "a delta rule");
+  return { heads: valueHeads, scale: 1 / Math.sqrt(keySize) };
+}
+
+/** Returns the dimensions of a delta rule's state, [H, K, V]. */
+function matrixDims({ delta }: ModelConfig): readonly number[] {
+  const { valueHeads, keySize, valueSize } = present(delta, "a delta rule");
+  return [valueHeads, keySize, valueSize];
 }
 
 /** Maximum parts in a call of the graph of several later parts. */
@@ -95,9 +131,11 @@ export function laterPartNames(part: number): {
  *   computed once; `past_length.p` int64 [1]; per cache `keys.i.p` and `values.i.p` [1, Hkv, Cp, K].
  * * Input `order` int64 [1, N]: first index of each token among the rows of part 0, 1, ….
  * * Inputs with convolutions (`listTaps`): `tap_places` int64 [K-1, N] and `ends` int64 [parts, K-1]; per state
- *   `state.i` [parts, K-1, D].
+ *   `state.i` [parts, K-1, W].
+ * * Inputs with delta rules per part: `own_rows.p` int64 [1, Up], its tokens without repetition, or one of any part if it
+ *   is unused; per state `state.i.p` [1, H, K, V].
  * * Outputs: `logits` [P, V]; `hidden` [P, D]; per cache `new_keys.i` and `new_values.i` [1, Hkv, N, K]; per state
- *   `new_state.i` [parts, K-1, D].
+ *   `new_state.i` [parts, K-1, W] or per part `new_state.i.p` [1, H, K, V].
  */
 export function buildContinuationGraph(
   config: ModelConfig,
@@ -121,6 +159,8 @@ export function buildContinuationGraph(
       rows: builder.input(names.rows, "int64", [1, `T${part}`]),
       length: builder.input(names.pastLength, "int64", [1]),
       cacheShape: [1, kvHeads, `C${part}`, headSize],
+      part,
+      ownRows: config.delta === null ? null : builder.input(`own_rows.${part}`, "int64", [1, `U${part}`]),
     };
   });
   const rowsOf = (x: Value, rows: Value): Value => {
@@ -135,7 +175,7 @@ export function buildContinuationGraph(
     tokens_BT: builder.reshape(tokens_N, [1, "N"]),
     positions_BT: builder.reshape(positions_N, [1, "N"]),
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const cache = indexInKind(config, layer);
+      const cache = cacheOf(config, layer);
       const attended = parts.map(({ names, rows, length, cacheShape }) =>
         builder.continuedAttention(
           { q: rowsOf(q, rows), k: rowsOf(k, rows), v: rowsOf(v, rows) },
@@ -150,12 +190,32 @@ export function buildContinuationGraph(
       const attention = rowsOf(builder.concat(attended, 1), order_N);
       return keepNewCache(outputs, cache, { attention, keys: byHead(k), values: byHead(v) });
     },
+    recall: ({ layer, ...inputs }) => {
+      const state = stateOf(config, layer, "matrices");
+      const results = parts.map(({ ownRows, part }) => {
+        const rows = present(ownRows, "the rows of a part");
+        const names = stateNames(state, part);
+        const before = builder.input(names.state, "float32", [1, ...matrixDims(config)]);
+        const own = {
+          q: rowsOf(inputs.q, rows),
+          k: rowsOf(inputs.k, rows),
+          v: rowsOf(inputs.v, rows),
+          logDecay: rowsOf(inputs.logDecay, rows),
+          strength: rowsOf(inputs.strength, rows),
+        };
+        const { result, newState } = builder.deltaAttention(own, before, deltaOptions(config));
+        outputs[names.newState] = newState;
+        return result;
+      });
+      // The tokens of used parts follow one another; the results of unused parts come after them.
+      return builder.slice(builder.concat(results, 1), 1, 0, "N");
+    },
     taps: ({ layer, x }) => {
-      const state = indexInKind(config, layer);
+      const state = stateOf(config, layer, "inputs");
       const before = builder.input(stateNames(state).state, "float32", [
         partCount,
         kernelSize(config) - 1,
-        config.width,
+        convolutionWidth(config, layer),
       ]);
       const rows = listTaps(builder, before, x, present(tapPlaces, "the places of taps"));
       return keepNewState(outputs, state, rows);
@@ -169,9 +229,9 @@ export function buildContinuationGraph(
  * Builds the graph of one new token per row over a cache.
  * * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], the filled length of each row's cache and so the position
  *   of its token; per cache `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`; per
- *   state `state.i` [B, K-1, D]; LoRA matrices.
+ *   state `state.i` [B, ...]; LoRA matrices.
  * * Outputs: `logits` [B, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K]; per state `new_state.i`
- *   [B, K-1, D].
+ *   [B, ...].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -184,7 +244,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     tokens_BT,
     positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const cache = indexInKind(config, layer);
+      const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
       const shape = ["B", kvHeads, 1, "C", headSize];
       const cacheKeys = builder.input(names.keys, "float32", shape);
@@ -196,8 +256,15 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
       return keepNewCache(outputs, cache, result);
     },
     taps: ({ layer, x }) => {
-      const state = indexInKind(config, layer);
-      return keepNewState(outputs, state, tokenTaps(builder, rowStates(builder, config, state), x));
+      const state = stateOf(config, layer, "inputs");
+      return keepNewState(outputs, state, tokenTaps(builder, rowStates(builder, config, layer), x));
+    },
+    recall: ({ layer, ...inputs }) => {
+      const names = stateNames(stateOf(config, layer, "matrices"));
+      const before = builder.input(names.state, "float32", ["B", ...matrixDims(config)]);
+      const { result, newState } = builder.deltaAttention(inputs, before, deltaOptions(config));
+      outputs[names.newState] = newState;
+      return result;
     },
     selectRows: (x) => builder.reshape(x, ["B", x.shape[2]]),
   });
@@ -205,7 +272,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 }
 
 /**
- * Builds the graph of several new tokens per row over a cache. Each token gets the same bits as from the decode graph
+ * Builds the graph of several new tokens per row over a cache, for models without delta rules. Each token gets the same bits as from the decode graph
  * after the preceding tokens: their keys and values are put into a copy of the cache, at the positions where the
  * decode graph would find them. A row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's
@@ -237,7 +304,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     tokens_BT,
     positions_BT,
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const cache = indexInKind(config, layer);
+      const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
       const shape = ["B", kvHeads, 1, "C", headSize];
       const [keys, values] = [byHead(k), byHead(v)];
@@ -250,9 +317,10 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
       return keepNewCache(outputs, cache, { attention, keys, values });
     },
     taps: ({ layer, x }) => {
-      const state = indexInKind(config, layer);
-      return keepNewState(outputs, state, draftTaps(builder, rowStates(builder, config, state), x));
+      const state = stateOf(config, layer, "inputs");
+      return keepNewState(outputs, state, draftTaps(builder, rowStates(builder, config, layer), x));
     },
+    recall: noRecall,
     selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
@@ -319,10 +387,15 @@ function stateInput<Inputs>({ convolution }: ModelConfig, make: (size: number) =
   return convolution === null ? null : make(convolution.kernelSize - 1);
 }
 
-/** Declares a state of each row, [B, K-1, D]. */
-function rowStates(builder: GraphBuilder, config: ModelConfig, state: number): Value {
-  const shape = ["B", kernelSize(config) - 1, config.width];
-  return builder.input(stateNames(state).state, "float32", shape);
+/** Declares the state of a layer's convolution for each row, [B, K-1, W]. */
+function rowStates(builder: GraphBuilder, config: ModelConfig, layer: number): Value {
+  const shape = ["B", kernelSize(config) - 1, convolutionWidth(config, layer)];
+  return builder.input(stateNames(stateOf(config, layer, "inputs")).state, "float32", shape);
+}
+
+/** Throws: matrices change with every token, so drafts and pairs of lanes are not computed for models with them. */
+export function noRecall(): never {
+  throw new Error("a graph for models without delta rules");
 }
 
 function kernelSize({ convolution }: ModelConfig): number {

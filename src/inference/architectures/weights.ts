@@ -10,7 +10,7 @@ import { rotaryTableNames } from "./decoder.ts";
 import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
-import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
+import { float32Bytes, isStoredAsOffset, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
 import { codeGradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
 import {
@@ -238,21 +238,25 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
   });
 }
 
-/** Older files store redundant tensors: rotary frequencies, and tied output projections. */
+/**
+ * True for tensors that Hone ignores: rotary frequencies and tied output projections in older files, and layers that
+ * predict further tokens.
+ */
 function isRedundant(name: string, config: ModelConfig): boolean {
-  return name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight");
+  const isOfDraftHead = name.startsWith("mtp.");
+  return isOfDraftHead || name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight");
 }
 
 /** True if the file's own bytes are the values that {@link converted} returns. */
 function isUsableInPlace({ name, type, offset, rearranged }: StoredTensor, config: ModelConfig): boolean {
   const isWidened = type !== "F32";
-  const isChanged = rearranged !== undefined || (config.isNormOffset && isNormWeight(name));
+  const isChanged = rearranged !== undefined || isStoredAsOffset(name, config);
   return !isWidened && !isChanged && offset % 4 === 0;
 }
 
 function converted(tensor: StoredTensor, config: ModelConfig): Float32Array {
   const values = readFloats(tensor);
-  if (!config.isNormOffset || !isNormWeight(tensor.name)) return values;
+  if (!isStoredAsOffset(tensor.name, config)) return values;
   return values.map((value) => value + 1);
 }
 

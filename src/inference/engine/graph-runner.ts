@@ -218,7 +218,7 @@ class GraphRunner implements ModelRunner {
   }
 
   pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
-    if (!this.#pairsLanes || loraOf(one) === "blocks" || loraOf(other) === "blocks") return false;
+    if (!this.#pairsLanes || this.#hasMatrices || loraOf(one) === "blocks" || loraOf(other) === "blocks") return false;
     const lora = one === null && other === null ? null : "whole";
     if (lora !== null && !this.#pairsAdapters) return false;
     return this.#idleWork === null || this.#sessions.has("pair", lora);
@@ -260,13 +260,18 @@ class GraphRunner implements ModelRunner {
   }
 
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
-    return this.#isReady("drafts", adapter);
+    return !this.#hasMatrices && this.#isReady("drafts", adapter);
   }
 
   async close(): Promise<void> {
     await this.#idleWork?.stop();
     await this.#thread?.close();
     await this.#sessions.close();
+  }
+
+  /** True if the model has states that change with every token, for which drafts and pairs are not computed. */
+  get #hasMatrices(): boolean {
+    return this.shape.states.some(({ kind }) => kind === "matrices");
   }
 
   /** Groups parts that share a call: first parts together, later parts up to the number that their graph has room for. */
@@ -333,11 +338,8 @@ class GraphRunner implements ModelRunner {
       feeds[names.keys] = float32Tensor(dims, lane.keys(layer, 0, count));
       feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));
     }
-    for (const [state, { positionCount, width }] of this.shape.states.entries())
-      feeds[stateNames(state).state] = float32Tensor(
-        [count, positionCount, width],
-        lane.states.view(state, 0, count),
-      );
+    for (const [state, { dims: stateDims }] of this.shape.states.entries())
+      feeds[stateNames(state).state] = float32Tensor([count, ...stateDims], lane.states.view(state, 0, count));
     return feeds;
   }
 
@@ -358,8 +360,9 @@ class GraphRunner implements ModelRunner {
       const values = float32Data(outputs[names.newValues]);
       for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
     }
-    for (const [state, values] of this.#newStates(outputs).entries())
-      for (const { slot, stateRow } of entries) lane.states.view(state, slot, 1).set(rowOf(values, stateRow));
+    for (const state of this.shape.states.keys())
+      for (const { slot, stateRow } of entries)
+        lane.states.view(state, slot, 1).set(this.#newState(outputs, state, stateRow));
   }
 
   #keepDraftStates(
@@ -371,31 +374,20 @@ class GraphRunner implements ModelRunner {
       count,
     }: Pick<RunResult, "outputs"> & { readonly first: number; readonly count: number },
   ): void {
-    const states = this.#newStates(outputs);
-    if (states.length === 0) return;
+    if (this.shape.states.length === 0) return;
     const after = Array.from({ length: count }, (_, token) =>
-      joined(states.map((values) => rowOf(values, first + token))),
+      joined([...this.shape.states.keys()].map((state) => this.#newState(outputs, state, first + token))),
     );
     lane.keepDraftStates(slot, after);
   }
 
-  /** Returns each state's new rows, and the size of a row. */
-  #newStates(outputs: RunResult["outputs"]): readonly StateRows[] {
-    return this.shape.states.map(({ positionCount, width }, state) => ({
-      values: float32Data(outputs[stateNames(state).newState]),
-      size: positionCount * width,
-    }));
+  /** Returns a row of a new state, from the rows of all parts or from the part's own result. */
+  #newState(outputs: RunResult["outputs"], state: number, row: number): Float32Array {
+    const size = this.shape.states[state].dims.reduce((product, each) => product * each, 1);
+    const shared = outputs[stateNames(state).newState];
+    if (shared === undefined) return float32Data(outputs[stateNames(state, row).newState]);
+    return float32Data(shared).subarray(row * size, (row + 1) * size);
   }
-}
-
-/** Rows of a state in the results of a run, one after another. */
-interface StateRows {
-  readonly values: Float32Array;
-  readonly size: number;
-}
-
-function rowOf({ values, size }: StateRows, row: number): Float32Array {
-  return values.subarray(row * size, (row + 1) * size);
 }
 
 function joined(arrays: readonly Float32Array[]): Float32Array {

@@ -37,6 +37,7 @@ export function layOutFirstParts({ shape }: KvLane, parts: readonly PromptPart[]
       tokens: int64Tensor([parts.length, positionCount], tokens_BT),
       places: toIndexTensor(places),
       ...rowEnds(shape, parts, positionCount),
+      ...(hasMatrices(shape) && { lengths: vector(parts.map(({ tokenIds }) => tokenIds.length)) }),
     },
     ranges: parts.map(({ tokenIds }, row) => ({ row, start: 0, count: tokenIds.length })),
     positionCount,
@@ -69,7 +70,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
     places.push(wantedIndices(part, start));
     rowCount += length;
   }
-  Object.assign(feeds, layOutTaps(lane, parts, partCount));
+  Object.assign(feeds, layOutTaps(lane, parts, partCount), ownRows(lane, parts, partCount));
   for (let index = parts.length; index < partCount; index++) {
     const names = laterPartNames(index);
     feeds[names.rows] = row([0]);
@@ -94,11 +95,19 @@ export function laterPartCaches(
   const unused = float32Tensor([1, kvHeadCount, 1, headSize], new Float32Array(kvHeadCount * headSize));
   const dims = [1, kvHeadCount, lane.capacity, headSize];
   const feeds: Record<string, Tensor> = {};
-  for (const [state, { positionCount, width }] of lane.shape.states.entries()) {
-    const values = new Float32Array(partCount * positionCount * width);
-    for (const [index, { slot }] of parts.entries())
-      values.set(lane.states.view(state, slot, 1), index * positionCount * width);
-    feeds[stateNames(state).state] = float32Tensor([partCount, positionCount, width], values);
+  for (const [state, { kind, dims: stateDims }] of lane.shape.states.entries()) {
+    const size = stateDims.reduce((product, each) => product * each, 1);
+    const own = parts.map(({ slot }) => lane.states.view(state, slot, 1));
+    if (kind === "matrices") {
+      for (let part = 0; part < partCount; part++) {
+        const values = own.at(part) ?? new Float32Array(size);
+        feeds[stateNames(state, part).state] = float32Tensor([1, ...stateDims], values);
+      }
+      continue;
+    }
+    const values = new Float32Array(partCount * size);
+    for (const [part, inputs] of own.entries()) values.set(inputs, part * size);
+    feeds[stateNames(state).state] = float32Tensor([partCount, ...stateDims], values);
   }
   for (let index = 0; index < partCount; index++) {
     const names = laterPartNames(index);
@@ -118,7 +127,7 @@ function rowEnds(
   positionCount: number,
 ): Readonly<Record<string, Tensor>> {
   if (states.length === 0) return {};
-  const [{ positionCount: size }] = states;
+  const size = keptInputs(states);
   const ends = parts.flatMap(({ tokenIds }, row) =>
     Array.from({ length: size }, (_, place) => row * (size + positionCount) + tokenIds.length + place),
   );
@@ -132,7 +141,7 @@ function layOutTaps(
   partCount: number,
 ): Readonly<Record<string, Tensor>> {
   if (states.length === 0) return {};
-  const [{ positionCount: size }] = states;
+  const size = keptInputs(states);
   // The inputs of each part's positions, from those in its state on, as places in the states followed by the tokens.
   let tokenCount = 0;
   const inputs = Array.from({ length: partCount }, (_, part) => {
@@ -155,6 +164,35 @@ function layOutTaps(
       inputs.flatMap((all) => all.slice(all.length - size)),
     ),
   };
+}
+
+/** Returns each part's tokens by their index; see `buildContinuationGraph`. Empty for models without delta rules. */
+function ownRows(
+  { shape }: KvLane,
+  parts: readonly PromptPart[],
+  partCount: number,
+): Readonly<Record<string, Tensor>> {
+  if (!hasMatrices(shape)) return {};
+  let start = 0;
+  return Object.fromEntries(
+    Array.from({ length: partCount }, (_, part) => {
+      const first = start;
+      const count = part < parts.length ? parts[part].tokenIds.length : 0;
+      start += count;
+      const rows = count === 0 ? [0] : Array.from({ length: count }, (__, token) => first + token);
+      return [`own_rows.${part}`, row(rows)];
+    }),
+  );
+}
+
+function hasMatrices({ states }: ModelShape): boolean {
+  return states.some(({ kind }) => kind === "matrices");
+}
+
+/** Returns the number of positions whose inputs convolutions keep. */
+function keptInputs(states: ModelShape["states"]): number {
+  const [first] = states.filter(({ kind }) => kind === "inputs");
+  return first.dims[0];
 }
 
 /** Returns the positions of a part's tokens whose results are wanted, counted from the start of the tensor. */

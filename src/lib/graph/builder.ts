@@ -487,6 +487,25 @@ export class GraphBuilder {
     return this.#append("continuedAttention", operands, { window: 0, ...options });
   }
 
+  /**
+   * Returns the gated delta rule over some tokens after a state, for serving (without a gradient). A token's numbers
+   * do not depend on how a sequence is cut.
+   *
+   * @param inputs q and k [B, T, H*K]; v [B, T, H*V]; logDecay and strength [B, T, H]
+   * @param state [B, H, K, V]
+   * @returns o [B, T, H*V], and the state after the last token
+   */
+  deltaAttention(
+    inputs: Readonly<Record<"q" | "k" | "v" | "logDecay" | "strength", Value>>,
+    state: Value,
+    options: { readonly heads: number; readonly scale: number },
+  ): { readonly result: Value; readonly newState: Value } {
+    const { q, k, v, logDecay, strength } = inputs;
+    const node = this.#node("deltaAttention", [q, k, v, state, logDecay, strength], options);
+    const [result, newState] = node.outputs;
+    return { result: present(result, "the result"), newState: present(newState, "the new state") };
+  }
+
   /** Returns the graph of these outputs, without unneeded operations. */
   build(outputs: Readonly<Record<string, Value>>): Graph {
     const named = Object.entries(outputs).map(([name, value]) => ({ name, value }));

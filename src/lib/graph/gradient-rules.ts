@@ -236,6 +236,7 @@ export const gradientRules: {
   },
   causalAttention: NOT_DIFFERENTIABLE,
   continuedAttention: NOT_DIFFERENTIABLE,
+  deltaAttention: NOT_DIFFERENTIABLE,
   blockedAttention: ({ builder, inputs: [q, k, v], attributes, output, gradient }) => {
     assert(q !== undefined && k !== undefined && v !== undefined, "attention has three operands");
     const operands = { q, k, v, attended: output, gradient };

@@ -171,6 +171,12 @@ export interface OpAttributes {
    */
   readonly continuedAttention: FusedAttention;
   /**
+   * The gated delta rule (arXiv:2412.06464): (q and k [B, T, H*K], v [B, T, H*V], state [B, H, K, V], log-decay g and
+   * write strength β [B, T, H]) → (o [B, T, H*V], state after the last token), token by token: S ← exp(g)·S, S ← S + k
+   * (β·(v − Sᵀk))ᵀ, o = scale · Sᵀq. Serving only.
+   */
+  readonly deltaAttention: { readonly heads: number; readonly scale: number };
+  /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → [B, T, Hq*K]: like `causalAttention`, for training. Computed
    * in blocks of queries, so no tensor is T × T.
    */

@@ -329,6 +329,25 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [query];
   },
+  deltaAttention: ([q, k, v, state, logDecay, strength], { heads }) => {
+    const [batch = 0, length = 0, width] = requireType("deltaAttention", q, "float32").shape;
+    const keys = requireType("deltaAttention", k, "float32").shape;
+    const values = requireType("deltaAttention", v, "float32");
+    const sizes = requireType("deltaAttention", state, "float32");
+    const [keySize, valueSize] = [Number(width) / heads, Number(values.shape[2]) / heads];
+    const fits =
+      sameShape(keys, [batch, length, heads * keySize]) &&
+      sameShape(values.shape, [batch, length, heads * valueSize]) &&
+      sameShape(sizes.shape, [batch, heads, keySize, valueSize]) &&
+      [logDecay, strength].every((x) =>
+        sameShape(requireType("deltaAttention", x, "float32").shape, [batch, length, heads]),
+      );
+    assert(
+      fits,
+      `deltaAttention: ${formatShape(keys)} and ${formatShape(values.shape)} after ${formatShape(sizes.shape)}`,
+    );
+    return [values, sizes];
+  },
   blockedAttention: (operands, heads) => [requireHeads("blockedAttention", operands, heads).query],
   blockedAttentionGradient: ([q, k, v, attended, gradient], heads) => {
     const { query } = requireHeads("blockedAttentionGradient", [q, k, v], heads);

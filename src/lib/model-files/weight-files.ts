@@ -25,7 +25,7 @@ const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],
   [/^model\.language_model\./, "model."],
 ];
-const imageTensors = /^(model\.)?(vision_tower|multi_modal_projector)\./;
+const imageTensors = /^(model\.)?(vision_tower|multi_modal_projector|visual)\./;
 
 function ofTextModel(tensors: ReadonlyMap<string, StoredTensor>): ReadonlyMap<string, StoredTensor> {
   if (![...tensors.keys()].some((name) => textPrefixes.some(([prefix]) => prefix.test(name)))) return tensors;

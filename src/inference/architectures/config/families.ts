@@ -1,10 +1,10 @@
 // Differences between model classes: one record per class, with everything that depends only on the class. Defaults
 // for fields that config.json omits are those of the configuration classes in Transformers 5.
-import type { Architecture, ConvolutionConfig, ModelConfig } from "../config.ts";
+import type { Architecture, ConvolutionConfig, DeltaConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
-/** Kind of a layer: attention to all earlier positions or to a window of them, or a convolution. */
-export type LayerKind = "full_attention" | "sliding_attention" | "convolution";
+/** Kind of a layer: attention to all earlier positions or to a window of them, a convolution, or a delta rule. */
+export type LayerKind = "full_attention" | "sliding_attention" | "convolution" | "delta";
 
 export interface FamilyRule {
   readonly modelType: string;
@@ -51,8 +51,8 @@ export interface FamilyRule {
   /** True if sliding windows must be enabled by `use_sliding_window`. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
-  /** True if `partial_rotary_factor` decides how much of a head is rotated; otherwise whole heads are. */
-  readonly readsPartialRotary: boolean;
+  /** Default of `partial_rotary_factor`, the rotated part of a head; null if whole heads are rotated. */
+  readonly partialRotary: number | null;
   /** Default context length before LongRoPE; null for the whole context length. */
   readonly originalContextLength: number | null;
   /**
@@ -66,6 +66,9 @@ export interface FamilyRule {
   readonly readsLogitCap: boolean;
   /** Reads the convolution of the layers that have one; null if the class has none. */
   readonly convolution: ((reader: ConfigReader) => ConvolutionConfig) | null;
+  /** Reads the delta rule of the layers that have one; null if the class has none. */
+  readonly delta: ((reader: ConfigReader) => DeltaConfig) | null;
+  readonly hasAttentionGate: boolean;
 }
 
 /** Activations by the names that configurations use. */
@@ -114,12 +117,14 @@ const plain: FamilyRule = {
   kindRule: () => allFull,
   hasSlidingSwitch: false,
   rotaryTheta: 10_000,
-  readsPartialRotary: false,
+  partialRotary: null,
   originalContextLength: null,
   slidingRotary: null,
   readsQueryGrowth: false,
   readsLogitCap: false,
   convolution: null,
+  delta: null,
+  hasAttentionGate: false,
 };
 
 const qwen = {
@@ -223,7 +228,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     readsAttentionBias: false,
     normEpsilon: 1e-5,
     kindRule: (reader) => sliding(() => (reader.get("sliding_window") ?? null) !== null),
-    readsPartialRotary: true,
+    partialRotary: 1,
     originalContextLength: 4096,
   },
   Ministral3ForCausalLM: {
@@ -286,7 +291,42 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       hasBias: reader.flag("conv_bias", false),
     }),
   },
+  Qwen3_5ForCausalLM: {
+    ...plain,
+    modelType: "qwen3_5_text",
+    headSize: 256,
+    kvHeadCount: 4,
+    queryKeyNorm: "each-head",
+    readsAttentionBias: false,
+    isNormOffset: true,
+    partialRotary: 0.25,
+    layerTypes: { full_attention: "full_attention", linear_attention: "delta" },
+    kindRule: (reader) => {
+      const period = reader.count("full_attention_interval", 4);
+      return (layer) => ((layer + 1) % period === 0 ? "full_attention" : "delta");
+    },
+    convolution: (reader) => ({
+      kernelSize: reader.count("linear_conv_kernel_dim", 4, 64),
+      hasBias: false,
+    }),
+    delta: qwenDelta,
+    hasAttentionGate: true,
+  },
 };
+
+/** Reads the dimensions of Qwen3.5's delta rules. */
+function qwenDelta(reader: ConfigReader): DeltaConfig {
+  const keyHeads = reader.count("linear_num_key_heads", 16);
+  const valueHeads = reader.count("linear_num_value_heads", 32);
+  if (valueHeads % keyHeads !== 0)
+    reader.refuse("linear_num_value_heads", `${keyHeads} heads of keys cannot be shared evenly`);
+  return {
+    keyHeads,
+    valueHeads,
+    keySize: reader.count("linear_key_head_dim", 128),
+    valueSize: reader.count("linear_value_head_dim", 128),
+  };
+}
 
 /** Reads the width of LFM2's feed-forward part, which its files give before an adjustment. */
 function lfm2IntermediateSize(reader: ConfigReader): number {

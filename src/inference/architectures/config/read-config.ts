@@ -90,6 +90,8 @@ function parse({
     // A GGUF file may have biases of queries, keys and values but no output bias.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     convolution: family.convolution?.(reader) ?? null,
+    delta: family.delta?.(reader) ?? null,
+    hasAttentionGate: family.hasAttentionGate,
     activation: readActivation(reader, family),
     isTied: readIsTied(reader, family),
     embeddingScale: family.scalesEmbeddings
@@ -149,7 +151,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   for (const field of ["num_experts", "num_local_experts", "n_routed_experts"]) {
     unless(field, [0], "a mixture of experts is not computed; use a dense model");
   }
-  if (!family.readsPartialRotary) refusePartialRotary(reader);
+  if (family.partialRotary === null) refusePartialRotary(reader);
   if (!family.readsAttentionBias) {
     // Qwen2's class fixes its biases, so `true` changes nothing.
     unless(
@@ -193,6 +195,7 @@ function readActivation(
 
 /** Class of the text model, by the class of the multimodal model and the type of the text model. */
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
+  Qwen3_5ForConditionalGeneration: { qwen3_5_text: "Qwen3_5ForCausalLM" },
   Gemma3ForConditionalGeneration: { gemma3_text: "Gemma3ForCausalLM" },
   Mistral3ForConditionalGeneration: {
     mistral: "MistralForCausalLM",
@@ -212,8 +215,15 @@ function textPartOf(config: JsonObject): JsonObject {
   const type = text["model_type"] ?? Object.keys(types)[0];
   const textClass = typeof type === "string" && Object.hasOwn(types, type) ? types[type] : undefined;
   if (textClass === undefined) return config;
-  // The multimodal model's quantization and end tokens apply to its text model too.
-  return { ...withoutTextConfig(config), ...text, model_type: type, architectures: [textClass] };
+  // The multimodal model's quantization and end tokens apply to its text model too, and it owns the output projection.
+  const { tie_word_embeddings: isTied } = { ...text, ...config };
+  return {
+    ...withoutTextConfig(config),
+    ...text,
+    ...(isTied !== undefined && { tie_word_embeddings: isTied }),
+    model_type: type,
+    architectures: [textClass],
+  };
 }
 
 function withoutTextConfig(config: JsonObject): JsonObject {

@@ -5,7 +5,7 @@ import type { ConfigReader } from "./config-reader.ts";
 import type { FamilyRule, LayerKind } from "./families.ts";
 import type { QueryGrowth, RotaryConfig, RotaryScaling } from "../rotary.ts";
 
-type AttentionKind = Exclude<LayerKind, "convolution">;
+type AttentionKind = Extract<LayerKind, `${string}_attention`>;
 
 const layerCountMax = 10_000;
 
@@ -32,7 +32,7 @@ export function readLayers(
   };
   const rotates = family.rotaryRule(reader);
   const layers = kinds.map((kind, layer): LayerConfig => {
-    if (kind === "convolution") return { kind };
+    if (kind === "convolution" || kind === "delta") return { kind };
     const slidingWindow = kind === "sliding_attention" ? window : null;
     const shared = { kind: "attention", slidingWindow } as const;
     if (!rotates(layer)) return { ...shared, rotary: null };
@@ -40,7 +40,7 @@ export function readLayers(
     if (growth === null) return { ...shared, rotary };
     return { ...shared, rotary, queryRotary: indexOf(grown[kind]) };
   });
-  if (kinds.length > 0 && kinds.every((kind) => kind === "convolution"))
+  if (kinds.length > 0 && !kinds.some((kind) => kind.endsWith("_attention")))
     reader.refuse("layer_types", "at least one layer of attention is needed; use a model with one");
   return { layers, rotaries };
 }
@@ -95,13 +95,13 @@ function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): num
  */
 export function readRotarySize(
   reader: ConfigReader,
-  { readsPartialRotary }: FamilyRule,
+  { partialRotary }: FamilyRule,
   headSize: number,
 ): number {
-  if (!readsPartialRotary) return headSize;
+  if (partialRotary === null) return headSize;
   const newer = reader.object("rope_parameters");
   const place = (newer?.get("partial_rotary_factor") ?? null) === null ? reader : (newer ?? reader);
-  const size = Math.floor(headSize * place.number("partial_rotary_factor", 1));
+  const size = Math.floor(headSize * place.number("partial_rotary_factor", partialRotary));
   if (size % 2 === 0 && size > 0 && size <= headSize) return size;
   place.refuse(
     "partial_rotary_factor",
@@ -164,7 +164,7 @@ function usualSlidingTheta({ slidingRotary, rotaryTheta }: FamilyRule): number {
 function readScaling(settings: ConfigReader | null, context: ScalingContext): RotaryScaling {
   if (settings === null) return { kind: "none" };
   const field = settings.get("rope_type") === undefined ? "type" : "rope_type";
-  if (!context.family.readsPartialRotary) refusePartialRotary(settings);
+  if (context.family.partialRotary === null) refusePartialRotary(settings);
   switch (settings.get(field) ?? "default") {
     case "default":
       return { kind: "none" };

@@ -38,11 +38,16 @@ export function chooseForms(
   return new Map(
     modelParameters(config).flatMap((parameter) => {
       const tensor = stored.get(parameter.name);
-      if (parameter.shape.length !== 2 || tensor === undefined) return [];
+      if (parameter.shape.length !== 2 || tensor === undefined || isSensitive(parameter)) return [];
       const form = weightFormFor(parameter, tensor, { config, quantization, kernels });
       return form === "float32" ? [] : [[parameter.name, form] as const];
     }),
   );
+}
+
+/** True for the small projections of delta rules, whose results are exponents. */
+function isSensitive({ name }: ParameterSpec): boolean {
+  return name.endsWith(".in_proj_a.weight") || name.endsWith(".in_proj_b.weight");
 }
 
 function weightFormFor(

@@ -1,6 +1,6 @@
 // The graph of one new token per row with two caches, which may differ in capacity, in adapter, or both. Products with
 // weights cover all rows, so that weights are read once. Attention and low-rank products run for each group with the
-// decode graph's operations, so a row gets the same bits.
+// decode graph's operations, so a row gets the same bits. Models with delta rules have no such graph.
 import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
@@ -11,8 +11,8 @@ import type { ModelConfig } from "../config.ts";
 import { addDecoder } from "../decoder.ts";
 import { addLowRank, asRows, type Linear } from "../linear.ts";
 import { servingLoraParameters } from "../lora.ts";
-import { weightParts, type ServingOptions } from "../serving-graphs.ts";
-import { cacheNames, indexInKind, stateNames, tokenTaps } from "./sequence-memory.ts";
+import { noRecall, weightParts, type ServingOptions } from "../serving-graphs.ts";
+import { cacheNames, cacheOf, stateNames, stateOf, tokenTaps } from "./sequence-memory.ts";
 
 /** The groups of rows in a call; a group shares a cache and an adapter. */
 export const pairedGroups = [0, 1] as const;
@@ -71,7 +71,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
     tokens_BT: together(groups.map(({ tokens }) => tokens)),
     positions_BT: builder.reshape(together(groups.map(({ pastLengths }) => pastLengths)), [count, 1]),
     attend: ({ layer, layerConfig, q, k, v }) => {
-      const names = cacheNames(indexInKind(config, layer));
+      const names = cacheNames(cacheOf(config, layer));
       const window = layerConfig.slidingWindow ?? undefined;
       const attended = groups.map(({ group, rows, pastLengths }) => {
         const capacity = `C${group}`;
@@ -91,7 +91,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
       return together(attended);
     },
     taps: ({ layer, x }) => {
-      const names = stateNames(indexInKind(config, layer));
+      const names = stateNames(stateOf(config, layer, "inputs"));
       const size = present(config.convolution, "a convolution").kernelSize - 1;
       const states = groups.map(({ group }) =>
         builder.input(groupName(names.state, group), "float32", [`B${group}`, size, config.width]),
@@ -100,6 +100,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
       outputs[names.newState] = newState;
       return taps;
     },
+    recall: noRecall,
     selectRows: (x) => builder.reshape(x, [count, x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });

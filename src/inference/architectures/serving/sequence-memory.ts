@@ -1,18 +1,22 @@
 // What a sequence keeps between calls of the serving graphs: keys and values of each position in layers with attention,
-// and in layers with a convolution its last inputs, whose size does not grow. Graphs number both from 0, in the order of
-// their layers.
+// and states, whose size does not grow: a convolution's last inputs, and the matrices of a delta rule. Graphs number
+// caches and states from 0, in the order of their layers.
 import { assert } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
-import type { LayerConfig, ModelConfig } from "../config.ts";
+import type { ModelConfig } from "../config.ts";
+import { convolutionWidth } from "../parameters.ts";
 
-/** Dimensions of a layer's state: the inputs of a convolution at the last positions. */
+/**
+ * Dimensions of a state:
+ * * `inputs`: the inputs of a convolution at the last positions, oldest first, [kernel size - 1, width].
+ * * `matrices`: one matrix for each head, [heads, key size, value size].
+ */
 export interface StateShape {
-  /** Number of positions, oldest first: kernel size - 1. */
-  readonly positionCount: number;
-  readonly width: number;
+  readonly kind: "inputs" | "matrices";
+  readonly dims: readonly number[];
 }
 
 /** Returns the number of layers with keys and values. */
@@ -21,15 +25,31 @@ export function countCaches(config: ModelConfig): number {
 }
 
 /** Returns the states of a sequence, in the order of their layers. */
-export function stateShapes({ layers, convolution, width }: ModelConfig): readonly StateShape[] {
-  const positionCount = (convolution?.kernelSize ?? 1) - 1;
-  return layers.filter(({ kind }) => kind === "convolution").map(() => ({ positionCount, width }));
+export function stateShapes(config: ModelConfig): readonly StateShape[] {
+  return config.layers.flatMap((_, layer) => layerStates(config, layer));
 }
 
-/** Returns the number of a layer among those of its kind, which is also the number of its cache or state. */
-export function indexInKind(config: ModelConfig, layer: number): number {
-  const isAlike = ({ kind }: LayerConfig): boolean => kind === config.layers[layer].kind;
-  return config.layers.slice(0, layer).filter(isAlike).length;
+/** Returns the states of one layer: the inputs of its convolution, then the matrices of its delta rule. */
+function layerStates(config: ModelConfig, layer: number): readonly StateShape[] {
+  const { convolution, delta } = config;
+  const { kind } = config.layers[layer];
+  if (kind === "attention" || convolution === null) return [];
+  const dims = [convolution.kernelSize - 1, convolutionWidth(config, layer)];
+  const inputs: StateShape = { kind: "inputs", dims };
+  if (kind !== "delta" || delta === null) return [inputs];
+  return [inputs, { kind: "matrices", dims: [delta.valueHeads, delta.keySize, delta.valueSize] }];
+}
+
+/** Returns the number of a layer's cache. */
+export function cacheOf({ layers }: ModelConfig, layer: number): number {
+  return layers.slice(0, layer).filter(({ kind }) => kind === "attention").length;
+}
+
+/** Returns the number of a layer's state of some kind. */
+export function stateOf(config: ModelConfig, layer: number, kind: StateShape["kind"]): number {
+  const before = Array.from({ length: layer }, (_, index) => layerStates(config, index).length);
+  const place = layerStates(config, layer).findIndex((state) => state.kind === kind);
+  return before.reduce((sum, count) => sum + count, 0) + place;
 }
 
 /** Returns the names of one cache's inputs and outputs. */
@@ -47,9 +67,17 @@ export function cacheNames(cache: number): {
   };
 }
 
-/** Returns the names of one state's input and output. */
-export function stateNames(state: number): { readonly state: string; readonly newState: string } {
-  return { state: `state.${state}`, newState: `new_state.${state}` };
+/**
+ * Returns the names of one state's input and output.
+ *
+ * @param part number of the part in a graph of several parts that have separate inputs; absent if they share one
+ */
+export function stateNames(
+  state: number,
+  part?: number,
+): { readonly state: string; readonly newState: string } {
+  const place = part === undefined ? `${state}` : `${state}.${part}`;
+  return { state: `state.${place}`, newState: `new_state.${place}` };
 }
 
 /** Inputs of a convolution's outputs, oldest first, and the sequence's state after the last position. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { ModelConfig } from "../config.ts";
-import { isNormWeight, modelParameters } from "../parameters.ts";
+import { isNormWeight, isStoredAsOffset, modelParameters } from "../parameters.ts";
 import { writeSafetensors, type WriteOptions } from "../../../lib/model-files/write-safetensors.ts";
 
 /**
@@ -42,7 +42,7 @@ export function writeModelWeights(
 ): void {
   const tensors = modelParameters(config).map(({ name, shape }) => {
     const data = present(weights.get(name), name);
-    const isOffset = config.isNormOffset && isNormWeight(name);
+    const isOffset = isStoredAsOffset(name, config);
     return { name, shape, data: isOffset ? data.map((value) => value - 1) : data };
   });
   writeSafetensors(join(folder, "model.safetensors"), tensors, { type });

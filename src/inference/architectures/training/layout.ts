@@ -48,7 +48,7 @@ interface Prefixes {
 }
 
 /** The decoder's view of the tokens. */
-export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend" | "taps">;
+export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend" | "taps" | "recall">;
 
 /** Arranges the tokens of a layout for the decoder. */
 export function arrangeTokens(
@@ -66,6 +66,7 @@ export function arrangeTokens(
       positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
       attend: (inputs) => attention.causal(inputs),
       taps: ({ x }) => rowTaps(builder, x, tapCount),
+      recall: notTrained,
     };
   }
   // Each token becomes a row, because no row may be longer than the context.
@@ -77,6 +78,7 @@ export function arrangeTokens(
       layout.kind === "list"
         ? attendList(attention, layout, inputs)
         : attendPrefixed(attention, layout, inputs),
+    recall: notTrained,
     taps: ({ x }) =>
       layout.kind === "list"
         ? listTaps(builder, layout, x, tapCount)
@@ -265,4 +267,8 @@ function flatRows(builder: GraphBuilder, x: Value): Value {
 
 function flatIds(builder: GraphBuilder, ids: Value): Value {
   return builder.reshape(ids, [dimensionProduct(ids.shape)]);
+}
+
+function notTrained(): never {
+  throw new Error("delta rules are not trained yet");
 }

@@ -4,7 +4,7 @@ import type { StateShape } from "../../architectures/serving/sequence-memory.ts"
 
 /** Returns the number of float values in each state. */
 export function stateSizes(shapes: readonly StateShape[]): readonly number[] {
-  return shapes.map(({ positionCount, width }) => positionCount * width);
+  return shapes.map(({ dims }) => dims.reduce((product, size) => product * size, 1));
 }
 
 /** Returns the bytes of all states of a sequence. */

@@ -67,6 +67,13 @@ export class ServingSessions {
     await this.#keep(nameOf("first", null), first);
   }
 
+  /** True if some request may use graphs of this kind; models with delta rules have no drafts and no pairs of lanes. */
+  #isUsed(kind: GraphKind): boolean {
+    const { config, takesDrafts = false } = this.#options;
+    if (kind === "drafts") return takesDrafts && config.delta === null;
+    return kind !== "pair" || config.delta === null;
+  }
+
   /**
    * Returns tasks that each create a session needed by only some requests. Sessions for adapters of high rank are
    * created only once there is such an adapter.
@@ -84,7 +91,7 @@ export class ServingSessions {
       ["pair", null],
       ["pair", "whole"],
     ];
-    const wanted = kinds.filter(([kind]) => kind !== "drafts" || this.#options.takesDrafts);
+    const wanted = kinds.filter(([kind]) => this.#isUsed(kind));
     return wanted.map(
       ([kind, lora]) =>
         () =>
@@ -99,7 +106,7 @@ export class ServingSessions {
 
   /** Returns tasks that each create a session for requests with an adapter of this form. */
   tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
-    const drafts = this.#options.takesDrafts === true ? (["drafts"] as const) : [];
+    const drafts = this.#isUsed("drafts") ? (["drafts"] as const) : [];
     const kinds = ["token", "first", "later", ...drafts] as const;
     return kinds.map((kind) => () => this.get(kind, lora));
   }

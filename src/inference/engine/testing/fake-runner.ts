@@ -26,9 +26,9 @@ export function fakeLogits(history: readonly number[], revision: string | null):
 
 /** States of a runner that keeps them: the number of tokens, and their hash in two halves. */
 const fakeStates = [
-  { positionCount: 1, width: 1 },
-  { positionCount: 2, width: 1 },
-];
+  { kind: "inputs", dims: [1, 1] },
+  { kind: "inputs", dims: [2, 1] },
+] as const;
 
 export class FakeRunner implements ModelRunner {
   readonly shape: ModelShape;

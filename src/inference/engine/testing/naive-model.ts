@@ -96,15 +96,15 @@ export class NaiveModel {
     });
   }
 
-  /** The last positions of the row, for models with convolutions. */
+  /** The last positions of the row and its length, for models with states. */
   #ends(length: number): Readonly<Record<string, Tensor>> {
-    if (this.config.convolution === null) return {};
-    const size = this.config.convolution.kernelSize - 1;
+    const { convolution, delta } = this.config;
+    if (convolution === null) return {};
+    const size = convolution.kernelSize - 1;
+    const ends = Array.from({ length: size }, (_, place) => length + place);
     return {
-      ends: int64Tensor(
-        [1, size],
-        Array.from({ length: size }, (_, place) => length + place),
-      ),
+      ends: int64Tensor([1, size], ends),
+      ...(delta !== null && { lengths: int64Tensor([1], [length]) }),
     };
   }
 

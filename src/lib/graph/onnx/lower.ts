@@ -300,6 +300,19 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     };
     fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
   },
+  deltaAttention: ({ attributes: { heads, scale } }, operands, lowering) => {
+    const { model, results } = lowering;
+    model.node("LinearAttention", operands, {
+      domain: CONTRIB_DOMAIN,
+      attributes: {
+        q_num_heads: heads,
+        kv_num_heads: heads,
+        update_rule: "gated_delta",
+        scale: { float: scale },
+      },
+      outputs: results,
+    });
+  },
   blockedAttention: ({ inputs, attributes }, [q = "", k = "", v = ""], { model, results }) => {
     const name = blockedAttention(
       model,

@@ -302,6 +302,44 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const values = joined(operand(pastValues), operand(v));
     return [fusedAttention({ q: operand(q), k: keys, v: values, past }, attributes)];
   },
+  deltaAttention: ([q, k, v, state, logDecay, strength], { heads, scale }) => {
+    const [batch = 0, length = 0, width = 0] = operand(q).dims;
+    const [keySize, valueSize] = [width / heads, (operand(v).dims[2] ?? 0) / heads];
+    const states = [...operand(state).data];
+    const result = new Float64Array(batch * length * heads * valueSize);
+    for (let row = 0; row < batch; row++) {
+      for (let head = 0; head < heads; head++) {
+        const start = (row * heads + head) * keySize * valueSize;
+        for (let token = 0; token < length; token++) {
+          const decay = Math.exp(elementAt(operand(logDecay), [row, token, head]));
+          for (let at = 0; at < keySize * valueSize; at++)
+            states[start + at] = (states[start + at] ?? 0) * decay;
+          const key = (at: number) => elementAt(operand(k), [row, token, head * keySize + at]);
+          const read = (column: number, along: (at: number) => number) => {
+            let sum = 0;
+            for (let at = 0; at < keySize; at++)
+              sum += (states[start + at * valueSize + column] ?? 0) * along(at);
+            return sum;
+          };
+          for (let column = 0; column < valueSize; column++) {
+            const value = elementAt(operand(v), [row, token, head * valueSize + column]);
+            const written = elementAt(operand(strength), [row, token, head]) * (value - read(column, key));
+            for (let at = 0; at < keySize; at++)
+              states[start + at * valueSize + column] =
+                (states[start + at * valueSize + column] ?? 0) + key(at) * written;
+          }
+          const query = (at: number) => elementAt(operand(q), [row, token, head * keySize + at]);
+          for (let column = 0; column < valueSize; column++)
+            result[((row * length + token) * heads + head) * valueSize + column] =
+              scale * read(column, query);
+        }
+      }
+    }
+    return [
+      { dims: operand(v).dims, data: result },
+      { dims: operand(state).dims, data: Float64Array.from(states) },
+    ];
+  },
   blockedAttention: ([q, k, v], attributes) => [
     fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes),
   ],

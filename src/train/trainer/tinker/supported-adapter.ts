@@ -1,11 +1,11 @@
 // Checks the adapter that a model asks for against the abilities of a remote server.
-import { projectionNames, type AdapterWish, type ProjectionName } from "../../../base/domain/model.ts";
+import { projectionNames, type AdapterWish } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { serverKinds } from "./server-kinds.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 
-/** Projections that few models have; a list of all others means all. */
-const ofConvolutions: ReadonlySet<ProjectionName> = new Set(["in_proj", "out_proj"]);
+/** Projections that every model of these servers has; a list of them means all. */
+const usualProjections = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
 
 /**
  * Refuses adapter settings that the server cannot apply. Servers of this API adapt all projections, and decide the
@@ -21,7 +21,7 @@ export function requireSupportedAdapter(
 ): void {
   if (
     targets !== null &&
-    projectionNames.some((name) => !targets.includes(name) && !ofConvolutions.has(name))
+    usualProjections.some((name) => !targets.includes(name))
   )
     throw unsupported(`lora_targets ${targets.join(", ")}`, "adapts all projections");
   const { alphaOf } = serverKinds[kind];
