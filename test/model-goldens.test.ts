@@ -178,7 +178,11 @@ async function trainingLogprobs(
   const length = tokens[0].length;
   const builder = new GraphBuilder();
   const inputs = {
-    layout: { kind: "rows", tokens_BT: builder.input("tokens", "int64", ["B", "T"]) } as const,
+    layout: {
+      kind: "rows",
+      tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+      ...(model.config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+    } as const,
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
   };
@@ -195,6 +199,7 @@ async function trainingLogprobs(
   return withSession(graph, model, async (session) => {
     const outputs = await session.run({
       tokens: integers(tokens.flat(), [tokens.length, length]),
+      ...(model.config.delta !== null && { chunks: integers([0], [1]) }),
       places: integers(places, [places.length]),
       targets: integers(
         tokens.flatMap((row) => row.slice(1)),

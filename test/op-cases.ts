@@ -4,6 +4,7 @@ import { present } from "../src/base/domain/assert.ts";
 import { seededRandom } from "../src/base/domain/random.ts";
 import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/lib/graph/attention.ts";
 import { GraphBuilder } from "../src/lib/graph/builder.ts";
+import type { DeltaChunks } from "../src/lib/graph/builder.ts";
 import type { Shape } from "../src/lib/graph/dimension.ts";
 import { gradient } from "../src/lib/graph/gradient.ts";
 import type { OpKind, Value } from "../src/lib/graph/graph.ts";
@@ -101,6 +102,20 @@ const severalBlocks = {
   ...floats("gradient", [1, 130, 8], { shape: ["B", "T", 8] }),
 };
 const severalBlocksHeads = { queryHeads: 2, kvHeads: 1, scale: 2 };
+
+const deltaChunks = {
+  ...floats("u", [3, 2, 2, 4, 2], { shape: ["N", "B", 2, 4, 2] }),
+  ...floats("w", [3, 2, 2, 4, 3], { shape: ["N", "B", 2, 4, 3] }),
+  ...floats("q", [3, 2, 2, 4, 3], { shape: ["N", "B", 2, 4, 3] }),
+  ...floats("p", [3, 2, 2, 4, 4], { shape: ["N", "B", 2, 4, 4] }),
+  ...floats("k", [3, 2, 2, 4, 3], { shape: ["N", "B", 2, 4, 3] }),
+  ...floats("decay", [3, 2, 2, 1, 1], { shape: ["N", "B", 2, 1, 1] }),
+};
+
+function deltaOperands(value: (name: string) => Value): DeltaChunks {
+  const [u, w, q, p, k, decay] = ["u", "w", "q", "p", "k", "decay"].map(value);
+  return { u, w, q, p, k, decay };
+}
 
 const codeTypes = ["int8", "uint8"] as const;
 
@@ -502,9 +517,24 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         const names = ["q", "k", "v", "logDecay", "strength"] as const;
         const [q, k, v, logDecay, strength] = names.map(value);
         const options = { heads: 2, scale: 0.5 };
-        const { result, newState } = b.deltaAttention({ q, k, v, logDecay, strength }, value("state"), options);
+        const { result, newState } = b.deltaAttention(
+          { q, k, v, logDecay, strength },
+          value("state"),
+          options,
+        );
         return [result, newState];
       },
+    },
+  ],
+  unitLowerInverse: [2, 16].map((size) => ({
+    inputs: floats("x", [2, size, size], { shape: ["B", size, size] }),
+    build: (b, value) => b.unitLowerInverse(value("x")),
+  })),
+  deltaScan: [{ inputs: deltaChunks, build: (b, value) => b.deltaScan(deltaOperands(value)) }],
+  deltaScanGradient: [
+    {
+      inputs: { ...deltaChunks, ...floats("gradient", [3, 2, 2, 4, 2], { shape: ["N", "B", 2, 4, 2] }) },
+      build: (b, value) => b.deltaScanGradient(deltaOperands(value), value("gradient")),
     },
   ],
 };

@@ -244,7 +244,9 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
  */
 function isRedundant(name: string, config: ModelConfig): boolean {
   const isOfDraftHead = name.startsWith("mtp.");
-  return isOfDraftHead || name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight");
+  return (
+    isOfDraftHead || name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight")
+  );
 }
 
 /** True if the file's own bytes are the values that {@link converted} returns. */

@@ -218,7 +218,8 @@ class GraphRunner implements ModelRunner {
   }
 
   pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
-    if (!this.#pairsLanes || this.#hasMatrices || loraOf(one) === "blocks" || loraOf(other) === "blocks") return false;
+    if (!this.#pairsLanes || this.#hasMatrices || loraOf(one) === "blocks" || loraOf(other) === "blocks")
+      return false;
     const lora = one === null && other === null ? null : "whole";
     if (lora !== null && !this.#pairsAdapters) return false;
     return this.#idleWork === null || this.#sessions.has("pair", lora);
@@ -339,7 +340,10 @@ class GraphRunner implements ModelRunner {
       feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));
     }
     for (const [state, { dims: stateDims }] of this.shape.states.entries())
-      feeds[stateNames(state).state] = float32Tensor([count, ...stateDims], lane.states.view(state, 0, count));
+      feeds[stateNames(state).state] = float32Tensor(
+        [count, ...stateDims],
+        lane.states.view(state, 0, count),
+      );
     return feeds;
   }
 

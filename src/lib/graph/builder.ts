@@ -35,6 +35,11 @@ export interface Rotation {
   readonly headSize: number;
 }
 
+/**
+ * Chunks of a delta rule: u [N, B, H, C, V]; w, q and k [N, B, H, C, K]; p [N, B, H, C, C]; decay [N, B, H, 1, 1].
+ */
+export type DeltaChunks = Readonly<Record<"u" | "w" | "q" | "p" | "k" | "decay", Value>>;
+
 export class GraphBuilder {
   readonly #nodes: Node[] = [];
   readonly #known = new Map<string, Node>();
@@ -504,6 +509,25 @@ export class GraphBuilder {
     const node = this.#node("deltaAttention", [q, k, v, state, logDecay, strength], options);
     const [result, newState] = node.outputs;
     return { result: present(result, "the result"), newState: present(newState, "the new state") };
+  }
+
+  /** Returns the inverse of I + the strictly lower part of a [..., C, C], where C is a power of two. */
+  unitLowerInverse(a: Value): Value {
+    return this.#append("unitLowerInverse", [a], {});
+  }
+
+  /**
+   * Runs the chunks of a delta rule in turn, from a state of zeros on; see `OpAttributes.deltaScan`.
+   *
+   * @returns [N, B, H, C, V]
+   */
+  deltaScan({ u, w, q, p, k, decay }: DeltaChunks): Value {
+    return this.#append("deltaScan", [u, w, q, p, k, decay], {});
+  }
+
+  /** Returns the gradients of `deltaScan` with respect to its operands u, w, q, p, k and decay. */
+  deltaScanGradient({ u, w, q, p, k, decay }: DeltaChunks, gradient: Value): readonly Value[] {
+    return this.#node("deltaScanGradient", [u, w, q, p, k, decay, gradient], {}).outputs;
   }
 
   /** Returns the graph of these outputs, without unneeded operations. */

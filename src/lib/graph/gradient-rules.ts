@@ -237,6 +237,19 @@ export const gradientRules: {
   causalAttention: NOT_DIFFERENTIABLE,
   continuedAttention: NOT_DIFFERENTIABLE,
   deltaAttention: NOT_DIFFERENTIABLE,
+  // d(M⁻¹) = −M⁻¹ dM M⁻¹, and only the strictly lower part of a is in M.
+  unitLowerInverse: unary(({ builder, output, gradient }) => {
+    const left = builder.matMul(output, gradient, { transposeA: true });
+    const slope = builder.matMul(left, output, { transposeB: true, alpha: -1 });
+    const size = dimensionAt(output.shape, -1);
+    const rows = builder.reshape(builder.iota(size), [size, 1]);
+    return builder.where(builder.greater(rows, builder.iota(size)), slope, 0);
+  }),
+  deltaScan: ({ builder, inputs, gradient }) => {
+    const [u, w, q, p, k, decay] = inputs;
+    return builder.deltaScanGradient({ u, w, q, p, k, decay }, gradient).map((slope) => () => slope);
+  },
+  deltaScanGradient: NOT_DIFFERENTIABLE,
   blockedAttention: ({ builder, inputs: [q, k, v], attributes, output, gradient }) => {
     assert(q !== undefined && k !== undefined && v !== undefined, "attention has three operands");
     const operands = { q, k, v, attended: output, gradient };

@@ -176,6 +176,15 @@ export interface OpAttributes {
    * (β·(v − Sᵀk))ᵀ, o = scale · Sᵀq. Serving only.
    */
   readonly deltaAttention: { readonly heads: number; readonly scale: number };
+  /** (a [..., C, C]) → the inverse of I + the strictly lower part of a; C is a power of two. */
+  readonly unitLowerInverse: None;
+  /**
+   * The chunks of a delta rule in turn, from the state S = 0 on: (u [N, B, H, C, V], w, q and k [N, B, H, C, K], p [N, B,
+   * H, C, C], decay [N, B, H, 1, 1]) → o [N, B, H, C, V]. For each n: r = u − w S, o = q S + p r, S ← decay · S + kᵀ r.
+   */
+  readonly deltaScan: None;
+  /** (the operands of `deltaScan`, the gradient of its result) → the gradients of the operands. */
+  readonly deltaScanGradient: None;
   /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → [B, T, Hq*K]: like `causalAttention`, for training. Computed
    * in blocks of queries, so no tensor is T × T.

@@ -348,6 +348,24 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [values, sizes];
   },
+  unitLowerInverse: ([a]) => {
+    const type = requireType("unitLowerInverse", a, "float32");
+    const [rows, columns] = type.shape.slice(-2);
+    const isPower = typeof rows === "number" && Number.isInteger(Math.log2(rows));
+    assert(isPower && rows === columns, `unitLowerInverse: ${formatShape(type.shape)}`);
+    return [type];
+  },
+  deltaScan: (operands) => [requireDeltaChunks("deltaScan", operands)],
+  deltaScanGradient: ([u, w, q, p, k, decay, gradient]) => {
+    const operands = [u, w, q, p, k, decay].map((x) => present(x, "an operand"));
+    const result = requireDeltaChunks("deltaScanGradient", operands);
+    const { shape } = requireType("deltaScanGradient", gradient, "float32");
+    assert(
+      sameShape(shape, result.shape),
+      `deltaScanGradient: ${formatShape(shape)} is not the result's shape`,
+    );
+    return operands.map(({ dtype, shape: own }) => ({ dtype, shape: own }));
+  },
   blockedAttention: (operands, heads) => [requireHeads("blockedAttention", operands, heads).query],
   blockedAttentionGradient: ([q, k, v, attended, gradient], heads) => {
     const { query } = requireHeads("blockedAttentionGradient", [q, k, v], heads);
@@ -361,6 +379,19 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [query, present(k, "keys"), present(v, "values")].map(({ dtype, shape }) => ({ dtype, shape }));
   },
 };
+
+/** Checks the chunks of a delta rule, and returns the type of the result. */
+function requireDeltaChunks(operation: string, operands: Operands): TensorType {
+  const [u, w, q, p, k, decay] = operands.map((x) => requireType(operation, x, "float32"));
+  const outer = u.shape.slice(0, 3);
+  const [size, keySize] = [dimensionAt(u.shape, 3), dimensionAt(w.shape, 4)];
+  const fits =
+    [w, q, k].every(({ shape }) => sameShape(shape, [...outer, size, keySize])) &&
+    sameShape(p.shape, [...outer, size, size]) &&
+    sameShape(decay.shape, [...outer, 1, 1]);
+  assert(fits, `${operation}: ${operands.map(({ shape }) => formatShape(shape)).join(", ")}`);
+  return u;
+}
 
 /** Checks queries [B, T, Hq*K] with keys and values [B, T, Hkv*K]. */
 function requireHeads(

@@ -1,14 +1,17 @@
 // Layout of the tokens of a training program, and the operations that relate them: attention and convolutions. The
 // decoder's norms and projections process a list of tokens; only these operations use padded rows, so only they pay
 // for padding. No token depends on another sequence.
+import { assert, present } from "../../../base/domain/assert.ts";
 import { continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
+import { chunkedDelta } from "../../../lib/graph/delta.ts";
 import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
 import { recomputed } from "../../../lib/graph/recompute.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
 import type { ModelConfig } from "../config.ts";
-import type { AttentionInputs, DecoderParts } from "../decoder.ts";
+import type { AttentionInputs, DecoderParts, DeltaInputs } from "../decoder.ts";
+import { deltaOptions } from "../serving-graphs.ts";
 import { shiftedRows } from "../serving/sequence-memory.ts";
 
 /**
@@ -17,10 +20,21 @@ import { shiftedRows } from "../serving/sequence-memory.ts";
  * - `list`: whole sequences, one after another without padding.
  * - `prefixed`: prefixes without padding, then rows that each continue one of them.
  */
-export type TokenLayout =
-  | { readonly kind: "rows"; readonly tokens_BT: Value }
-  | ({ readonly kind: "list" } & TokenList)
-  | ({ readonly kind: "prefixed" } & TokenList & Prefixes);
+export type TokenLayout = Chunks &
+  (
+    | { readonly kind: "rows"; readonly tokens_BT: Value }
+    | ({ readonly kind: "list" } & TokenList)
+    | ({ readonly kind: "prefixed" } & TokenList & Prefixes)
+  );
+
+/** Division of rows for delta rules. */
+interface Chunks {
+  /**
+   * int64 [U], of any content: U chunks of `chunkSize` positions hold a row. Only models with delta rules need it; they
+   * are not trained with prefixes.
+   */
+  readonly chunks_U?: Value;
+}
 
 /** L tokens without padding, and R rows of at most T of these tokens. */
 interface TokenList {
@@ -48,7 +62,10 @@ interface Prefixes {
 }
 
 /** The decoder's view of the tokens. */
-export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend" | "taps" | "recall">;
+export type TokenArrangement = Pick<
+  DecoderParts,
+  "tokens_BT" | "positions_BT" | "attend" | "taps" | "recall"
+>;
 
 /** Arranges the tokens of a layout for the decoder. */
 export function arrangeTokens(
@@ -66,7 +83,7 @@ export function arrangeTokens(
       positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
       attend: (inputs) => attention.causal(inputs),
       taps: ({ x }) => rowTaps(builder, x, tapCount),
-      recall: notTrained,
+      recall: (inputs) => recallRows(builder, config, layout, inputs),
     };
   }
   // Each token becomes a row, because no row may be longer than the context.
@@ -78,7 +95,7 @@ export function arrangeTokens(
       layout.kind === "list"
         ? attendList(attention, layout, inputs)
         : attendPrefixed(attention, layout, inputs),
-    recall: notTrained,
+    recall: (inputs) => recallList(builder, config, layout, inputs),
     taps: ({ x }) =>
       layout.kind === "list"
         ? listTaps(builder, layout, x, tapCount)
@@ -117,6 +134,47 @@ function listTaps(
   return rowTaps(builder, rows, count).map((tap) =>
     toList(builder, flatRows(builder, tap), { ids_M, places_L }),
   );
+}
+
+/** Returns the values that a delta rule reads within rows [B, T, W]. Padding is on the right, where no token reads it. */
+function recallRows(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  { chunks_U }: Chunks,
+  { q, k, v, logDecay, strength }: DeltaInputs,
+): Value {
+  const chunks = dimensionAt(present(chunks_U, "the chunks of a delta rule").shape, 0);
+  const options = { ...deltaOptions(config), chunks };
+  const recalled = recomputed(builder, [q, k, v, logDecay, strength], (...own) => {
+    const [queries, keys, values, decays, strengths] = own;
+    return chunkedDelta(
+      builder,
+      { q: queries, k: keys, v: values, logDecay: decays, strength: strengths },
+      options,
+    );
+  });
+  return builder.kept(recalled);
+}
+
+/** Like {@link recallRows}, within each row of the list. */
+function recallList(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  layout: TokenLayout,
+  inputs: DeltaInputs,
+): Value {
+  assert(layout.kind === "list", "a delta rule is trained without prefixes");
+  const { rows_RT, places_L } = layout;
+  const toRows = (x: Value): Value => builder.moveRows(flatRows(builder, x), rows_RT, places_L);
+  const recalled = recallRows(builder, config, layout, {
+    ...inputs,
+    q: toRows(inputs.q),
+    k: toRows(inputs.k),
+    v: toRows(inputs.v),
+    logDecay: toRows(inputs.logDecay),
+    strength: toRows(inputs.strength),
+  });
+  return toList(builder, flatRows(builder, recalled), { ids_M: flatIds(builder, rows_RT), places_L });
 }
 
 /** Like {@link rowTaps}, within prefixes, and within rows that each continue a prefix. */
@@ -267,8 +325,4 @@ function flatRows(builder: GraphBuilder, x: Value): Value {
 
 function flatIds(builder: GraphBuilder, ids: Value): Value {
   return builder.reshape(ids, [dimensionProduct(ids.shape)]);
-}
-
-function notTrained(): never {
-  throw new Error("delta rules are not trained yet");
 }

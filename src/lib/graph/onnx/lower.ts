@@ -9,6 +9,13 @@ import type { Shape } from "../dimension.ts";
 import type { Graph, Node, OpAttributes, OpKind, Value } from "../graph.ts";
 import { codeProduct, rowCodes } from "./integer-codes.ts";
 import { blockedAttention, blockedAttentionGradient, type QueryShape } from "./lower-blocks.ts";
+import {
+  type DeltaOperands,
+  deltaScan,
+  deltaScanGradient,
+  type DeltaSizes,
+  unitLowerInverse,
+} from "./lower-delta.ts";
 import { floatScores, int8Scores, linearLogprob, type Scores } from "./lower-logprobs.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
 import type { OnnxNodeOptions } from "./onnx-model.ts";
@@ -313,6 +320,23 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       outputs: results,
     });
   },
+  unitLowerInverse: ({ inputs }, [a = ""], { model, results }) => {
+    const name = unitLowerInverse(model, a, Number(dimensionAt(present(inputs[0], "a matrix").shape, -1)));
+    model.node("Identity", [name], { outputs: results });
+  },
+  deltaScan: ({ inputs }, operands, { model, results }) => {
+    const { result } = deltaScan(model, deltaOperands(operands), deltaSizes(inputs, model));
+    model.node("Identity", [result], { outputs: results });
+  },
+  deltaScanGradient: ({ inputs }, operands, { model, results }) => {
+    const gradient = present(operands[6], "the gradient of the result");
+    const names = deltaScanGradient(model, deltaOperands(operands), {
+      gradient,
+      sizes: deltaSizes(inputs, model),
+    });
+    for (const [index, result] of results.entries())
+      if (result !== "") model.node("Identity", [names[index]], { outputs: [result] });
+  },
   blockedAttention: ({ inputs, attributes }, [q = "", k = "", v = ""], { model, results }) => {
     const name = blockedAttention(
       model,
@@ -330,6 +354,26 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       if (result !== "") model.node("Identity", [present(names[index], "a gradient")], { outputs: [result] });
   },
 };
+
+function deltaOperands([
+  u = "",
+  w = "",
+  q = "",
+  p = "",
+  k = "",
+  decay = "",
+]: readonly string[]): DeltaOperands {
+  return { u, w, q, p, k, decay };
+}
+
+/** Returns the number of chunks, and the shape of a delta rule's state. */
+function deltaSizes([u, w]: readonly Value[], model: OnnxModelWriter): DeltaSizes {
+  const [count, rows, heads, , valueSize] = u.shape;
+  return {
+    count: model.dimension(count),
+    state: model.shape([rows, heads, dimensionAt(w.shape, 4), valueSize]),
+  };
+}
 
 /** Adds the used results of log-probabilities under logits. */
 function emitLogprobs(

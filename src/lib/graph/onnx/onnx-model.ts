@@ -157,8 +157,9 @@ export class OnnxModelWriter {
    *
    * @param count int64 of rank 0: number of iterations
    * @param initial types and names of the initial state; the sizes may change between iterations
-   * @param body adds the operations of one iteration and returns the names of the next state
-   * @returns the names of the last state
+   * @param body adds the operations of one iteration; returns the names of the next state, and then of float32 values
+   * that are collected
+   * @returns the names of the last state, and then of the collected values of all iterations, along a new first axis
    */
   loop(
     count: string,
@@ -172,7 +173,7 @@ export class OnnxModelWriter {
     const next = body(iteration, state).map((name) => this.node("Identity", [name]));
     const stillGoesOn = this.node("Identity", [goesOn]);
     this.#scopes.pop();
-    const types = initial.map(({ dtype }) => dtype);
+    const types = next.map((_, index) => initial.at(index)?.dtype ?? "float32");
     const graph = new BinaryWriter();
     for (const node of nodes) graph.tag(1, WireType.LengthDelimited).bytes(node);
     graph.tag(2, WireType.LengthDelimited).string("body");
@@ -182,7 +183,7 @@ export class OnnxModelWriter {
     const outputs = [encodeValueInfo(stillGoesOn, "bool", [])];
     outputs.push(...next.map((name, index) => encodeValueInfo(name, types[index])));
     for (const output of outputs) graph.tag(12, WireType.LengthDelimited).bytes(output);
-    const results = initial.map(() => this.#freshName());
+    const results = next.map(() => this.#freshName());
     const inputNames = [count, "", ...initial.map(({ name }) => name)];
     this.node("Loop", inputNames, { attributes: { body: { graph: graph.finish() } }, outputs: results });
     return results;

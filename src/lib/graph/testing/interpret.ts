@@ -16,6 +16,7 @@ import {
   withEntry,
 } from "./dense.ts";
 import type { Dense } from "./dense.ts";
+import { deltaScan, deltaScanGradient, unitLowerInverse } from "./interpret-delta.ts";
 import { elementCount } from "../tensor.ts";
 import { evaluateDimension, isSymbol } from "../dimension.ts";
 import type { Dimension } from "../dimension.ts";
@@ -340,6 +341,9 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
       { dims: operand(state).dims, data: Float64Array.from(states) },
     ];
   },
+  unitLowerInverse: ([a]) => [unitLowerInverse(operand(a))],
+  deltaScan: (operands) => [deltaScan(operands)],
+  deltaScanGradient,
   blockedAttention: ([q, k, v], attributes) => [
     fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes),
   ],

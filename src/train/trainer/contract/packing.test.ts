@@ -1,5 +1,6 @@
 // In any packing and prefix sharing, losses, log-probabilities and gradients equal those of each sequence computed
-// separately in double precision. Random batches, on models with full attention, sliding windows and convolutions.
+// separately in double precision. Random batches, on models with full attention, sliding windows, convolutions and delta
+// rules.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -75,6 +76,31 @@ const convolutionConfig = parseModelConfig(
   },
   {},
   "the packing test's model with convolutions",
+);
+
+const deltaConfig = parseModelConfig(
+  {
+    architectures: ["Qwen3_5ForCausalLM"],
+    model_type: "qwen3_5_text",
+    vocab_size: 11,
+    hidden_size: 8,
+    intermediate_size: 12,
+    num_hidden_layers: 2,
+    layer_types: ["linear_attention", "full_attention"],
+    num_attention_heads: 2,
+    num_key_value_heads: 1,
+    head_dim: 8,
+    linear_num_key_heads: 1,
+    linear_num_value_heads: 2,
+    linear_key_head_dim: 4,
+    linear_value_head_dim: 3,
+    rope_parameters: { rope_type: "default", rope_theta: 100, partial_rotary_factor: 0.5 },
+    max_position_embeddings: 12,
+    tie_word_embeddings: true,
+    eos_token_id: 0,
+  },
+  {},
+  "the packing test's model with a delta rule",
 );
 
 const lora = { rank: 2, alpha: 4 };
@@ -214,7 +240,12 @@ function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number)
 }
 
 for (const [name, config] of searchedOf(
-  Object.entries({ plain: tinyConfig, sliding: slidingConfig, convolution: convolutionConfig }),
+  Object.entries({
+    plain: tinyConfig,
+    sliding: slidingConfig,
+    convolution: convolutionConfig,
+    delta: deltaConfig,
+  }),
   2,
 )) {
   test(`packed sequences give the results of separate ones, on a ${name} model`, async (t) => {

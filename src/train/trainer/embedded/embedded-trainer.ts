@@ -157,8 +157,9 @@ export class EmbeddedTrainers implements TrainerProvider {
 
   /** Returns the rounds to compute in turn, for a gradient of the loss or, with null, without one. */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
-    const { sharesPrefixes } = this.#options;
-    const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
+    const { sharesPrefixes, config } = this.#options;
+    // The state of a delta rule after a prefix has no gradient, so its rows compute the prefix again.
+    const groups = sharesPrefixes && config.delta === null ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
     // A second microbatch would cost an extra forward pass before the gradient; see `#klElsewhere` and
     // `#preferenceTerms`.
@@ -369,9 +370,13 @@ class EmbeddedTrainer implements Trainer {
     }
   }
 
+  #tokenFeeds(microbatch: Microbatch): Record<string, Tensor> {
+    return tokenFeeds(microbatch, this.#options.config);
+  }
+
   #logprobRun(microbatch: Microbatch, adapterFeeds: Record<string, Tensor>): ProgramRun {
     const program: Program = { kind: "logprobs", layout: microbatch.kind, adapter: this.#adapterShape() };
-    return { program, feeds: { ...tokenFeeds(microbatch), ...adapterFeeds } };
+    return { program, feeds: { ...this.#tokenFeeds(microbatch), ...adapterFeeds } };
   }
 
   #gradientRun(microbatch: Microbatch, terms: BatchTerms, adapterFeeds: Record<string, Tensor>): ProgramRun {
@@ -380,7 +385,7 @@ class EmbeddedTrainer implements Trainer {
     return {
       program: { kind: "gradient", layout: microbatch.kind, adapter, loss: terms.loss, hasDistinctPlaces },
       feeds: {
-        ...tokenFeeds(microbatch),
+        ...this.#tokenFeeds(microbatch),
         ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
         ...lossFeeds(microbatch, terms),
         ...adapterFeeds,

@@ -1,4 +1,6 @@
 // Turns packs into the input tensors of the training programs.
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { chunkSize } from "../../../lib/graph/delta.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
 import {
   type PackLayout,
@@ -18,11 +20,15 @@ export type Microbatch = PackLayout<TrainingSequence>;
 export type Round = readonly Microbatch[];
 
 /** Returns the inputs of all programs, as `tokenInputs` declares them. */
-export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {
+export function tokenFeeds(
+  layout: Microbatch,
+  { delta }: Pick<ModelConfig, "delta">,
+): Record<string, Tensor> {
   const { kind, sequences_S, trained_N } = layout;
   return {
     ...(kind === "rows" ? rowFeeds(layout) : listFeeds(layout)),
     ...(kind === "prefixed" ? prefixFeeds(layout) : {}),
+    ...(delta !== null && { chunks: vector(Array<number>(chunkCount(layout)).fill(0)) }),
     places: vector(trained_N.map(({ place }) => place)),
     targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
   };
@@ -40,6 +46,11 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
     rows: int64Tensor([rows.count, rows.length], rows.ids),
     row_places: vector(placesInRows([prefixes_G, rows_R])),
   };
+}
+
+/** Returns how many chunks of a delta rule hold a row. */
+function chunkCount({ rows_R }: Microbatch): number {
+  return Math.ceil(Math.max(...rows_R.map(({ length }) => length)) / chunkSize);
 }
 
 /** True if no position predicts two trained tokens. */
@@ -65,6 +76,7 @@ export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
     ["P", longest(prefixes_G)],
     ["R", rows_R.length],
     ["T", longest(rows_R)],
+    ["U", chunkCount(layout)],
     ["N", trained_N.length],
     ["S", sequences_S.length],
     ["Q", indicesOf(sequences_S).length],

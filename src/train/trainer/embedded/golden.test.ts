@@ -63,7 +63,7 @@ async function precalculated(batch: readonly TrainingSequence[]): Promise<readon
   const microbatch = layoutOf({ kind: "list", groups: ungrouped(batch) });
   const graph = buildLogprobGraph(config, { adapter, layout: "list" });
   const session = await createSession(graph, { weights, threads: 1 });
-  const outputs = await session.run({ ...tokenFeeds(microbatch), ...adapterFeeds });
+  const outputs = await session.run({ ...tokenFeeds(microbatch, config), ...adapterFeeds });
   const values = float32Data(outputs["logprobs"]).values();
   await session.release();
   return batch.map((sequence) => ({
@@ -124,7 +124,7 @@ async function check(
   const session = await createSession(graph, { weights, threads: 1 });
   const losses = flatLosses(goldenCase, batch, microbatch);
   const feeds = {
-    ...tokenFeeds(microbatch),
+    ...tokenFeeds(microbatch, config),
     ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
     ...lossFeeds(microbatch, { loss, tokenCount: losses.length, klElsewhere: 0, preferences: null }),
     ...adapterFeeds,

@@ -95,7 +95,10 @@ function addForward(
     readonly forms: WeightForms | undefined;
   },
 ): TrainingForward {
-  const tokens = layoutInputs[layout](builder);
+  const tokens: TokenLayout = {
+    ...layoutInputs[layout](builder),
+    ...(config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+  };
   const inputs = {
     layout: tokens,
     places_N: builder.input("places", "int64", ["N"]),

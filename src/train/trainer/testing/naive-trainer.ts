@@ -230,6 +230,7 @@ class NaiveTrainer implements Trainer {
         ]),
       ),
       tokens: { dims: [1, sequence.tokenIds.length], data: Float64Array.from(sequence.tokenIds) },
+      chunks: row([0]),
       places: row(indices.map((index) => index - 1)),
       targets: row(indices.map((index) => sequence.tokenIds[index])),
       slopes: row(indices.map((_, at) => slopes[at] ?? 0)),
@@ -248,7 +249,11 @@ class NaiveTrainer implements Trainer {
 function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
   const builder = new GraphBuilder();
   const inputs = {
-    layout: { kind: "rows", tokens_BT: builder.input("tokens", "int64", ["B", "T"]) } as const,
+    layout: {
+      kind: "rows",
+      tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+      ...(config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+    } as const,
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
   };

@@ -19,10 +19,7 @@ export function requireSupportedAdapter(
   { rank, alpha, targets }: AdapterWish,
   rankOfServer: number,
 ): void {
-  if (
-    targets !== null &&
-    usualProjections.some((name) => !targets.includes(name))
-  )
+  if (targets !== null && usualProjections.some((name) => !targets.includes(name)))
     throw unsupported(`lora_targets ${targets.join(", ")}`, "adapts all projections");
   const { alphaOf } = serverKinds[kind];
   const made = alphaOf?.(rank ?? rankOfServer) ?? null;

@@ -1,0 +1,104 @@
+/**
+ * Builds the gated delta rule from plain operations and a scan over chunks of positions, for training (WY representation;
+ * arXiv:2406.06484, with decay as in arXiv:2412.06464). Within a chunk, all positions are computed together. Serving uses
+ * a fused operation instead (`GraphBuilder.deltaAttention`), whose results agree up to rounding.
+ */
+import type { GraphBuilder } from "./builder.ts";
+import { dimensionProduct } from "./dimension.ts";
+import type { Dimension } from "./dimension.ts";
+import type { Value } from "./graph.ts";
+import { dimensionAt } from "./shape-rules.ts";
+
+/** Number of positions in a chunk. */
+export const chunkSize = 64;
+
+export interface ChunkedDeltaOptions {
+  readonly heads: number;
+  readonly scale: number;
+  /** Number of chunks, which together have room for all positions. */
+  readonly chunks: Dimension;
+}
+
+/**
+ * Returns the values that each position reads, from a state of zeros on.
+ *
+ * @param inputs q and k [B, T, H*K]; v [B, T, H*V]; logDecay (at most 0) and strength [B, T, H]
+ * @returns [B, T, H*V]
+ */
+export function chunkedDelta(
+  builder: GraphBuilder,
+  inputs: Readonly<Record<"q" | "k" | "v" | "logDecay" | "strength", Value>>,
+  { heads, scale, chunks }: ChunkedDeltaOptions,
+): Value {
+  const [rows, length] = inputs.q.shape as [Dimension, Dimension];
+  const toChunks = (x: Value): Value => intoChunks(builder, x, { heads, chunks });
+  const [q, k, v] = [inputs.q, inputs.k, inputs.v].map(toChunks);
+  const strength = toChunks(inputs.strength);
+  const decays = cumulativeDecays(builder, toChunks(inputs.logDecay));
+  const written = builder.multiply(k, strength);
+  const pairs = (a: Value, b: Value): Value =>
+    builder.multiply(builder.matMul(a, b, { transposeB: true }), decays.between);
+  const inverse = builder.unitLowerInverse(pairs(written, k));
+  const scaledQ = builder.multiply(q, scale);
+  const result = builder.deltaScan({
+    u: builder.matMul(inverse, builder.multiply(v, strength)),
+    w: builder.matMul(inverse, builder.multiply(written, decays.sinceStart)),
+    q: builder.multiply(scaledQ, decays.sinceStart),
+    p: pairs(scaledQ, k),
+    k: builder.multiply(k, decays.untilEnd),
+    decay: decays.whole,
+  });
+  const width = dimensionProduct([heads, dimensionAt(result.shape, 4)]);
+  const padded = builder.reshape(builder.transpose(result, [1, 0, 3, 2, 4]), [
+    rows,
+    dimensionProduct([chunks, chunkSize]),
+    width,
+  ]);
+  return builder.slice(padded, 1, 0, length);
+}
+
+/** Cuts [B, T, H*X] into chunks [N, B, H, C, X]; zeros, which change no state, fill up the last chunk. */
+function intoChunks(
+  builder: GraphBuilder,
+  x: Value,
+  { heads, chunks }: Pick<ChunkedDeltaOptions, "heads" | "chunks">,
+): Value {
+  const [rows, , width] = x.shape;
+  const size = dimensionProduct([chunks, chunkSize]);
+  const filled = builder.slice(builder.concat([x, builder.full([rows, size, width], 0)], 1), 1, 0, size);
+  const split = builder.reshape(filled, [rows, chunks, chunkSize, heads, Number(width) / heads]);
+  return builder.transpose(split, [1, 0, 3, 2, 4]);
+}
+
+/** Decays within chunks. */
+interface ChunkDecays {
+  /** From the start of the chunk to each position, including its own decay: [N, B, H, C, 1]. */
+  readonly sinceStart: Value;
+  /** From each position to the end of the chunk: [N, B, H, C, 1]. */
+  readonly untilEnd: Value;
+  /** From the column's position to the row's; 0 above the diagonal: [N, B, H, C, C]. */
+  readonly between: Value;
+  /** Over the whole chunk: [N, B, H, 1, 1]. */
+  readonly whole: Value;
+}
+
+function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkDecays {
+  const position = builder.iota(chunkSize);
+  const rows = builder.reshape(position, [chunkSize, 1]);
+  const isVisible = builder.greaterOrEqual(rows, position);
+  const sums = builder.matMul(builder.cast(isVisible, "float32"), logDecay);
+  const last = builder.slice(sums, 3, chunkSize - 1, chunkSize);
+  const [chunks, batch, heads] = sums.shape;
+  const across = builder.reshape(sums, [chunks, batch, heads, 1, chunkSize]);
+  // The mask comes before the exponent, which would overflow above the diagonal.
+  const between = builder.where(isVisible, builder.subtract(sums, across), hidden);
+  return {
+    sinceStart: builder.exp(sums),
+    untilEnd: builder.exp(builder.subtract(last, sums)),
+    between: builder.exp(between),
+    whole: builder.exp(last),
+  };
+}
+
+/** Exponent whose power is 0. */
+const hidden = -1e30;
