@@ -82,21 +82,26 @@ interface ChunkDecays {
   readonly whole: Value;
 }
 
+/**
+ * Sums only the decays between two positions. Differences of sums since the start would lose digits, because a state may
+ * decay within few positions.
+ */
 function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkDecays {
-  const position = builder.iota(chunkSize);
-  const rows = builder.reshape(position, [chunkSize, 1]);
-  const isVisible = builder.greaterOrEqual(rows, position);
-  const sums = builder.matMul(builder.cast(isVisible, "float32"), logDecay);
-  const last = builder.slice(sums, 3, chunkSize - 1, chunkSize);
-  const [chunks, batch, heads] = sums.shape;
-  const across = builder.reshape(sums, [chunks, batch, heads, 1, chunkSize]);
-  // The mask comes before the exponent, which would overflow above the diagonal.
-  const between = builder.where(isVisible, builder.subtract(sums, across), hidden);
+  const [chunks, batch, heads] = logDecay.shape;
+  const across = builder.reshape(logDecay, [chunks, batch, heads, 1, chunkSize]);
+  const column = builder.iota(chunkSize);
+  const row = builder.reshape(column, [chunkSize, 1]);
+  const isVisible = builder.greaterOrEqual(row, column);
+  const upToRow = builder.multiply(across, builder.cast(isVisible, "float32"));
+  const afterColumn = builder.cast(builder.greater(row, column), "float32");
+  const sums = builder.matMul(upToRow, afterColumn);
+  const sinceStart = builder.reduceSum(upToRow, [-1], true);
+  const ofEnd = (x: Value): Value => builder.slice(x, 3, chunkSize - 1, chunkSize);
   return {
-    sinceStart: builder.exp(sums),
-    untilEnd: builder.exp(builder.subtract(last, sums)),
-    between: builder.exp(between),
-    whole: builder.exp(last),
+    sinceStart: builder.exp(sinceStart),
+    untilEnd: builder.exp(builder.reshape(ofEnd(sums), logDecay.shape)),
+    between: builder.exp(builder.where(isVisible, sums, hidden)),
+    whole: builder.exp(ofEnd(sinceStart)),
   };
 }
 
