@@ -26,7 +26,11 @@ import { addTopCommand } from "./top/top-command.ts";
 import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
-/** @param limits overrides of a server's limits, as in `main` */
+/**
+ * Creates the `hone` program with all its commands.
+ *
+ * @param limits overrides of a server's limits, as in `main`
+ */
 export function createProgram(limits: SettingsOverrides = {}): Command {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")

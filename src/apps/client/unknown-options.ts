@@ -2,6 +2,8 @@
 import { HoneError } from "./hone-error.ts";
 
 /**
+ * Throws an error for an option that is not among `names`.
+ *
  * @param of function or class that takes the options, as named in the message
  * @throws HoneError `invalid` that names the first unknown option, and the option that was probably meant
  */

@@ -25,7 +25,10 @@ export async function splitName(
   return { project_id: await projectNamed(client, parts.join("/")), last };
 }
 
-/** @throws ServiceError `not_found` if the project has no such queue, `conflict` if several queues have the name */
+/**
+ * Returns the queue with a name, as accepted by {@link splitName}. @throws ServiceError `not_found` if the project has
+ * no such queue, `conflict` if several queues have the name
+ */
 export async function findQueue(client: Hone, name: string): Promise<AnnotationQueue & QueueName> {
   const { project_id, last } = await splitName(client, name);
   if (isUuid(last)) return named(await client.queues.get({ project_id, queue_id: last }));

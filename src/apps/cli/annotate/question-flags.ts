@@ -7,7 +7,7 @@ import type { AnnotationQuestion } from "../../client/api.ts";
 export const questionForms =
   "name=a|b|c, name=yes-no, name=1..5, name=number or name=text; append ? if the answer is optional, then `: text` for the question that annotators read";
 
-/** @throws InvalidArgumentError that lists the allowed forms */
+/** Parses the value of --question. @throws InvalidArgumentError that lists the allowed forms */
 export function readQuestion(text: string): AnnotationQuestion {
   const match = /^([^=]+)=([^:]*?)(\?)?(?::\s*(.*))?$/s.exec(text.trim());
   const schema = match === null ? null : schemaOf(match[2].trim());

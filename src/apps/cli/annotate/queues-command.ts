@@ -178,7 +178,7 @@ function readQuery(text: string): object {
     const value: unknown = JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // Fall through to the error below.
+    // Not JSON, or no such file: the error below is thrown.
   }
   throw invalid(
     `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ followed by the name of a file with one.`,

@@ -12,7 +12,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const run = commandProcess();
 
-test("backs up a data folder, verifies the backup, restores it, and migrates its database to the other kind", async (t) => {
+test("backs up a data folder, verifies and restores the backup, and exports and imports the database", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-cli-backup-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const data = join(folder, "data");

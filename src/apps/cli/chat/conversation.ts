@@ -34,7 +34,11 @@ export function firstMessages({ system }: ChatSettings): readonly Message[] {
   return system === undefined ? [] : [{ role: "system", content: system }];
 }
 
-/** @param model null for the server's default model */
+/**
+ * Returns the request for an answer to the messages.
+ *
+ * @param model null for the server's default model
+ */
 export function toChatRequest(
   model: string | null,
   messages: readonly Message[],

@@ -7,7 +7,11 @@ const program = `
   process.stdout.write(await withInput(process.argv[1]));
 `;
 
-/** @param shell command line that runs "$@" with the standard input to test */
+/**
+ * Runs a command line in which "$@" prints a question with its piped input, and compares the output.
+ *
+ * @param shell command line that gives "$@" a standard input
+ */
 function check(shell: string, question: string, expected: string): void {
   const words = [process.execPath, "--input-type=module", "-e", program, "--", question];
   const { stdout, stderr } = spawnSync("bash", ["-c", shell, "bash", ...words], { encoding: "utf8" });

@@ -20,7 +20,11 @@ import { findNamed } from "../named-version.ts";
 
 type ExportFlags = ConnectionFlags & JsonFlag & { readonly format: "peft" | "merged"; readonly out: string };
 
-/** @param models the command `hone models` */
+/**
+ * Adds the subcommands `export` and `import`.
+ *
+ * @param models the command `hone models`
+ */
 export function addFolderCommands(models: Command): void {
   addConnectionFlags(
     models

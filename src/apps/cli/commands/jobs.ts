@@ -158,7 +158,7 @@ function showJob(job: TrainingJob, modelName: string | null): void {
 /** Exit status if a replay's result differs from the original; errors exit with status 1, as in every command. */
 const statusDifferent = 2;
 
-/** Adds `replay` to the command `jobs`. */
+/** Adds the subcommand `replay` to `hone jobs`. */
 function addReplayCommand(jobs: Command): void {
   addConnectionFlags(
     jobs

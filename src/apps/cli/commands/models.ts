@@ -192,7 +192,9 @@ async function startOf(
   throw invalid("Name a starting point for the model: --base-model <name>, or --from <name[:stepN]>.");
 }
 
-/** @throws ServiceError `conflict` if the server did not delete the version, with the reason */
+/**
+ * Reports that the server kept the version. @throws ServiceError `conflict` with the reason, if the server did keep it
+ */
 function refuseKept(
   name: string,
   deletion: { readonly pinned_steps: readonly number[]; readonly in_use_steps: readonly number[] },

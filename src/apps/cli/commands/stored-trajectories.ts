@@ -23,7 +23,11 @@ interface TrajectoryFlags extends ConnectionFlags {
   readonly metadata?: readonly string[];
 }
 
-/** @param models the command `hone models` */
+/**
+ * Adds the subcommand `trajectories`.
+ *
+ * @param models the command `hone models`
+ */
 export function addTrajectoryCommand(models: Command): void {
   addConnectionFlags(
     models

@@ -11,7 +11,11 @@ import {
 import { findNamed, findNamedStep } from "../named-version.ts";
 import { shortNumber } from "../watch/charts.ts";
 
-/** @param models the command `hone models` */
+/**
+ * Adds the subcommands for versions.
+ *
+ * @param models the command `hone models`
+ */
 export function addVersionCommands(models: Command): void {
   addConnectionFlags(
     models

@@ -48,7 +48,11 @@ interface Place {
   readonly isPastFlags: boolean;
 }
 
-/** @param words words after the program's name; the last word, which may be empty, is completed */
+/**
+ * Returns the completions of the last word.
+ *
+ * @param words words after the program's name; the last one may be empty
+ */
 export async function completeWords(
   program: Command,
   words: readonly string[],

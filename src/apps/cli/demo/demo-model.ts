@@ -20,6 +20,8 @@ const builtIn = "hone-tiny";
 export type AddedModel = Readonly<Record<"name" | "source" | "path", string>>;
 
 /**
+ * Returns the model to train.
+ *
  * @param given name of a model, or path of a model folder or file
  * @param added models in the data folder; null if a running server provides the model
  * @throws ServiceError `invalid` for an unknown model

@@ -14,7 +14,11 @@ interface ExportFlags extends ConnectionFlags, SelectionFlags {
   readonly out?: string;
 }
 
-/** @param feedback the command `hone feedback` */
+/**
+ * Adds the subcommand `export`.
+ *
+ * @param feedback the command `hone feedback`
+ */
 export function addExportCommand(feedback: Command): void {
   addConnectionFlags(
     addSelectionFlags(

@@ -7,7 +7,11 @@ import { drawBars, drawHistogram } from "./pictures.ts";
 const valuesMax = 10;
 const pathsMax = 20;
 
-/** @param width maximum width of a line, in cells */
+/**
+ * Returns the lines with the statistics.
+ *
+ * @param width maximum width of a line, in cells
+ */
 export function statisticsLines(statistics: FeedbackStats, width: number): readonly string[] {
   const { total_count: total, sample, types, other_types: others } = statistics;
   if (total === 0) return ["no feedback"];

@@ -36,7 +36,11 @@ model on the server with the target trainer. The resulting weights are close to 
 With --merged, Hone merges the version into its base's weights, exact up to rounding to the base's type. Start the trainer and
 a server on that folder; a new model on it starts where this one ended.`;
 
-/** @param models the command `hone models` */
+/**
+ * Adds the subcommand `move`.
+ *
+ * @param models the command `hone models`
+ */
 export function addMoveCommand(models: Command): void {
   addConnectionFlags(
     models

@@ -91,7 +91,7 @@ function readTest(test: ExactJson, index: number): SchemaTest {
   return { valid, data };
 }
 
-/** @throws ServiceError `invalid` for invalid JSON */
+/** Parses JSON, preserving numbers exactly. @throws ServiceError `invalid` for invalid JSON */
 export function parsedJson(text: string): ExactJson {
   try {
     return parseExactJson(text);

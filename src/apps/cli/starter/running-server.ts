@@ -17,7 +17,7 @@ export interface RunningServer {
 
 const deadlineMs = 1000;
 
-/** @returns null if no Hone server answers in time */
+/** Returns the server at the default address; null if no Hone server answers in time. */
 export async function findRunningServer(projectFolder: string): Promise<RunningServer | null> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {

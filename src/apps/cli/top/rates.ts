@@ -15,7 +15,7 @@ export interface Rates {
   readonly cpuShares: ReadonlyMap<string, number>;
 }
 
-/** @returns null if the server restarted between the samples, which resets its counters */
+/** Returns the rates between two samples; null if the server restarted in between, which resets its counters. */
 export function ratesBetween(before: Totals, after: Totals, seconds: number): Rates | null {
   const grown = (read: (totals: Totals) => number): number => read(after) - read(before);
   const counts = {

@@ -59,7 +59,11 @@ export interface Reading {
   readonly processes: readonly ProcessReading[];
 }
 
-/** @param states states of the base models by name, as reported by `/health` */
+/**
+ * Returns the figures in a sample of metrics.
+ *
+ * @param states states of the base models by name, as reported by `/health`
+ */
 export function readingOf(samples: MetricSamples, states: Readonly<Record<string, string>>): Reading {
   const sum = (name: string): number => sumOf(samples, name) ?? 0;
   return {

@@ -86,7 +86,11 @@ function printOnce(snapshot: Snapshot, history: History, { json }: TopFlags): vo
 }
 
 interface TopScreen {
-  /** @param notice reason why there is no newer sample; null if this one is current */
+  /**
+   * Shows a sample.
+   *
+   * @param notice reason why there is no newer sample; null if this one is current
+   */
   show(snapshot: Snapshot, notice: string | null): void;
   end(): void;
 }

@@ -17,7 +17,11 @@ interface Growing {
   readonly tools: readonly JsonObject[] | null;
 }
 
-/** @param calls in the order in which they began */
+/**
+ * Returns the histories that the calls form.
+ *
+ * @param calls in the order in which they began
+ */
 export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHistory[] {
   const histories: Growing[] = [];
   for (const { request, choices } of calls) {

@@ -18,7 +18,11 @@ interface RunEnd {
  */
 const noise = 0.02;
 
-/** @param reports reports of the rounds in this call */
+/**
+ * Returns the closing sentence of a run.
+ *
+ * @param reports reports of the rounds in this call
+ */
 export function summaryOf(reports: readonly RoundReport[], end: RunEnd): string {
   const { model, rounds, endedBy, best } = end;
   if (reports.length === 0) return nothingToDo(end);

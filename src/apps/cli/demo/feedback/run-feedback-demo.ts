@@ -11,7 +11,7 @@ import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
 
 /**
- * Adapts a task to thumbs, which carry less information than rewards. The demo may therefore run more jobs, has a
+ * Adapts a task to thumbs, which carry less information than rewards. The demo may therefore run up to 15 jobs, has a
  * lower target for sampled answers, and has no target for the test.
  */
 export function feedbackTask(task: DemoTask): DemoTask {

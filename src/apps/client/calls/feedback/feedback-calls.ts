@@ -112,7 +112,11 @@ export class FeedbackCalls extends CallGroup {
     });
   }
 
-  /** @param after number of rows to skip; default: the query's offset */
+  /**
+   * Requests a page of a query's rows.
+   *
+   * @param after number of rows to skip; default: the query's offset
+   */
   async #rows(body: FeedbackQueryReq, after = String(body.offset ?? 0), options: RequestOptions = {}) {
     const offset = Number(after);
     const sent = { isRepeatable: true, ...options };
