@@ -37,11 +37,13 @@ export interface ServingOptions {
 
 /**
  * Builds the graph of whole prompts.
- * * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t
- *   of the tokens whose logits are wanted; with convolutions `ends` int64 [B, K-1] (`wholeRowTaps`); with delta rules
- *   `lengths` int64 [B], the number of each row's real tokens; LoRA matrices.
- * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection; per cache `new_keys.i` and
- *   `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding; per state `new_state.i` [B, ...], after each row's last real token.
+ * * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; LoRA matrices.
+ * * Input `places` int64 [N]: the flat indices b·T + t of the tokens whose logits are wanted.
+ * * Input with convolutions: `ends` int64 [B, K-1] (`wholeRowTaps`).
+ * * Input with delta rules: `lengths` int64 [B], the number of real tokens of each row.
+ * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection.
+ * * Outputs per cache: `new_keys.i` and `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
+ * * Outputs per state: `new_state.i` [B, ...], after the last real token of each row.
  */
 export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
   const builder = new GraphBuilder();
@@ -85,7 +87,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   return builder.build({ ...scored, ...outputs });
 }
 
-/** Returns 1 for the real tokens of rows [B, T, 1], and 0 for padding, which thereby leaves a delta rule's state as it is. */
+/** Returns 1 for the real tokens of rows [B, T, 1], and 0 for padding, which leaves the state of a delta rule unchanged. */
 function isRealToken(builder: GraphBuilder, lengths_B: Value): Value {
   const positions = builder.reshape(builder.iota("T"), [1, "T", 1]);
   return builder.cast(builder.less(positions, builder.reshape(lengths_B, ["B", 1, 1])), "float32");
@@ -227,11 +229,12 @@ export function buildContinuationGraph(
 
 /**
  * Builds the graph of one new token per row over a cache.
- * * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], the filled length of each row's cache and so the position
- *   of its token; per cache `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`; per
- *   state `state.i` [B, ...]; LoRA matrices.
- * * Outputs: `logits` [B, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K]; per state `new_state.i`
- *   [B, ...].
+ * * Inputs: `tokens` int64 [B, 1]; LoRA matrices.
+ * * Input `past_lengths` int64 [B]: the filled length of each row's cache, which is the position of its token.
+ * * Inputs per cache: `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`.
+ * * Input per state: `state.i` [B, ...].
+ * * Outputs: `logits` [B, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K]; per state `new_state.i` [B,
+ *   ...].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -272,14 +275,14 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 }
 
 /**
- * Builds the graph of several new tokens per row over a cache, for models without delta rules. Each token gets the same bits as from the decode graph
- * after the preceding tokens: their keys and values are put into a copy of the cache, at the positions where the
- * decode graph would find them. A row with fewer tokens repeats its last one.
- * * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's
- *   position among the cache's [B, Hkv, C]; caches and states as in the decode graph, with C greater than every
- *   position; LoRA matrices.
- * * Outputs: `logits` [B*T, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, T, K]; per state `new_state.i`
- *   [B, T, K-1, D], the state after each token.
+ * Builds the graph of several new tokens per row over a cache, for models without delta rules. Each token gets the same
+ * bits as from the decode graph after the preceding tokens: their keys and values are put into a copy of the cache, at
+ * the positions where the decode graph would find them. A row with fewer tokens repeats its last one.
+ * * Inputs: `tokens` and `positions` int64 [B, T]; LoRA matrices.
+ * * Input `places` int64 [B, Hkv, T]: the flat index of each new token's position among the cache's [B, Hkv, C].
+ * * Inputs per cache and state: as in the decode graph, with C greater than every position.
+ * * Outputs: `logits` [B*T, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, T, K].
+ * * Output per state: `new_state.i` [B, T, K-1, D], the state after each token.
  */
 export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;

@@ -7,7 +7,7 @@ export interface ModelShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
   readonly headSize: number;
-  /** What a sequence keeps besides keys and values; empty if nothing. */
+  /** States of a sequence, besides its keys and values; empty if the model has none. */
   readonly states: readonly StateShape[];
   readonly vocabularySize: number;
   /** Maximum tokens of prompt and answer together. */

@@ -171,16 +171,17 @@ export interface OpAttributes {
    */
   readonly continuedAttention: FusedAttention;
   /**
-   * The gated delta rule (arXiv:2412.06464): (q and k [B, T, H*K], v [B, T, H*V], state [B, H, K, V], log-decay g and
-   * write strength β [B, T, H]) → (o [B, T, H*V], state after the last token), token by token: S ← exp(g)·S, S ← S + k
-   * (β·(v − Sᵀk))ᵀ, o = scale · Sᵀq. Serving only.
+   * (q and k [B, T, H*K], v [B, T, H*V], state [B, H, K, V], log-decay g and write strength β [B, T, H]) → (o [B, T,
+   * H*V], state after the last token): the gated delta rule (arXiv:2412.06464), for serving only.
+   * - Each token computes S ← exp(g)·S, then S ← S + k (β·(v − Sᵀk))ᵀ, then o = scale · Sᵀq.
    */
   readonly deltaAttention: { readonly heads: number; readonly scale: number };
   /** (a [..., C, C]) → the inverse of I + the strictly lower part of a; C is a power of two. */
   readonly unitLowerInverse: None;
   /**
-   * The chunks of a delta rule in turn, from the state S = 0 on: (u [N, B, H, C, V], w, q and k [N, B, H, C, K], p [N, B,
-   * H, C, C], decay [N, B, H, 1, 1]) → o [N, B, H, C, V]. For each n: r = u − w S, o = q S + p r, S ← decay · S + kᵀ r.
+   * (u [N, B, H, C, V], w, q and k [N, B, H, C, K], p [N, B, H, C, C], decay [N, B, H, 1, 1]) → o [N, B, H, C, V].
+   * - Computes N chunks of a delta rule, one after another.
+   * - The state S begins with zeros. Each chunk computes r = u − w S, then o = q S + p r, then S ← decay · S + kᵀ r.
    */
   readonly deltaScan: None;
   /** (the operands of `deltaScan`, the gradient of its result) → the gradients of the operands. */

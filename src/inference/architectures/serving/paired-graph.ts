@@ -1,6 +1,6 @@
-// The graph of one new token per row with two caches, which may differ in capacity, in adapter, or both. Products with
-// weights cover all rows, so that weights are read once. Attention and low-rank products run for each group with the
-// decode graph's operations, so a row gets the same bits. Models with delta rules have no such graph.
+// The graph of one new token per row with two caches, which may differ in capacity, in adapter, or both; only for models
+// without delta rules. Products with weights cover all rows, so that weights are read once. Attention and low-rank
+// products run for each group with the decode graph's operations, so a row gets the same bits.
 import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";

@@ -1,6 +1,6 @@
-// What a sequence keeps between calls of the serving graphs: keys and values of each position in layers with attention,
-// and states, whose size does not grow: a convolution's last inputs, and the matrices of a delta rule. Graphs number
-// caches and states from 0, in the order of their layers.
+// Memory of a sequence between calls of the serving graphs. Layers with attention have caches, with keys and values of
+// each position; other layers have states of a fixed size: the last inputs of a convolution, and the matrices of a delta
+// rule. Graphs number caches and states from 0, in the order of their layers.
 import { assert } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";

@@ -283,6 +283,7 @@ const cases = [
   ["mistral-sliding", "off"],
   ["gemma3", "off"],
   ["lfm2", "off"],
+  ["qwen3.5", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 test("states stay those after a slot's tokens on random schedules", async () => {

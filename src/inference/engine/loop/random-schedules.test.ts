@@ -273,13 +273,15 @@ function logprobsOf(transcript: Transcript, choice: number): readonly (readonly 
     .map((logprob, index) => [logprob, ...alternatives[index].map((other) => other.logprob)]);
 }
 
+const ofGoldens = (name: string) => {
+  const folder = `test/fixtures/goldens/models/${name}`;
+  return { name, folder, adapterOf: (t: TestContext) => writtenAdapter(folder, t) };
+};
+
 const models = [
   { name: "qwen3", folder: modelFolder, adapterOf: () => goldenAdapter },
-  {
-    name: "lfm2",
-    folder: "test/fixtures/goldens/models/lfm2",
-    adapterOf: (t: TestContext) => writtenAdapter("test/fixtures/goldens/models/lfm2", t),
-  },
+  ofGoldens("lfm2"),
+  ofGoldens("qwen3.5"),
 ];
 
 for (const { name, folder, adapterOf } of models) {

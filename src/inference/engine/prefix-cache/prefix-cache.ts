@@ -150,7 +150,7 @@ export class PrefixCache {
     return lent;
   }
 
-  /** Size of what is not in blocks. */
+  /** Size in bytes of cached logits and states, which are not in blocks. */
   get #fixedBytes(): number {
     return this.#endScores.bytes + (this.#snapshots?.bytes ?? 0);
   }

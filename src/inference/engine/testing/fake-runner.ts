@@ -1,6 +1,6 @@
-// A runner for tests: the next token's scores are a hash of the whole history, which it reads back from the cache. So
-// a slot that was moved, copied or grown wrongly changes the tokens. Optionally it also keeps the history's hash as a
-// state, and checks it. Does not resemble a model.
+// A runner for tests that does not resemble a model: the next token's scores are a hash of the whole history, which it
+// reads back from the cache. A slot that was moved, copied or grown wrongly therefore changes the tokens. On request,
+// the runner also keeps the hash of the history as a state, and checks it.
 import { assert } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
