@@ -34,9 +34,9 @@ const head = `// Every body and answer of the API as a type, and every operation
 export type Page<Item> = {
   readonly object: "list";
   readonly data: readonly Item[];
-  /** Empty where the page is. */
+  /** Id of the first item; empty if the page is empty. */
   readonly first_id: string;
-  /** What \`after\` takes for the next page. */
+  /** Cursor of the last item; pass it as \`after\` to get the next page. */
   readonly last_id: string;
   readonly has_more: boolean;
 };

@@ -4,26 +4,33 @@ import { orNull } from "./nullable.ts";
 
 const fault = Type.Object({
   loc: Type.Array(Type.String(), {
-    description: "Path of the fault: body, path, query or header, then names and indices.",
+    description: "Location of the fault: body, path, query or header, followed by names and indices.",
   }),
-  msg: Type.String({ description: "The fault, the value, the limit, and the cure." }),
-  type: Type.String({ description: "Kind of the fault, such as `missing`." }),
+  msg: Type.String({
+    description: "Description of the fault: the value, the limit, and how to correct the request.",
+  }),
+  type: Type.String({ description: "Type of the fault, such as `missing`." }),
 });
 
 export const errorSchema = Type.Object(
   {
-    detail: Type.Array(fault, { description: "All faults; at most 100, then the count of the rest." }),
+    detail: Type.Array(fault, {
+      description:
+        "All faults of the request. After 100 faults, one more entry says how many others there are.",
+    }),
     error: Type.Object({
-      message: Type.String({ description: "All faults as one text." }),
+      message: Type.String({ description: "Description of all faults, as one string." }),
       type: Type.String({ description: "Error type, such as `invalid_request_error`." }),
-      param: orNull(Type.String(), { description: "The first faulty field, as a dotted name." }),
+      param: orNull(Type.String(), {
+        description: "First field with a fault, as a dotted path; null if the fault is not about a field.",
+      }),
       code: Type.String({
         description: "Error code, such as `invalid`, `unsupported`, `not_found` or `overloaded`.",
       }),
     }),
     type: Type.Optional(
       Type.Enum(["error"], {
-        description: "On Anthropic's routes, and with the header `anthropic-version`.",
+        description: "Present on Anthropic's routes, and for requests with the header `anthropic-version`.",
       }),
     ),
     request_id: Type.Optional(Type.String({ description: "The same as the header `x-request-id`." })),

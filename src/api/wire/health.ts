@@ -7,32 +7,33 @@ export const healthSchema = Type.Object(
     status: Type.Enum(["ok", "unavailable"]),
     state: Type.String({
       description:
-        "`ready`, `starting`, `restarting`, `waiting` (for its database), `draining`, `failed` or `stopped`.",
+        "State of the server: `ready`, `starting`, `restarting`, `waiting` (for its database), `draining` (before it stops), `failed` or `stopped`.",
     }),
     reason: Type.String({
       description:
-        "Why the server is not ready, or which base models failed to load while others are served; otherwise empty.",
+        "Why the server is not ready, or which base models failed to load although others are served. Otherwise empty.",
     }),
     models: Type.Record(Type.String(), Type.String(), {
       description:
-        "State of each base model: `loaded`, `loading`, `unloaded` or `failed` with the reason. The next request for an unloaded model loads it.",
+        "State of each base model, by name: `loaded`, `loading`, `unloaded`, or `failed` with the reason. The next request for an unloaded model loads it.",
     }),
   },
   { title: "Health" },
 );
 
-const part = (description: string) => Type.String({ description: `${description}: \`ok\`, or the fault.` });
+const part = (description: string) =>
+  Type.String({ description: `${description}: \`ok\`, or a description of the fault.` });
 
 export const systemCheckSchema = Type.Object(
   {
     status: Type.Enum(["ok", "unavailable"]),
-    api: part("The server"),
+    api: part("The HTTP server"),
     database: part("The database"),
     cpu_queue: part("Training jobs"),
-    gpu_queue: part("The engine"),
+    gpu_queue: part("The inference engine"),
     note: Type.String({
       description:
-        "Notices that are not faults, for people; for example that a newer program has upgraded the database and this one continues next to it. Empty otherwise.",
+        "Notices that are not faults, for people; for example that a newer release of Hone has upgraded the database while this server continues to run. Otherwise empty.",
     }),
   },
   { additionalProperties: part("Any other part"), title: "SystemCheck" },
@@ -50,8 +51,13 @@ export const unhealthySchema = Type.Object(
   { additionalProperties: part("A part of the server"), title: "Unavailable" },
 );
 
-export const versionSchema = Type.Object({ version: Type.String() });
+export const versionSchema = Type.Object({
+  version: Type.String({ description: "Version of Hone, such as `0.1.0`." }),
+});
 
 export const loadSchema = Type.Object({
-  server_load: Type.Integer({ minimum: 0, description: "Requests with a key that are in progress." }),
+  server_load: Type.Integer({
+    minimum: 0,
+    description: "Number of running requests, on routes that require a key.",
+  }),
 });

@@ -3,18 +3,19 @@ import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 
 export const pageQueryFields = {
-  after: Type.Optional(Type.String({ description: "Cursor: id of the last item of the previous page." })),
+  after: Type.Optional(Type.String({ description: "Cursor: the `last_id` of the previous page." })),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 100,
       default: 20,
-      description: "Largest number of items in the page.",
+      description: "Maximum number of items in the page.",
     }),
   ),
   order: Type.Optional(
     Type.Enum(["asc", "desc"], {
-      description: "Oldest first (asc) or newest first (desc); each list has its own default.",
+      description:
+        "Order of the items: oldest first (asc) or newest first (desc). The default depends on the list.",
     }),
   ),
 };
@@ -43,8 +44,10 @@ export function pageSchema(item: TSchema) {
     object: Type.Enum(["list"]),
     data: Type.Array(item),
     first_id: Type.String({ description: "Id of the first item; empty if the page is empty." }),
-    last_id: Type.String({ description: "Cursor; pass it as `after` to get the next page." }),
-    has_more: Type.Boolean(),
+    last_id: Type.String({
+      description: "Cursor of the last item; pass it as `after` to get the next page.",
+    }),
+    has_more: Type.Boolean({ description: "True if another page follows." }),
   });
 }
 

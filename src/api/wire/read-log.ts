@@ -12,7 +12,7 @@ import type { PackedLines } from "./packed-lines.ts";
 
 export const logQuerySchema = Type.Object({
   ...pageQueryFields,
-  split: Type.Optional(Type.String({ description: "Only logs under this split." })),
+  split: Type.Optional(Type.String({ description: "Only logs of this split." })),
 });
 
 const defaultSplit = "val";
@@ -21,14 +21,17 @@ export const logSchema = Type.Object(
   {
     split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
       default: defaultSplit,
-      description: "Purpose of the trajectories, such as train or val; the metrics are named after it.",
+      description:
+        "Split that the trajectories belong to, such as train or val. It is the prefix of the metrics' names.",
     }),
     step: nullable(Type.Integer({ minimum: 0 }), {
       description:
-        "Version that the trajectories belong to. By default the final_policy_version that all of them share, otherwise the newest version.",
+        "Version of the model that the trajectories belong to. Default: the final_policy_version of the trajectories if all have the same, otherwise the newest version.",
     }),
     trajectory_groups: Type.Array(trajectoryGroupSchema, { description: "The trajectories to log." }),
-    model_id: nullable(Type.String(), { description: "If present, equal to the id in the path." }),
+    model_id: nullable(Type.String(), {
+      description: "Id of the model. If present, it must equal the id in the path.",
+    }),
   },
   { title: "TrajectoryLog" },
 );
@@ -46,8 +49,8 @@ export const loggedSchema = Type.Object(
     detail: Type.Array(Type.Unknown(), { maxItems: 0 }),
     model_id: Type.String({ format: "uuid" }),
     split: Type.String(),
-    step: Type.Integer({ minimum: 0, description: "Version that the log belongs to." }),
-    trajectories: Type.Integer({ minimum: 0 }),
+    step: Type.Integer({ minimum: 0, description: "Version of the model that the log belongs to." }),
+    trajectories: Type.Integer({ minimum: 0, description: "Number of trajectories logged." }),
     metrics: metricsSchema,
   },
   { title: "Logged" },

@@ -29,11 +29,11 @@ const jobPhases = ["preparing", "training", "publishing"] as const;
 
 export const jobQuerySchema = Type.Object({
   ...pageQueryFields,
-  model_id: Type.Optional(Type.String({ description: "Only jobs of this model." })),
+  model_id: Type.Optional(Type.String({ description: "Only jobs of the model with this id." })),
   model: Type.Optional(
     Type.String({
       description:
-        "Only jobs of this model, by any name that a chat request accepts; not together with `model_id`.",
+        "Only jobs of the model with this name, which may be any name that a chat request accepts. Not together with `model_id`.",
     }),
   ),
   kind: Type.Optional(Type.Enum([...jobKinds], { description: "Only jobs of this kind." })),
@@ -45,13 +45,14 @@ const creationSchema = Type.Object(
     model_id: Type.String({
       format: "uuid",
       description:
-        "The model to train. Send this field first, so that the server can check the model before it reads the data.",
+        "Id of the model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     trajectory_groups: Type.Array(trajectoryGroupSchema, {
-      description: "Training data: each group holds answers to one problem, which are compared.",
+      description:
+        "Training data. Each group contains attempts at one problem, whose rewards are compared with each other.",
     }),
     experimental_config: nullable(trainingConfigSchema, {
-      description: "Settings of the training; the job lists settings that are not applied.",
+      description: "Settings of the job. The job's `config_not_applied` lists settings that have no effect.",
     }),
   },
   { title: "TrainingJobCreate" },
@@ -117,29 +118,38 @@ export function readTrainingJob(
   };
 }
 
-export const createdJobSchema = Type.Object({ id: Type.String({ format: "uuid" }) });
+export const createdJobSchema = Type.Object({
+  id: Type.String({ format: "uuid", description: "Id of the job." }),
+});
 
 const dateTime = Type.String({ format: "date-time" });
 const count = Type.Integer({ minimum: 0 });
-const countsByReason = Type.Object({}, { additionalProperties: count });
+const counted = (description: string) => Type.Integer({ minimum: 0, description });
+const countsByReason = (description: string) => Type.Object({}, { additionalProperties: count, description });
 
 const replaySchema = Type.Object(
   {
     is_equal: Type.Boolean({ description: "True if the result equals the version byte for byte." }),
-    files: Type.Array(Type.String(), { description: "Files of the version; all are compared." }),
-    matrices: count,
+    files: Type.Array(Type.String(), {
+      description: "Names of the compared files: all files of the version.",
+    }),
+    matrices: Type.Integer({ minimum: 0, description: "Number of matrices in the files." }),
     different: Type.Integer({
       minimum: 0,
-      description: "Number of matrices, and of files without matrices, that differ.",
+      description: "Number of matrices that differ, plus the number of differing files without matrices.",
     }),
     differences: Type.Array(
       Type.Object({
         file: Type.String(),
-        matrix: orNull(Type.String()),
-        values: orNull(count, {
-          description: "Number of differing values; null if the values cannot be compared.",
+        matrix: orNull(Type.String(), {
+          description: "Name of the differing matrix; null for a file without matrices.",
         }),
-        greatest: orNull(Type.Number(), { description: "Greatest difference of two values." }),
+        values: orNull(count, {
+          description: "Number of differing values; null if single values cannot be compared.",
+        }),
+        greatest: orNull(Type.Number(), {
+          description: "Greatest absolute difference between two values; null if it cannot be computed.",
+        }),
       }),
       { description: "The first 100 differences." },
     ),
@@ -155,56 +165,74 @@ export const trainingJobSchema = Type.Object(
       description: "The model as `<entity>/<project>/<name>`; null if it has been deleted.",
     }),
     kind: Type.Enum([...jobKinds], {
-      description: "Reinforcement learning, supervised fine-tuning, or preference training.",
+      description: "Kind of the job: reinforcement learning, supervised fine-tuning, or preference training.",
     }),
     state: Type.Enum([...jobStates]),
     created_at: dateTime,
     started_at: orNull(dateTime),
     ended_at: orNull(dateTime),
     duration_seconds: orNull(Type.Number({ minimum: 0 }), {
-      description: "From start to end, or until now; null if the job never started.",
+      description:
+        "Seconds from the job's start to its end, or to now if it is running. Null if the job has not started.",
     }),
-    error_message: orNull(Type.String(), { description: "Why the job failed, or that it was cancelled." }),
-    attempts: Type.Integer({ minimum: 0, description: "Attempts started." }),
+    error_message: orNull(Type.String(), {
+      description: "Why the job failed, or that it was cancelled; null for other jobs.",
+    }),
+    attempts: Type.Integer({
+      minimum: 0,
+      description: "Number of attempts started. A job needs more than one if its process or server dies.",
+    }),
     attempts_lost: Type.Integer({
       minimum: 0,
-      description: "Attempts lost with their training process since a step was last saved.",
+      description:
+        "Number of consecutive attempts whose training process died before it saved a further step.",
     }),
-    attempts_lost_max: count,
+    attempts_lost_max: Type.Integer({
+      minimum: 0,
+      description: "Value of `attempts_lost` at which the job fails.",
+    }),
     restarts: Type.Integer({
       minimum: 0,
-      description: "Attempts lost with their server since a step was last saved.",
+      description: "Number of consecutive attempts whose server died before it saved a further step.",
     }),
-    restarts_max: count,
+    restarts_max: Type.Integer({ minimum: 0, description: "Value of `restarts` at which the job fails." }),
     waiting_for: orNull(Type.String(), {
       description:
-        "For a queued job, what it waits for: a base model that no server has, or a resource that a machine lacked when it tried. For a running job, what it last waited for, until it makes progress.",
+        "Reason why a queued job waits: a base model that no server has, or a resource that a server lacked at the last attempt. For a running job, the reason of its last wait, until it makes progress. Null if there is none.",
     }),
     warnings: Type.Array(Type.String(), {
-      description: "Warnings for the sender about things that work but may not be intended.",
+      description: "Warnings about things that work but may not be intended, for people.",
     }),
-    cancel_requested: Type.Boolean(),
+    cancel_requested: Type.Boolean({
+      description: "True if cancellation was requested. A running job stops soon after that.",
+    }),
     phase: orNull(Type.Enum([...jobPhases]), {
-      description: "Current phase; null unless the job is running.",
+      description:
+        "Current phase: tokenizing the data, training, or publishing the new version. Null unless the job is running.",
     }),
     progress: orNull(
       Type.Object({
         prepared: orNull(count, {
           description:
-            "Conversations, trajectory groups or preferences to tokenize; null in jobs from older versions.",
+            "Number of conversations, trajectory groups or preferences that are tokenized; null in jobs from older releases.",
         }),
-        prepared_total: orNull(count),
-        gradient_steps: count,
-        gradient_steps_total: orNull(count, { description: "Null until preparation is complete." }),
+        prepared_total: orNull(count, {
+          description: "Number of those to tokenize in total; null in jobs from older releases.",
+        }),
+        gradient_steps: Type.Integer({ minimum: 0, description: "Number of optimizer steps completed." }),
+        gradient_steps_total: orNull(count, {
+          description: "Total number of optimizer steps; null until all data is tokenized.",
+        }),
         gradient_steps_saved: Type.Integer({
           minimum: 0,
-          description: "Steps that are not repeated if the process or server dies.",
+          description:
+            "Number of optimizer steps that are saved, and thus not repeated if the process or server dies.",
         }),
       }),
     ),
     seconds_left: orNull(Type.Number({ minimum: 0 }), {
       description:
-        "Estimated seconds until preparation is complete, or until the last step, by the speed so far. Null unless the job is running and has measured two steps.",
+        "Estimated seconds until the current phase, preparation or training, is complete. Null unless the job is running and has measured the speed of two steps.",
     }),
     experimental_config: orNull(
       Type.Object(
@@ -213,62 +241,68 @@ export const trainingJobSchema = Type.Object(
           additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String(), Type.Null()]),
         },
       ),
-      { description: "Effective settings of reinforcement learning; null for jobs of other kinds." },
+      { description: "Settings in effect for reinforcement learning; null for jobs of other kinds." },
     ),
     config: orNull(supervisedConfigSchema, {
-      description: "Effective settings of supervised fine-tuning; null for jobs of other kinds.",
+      description: "Settings in effect for supervised fine-tuning; null for jobs of other kinds.",
     }),
     preference_config: orNull(preferenceConfigSchema, {
-      description: "Effective settings of preference training; null for jobs of other kinds.",
+      description: "Settings in effect for preference training; null for jobs of other kinds.",
     }),
     config_not_applied: Type.Array(Type.String(), {
-      description: "Settings that were sent and are not applied.",
+      description: "Names of settings that were sent but have no effect.",
     }),
     counts: orNull(
       Type.Object({
-        groups_submitted: count,
-        groups_trainable: count,
-        trajectories: count,
-        sequences: count,
-        trainable_tokens: count,
-        skipped: countsByReason,
-        skipped_groups: countsByReason,
+        groups_submitted: counted("Number of groups (or conversations or preferences) in the data."),
+        groups_trainable: counted("Number of those that are trained on."),
+        trajectories: counted("Number of trajectories in the data."),
+        sequences: counted("Number of token sequences that are trained on."),
+        trainable_tokens: counted("Number of answer tokens that are trained on, in one pass."),
+        skipped: countsByReason("Number of trajectories of which a part is skipped, by reason."),
+        skipped_groups: countsByReason("Number of groups with such trajectories, by reason."),
         steps: orNull(
           Type.Object({
-            count: Type.Integer({ minimum: 0, description: "Optimizer steps, over all passes." }),
-            passes: Type.Integer({ minimum: 1, description: "Number of times each sequence trains." }),
+            count: Type.Integer({ minimum: 0, description: "Number of optimizer steps, over all passes." }),
+            passes: Type.Integer({ minimum: 1, description: "Number of passes over the sequences." }),
             sequences_max: Type.Integer({
               minimum: 0,
-              description: "Sequences in the largest step.",
+              description: "Number of sequences in the largest step.",
             }),
           }),
-          { description: "Steps of the job over its sequences; null in jobs from older versions." },
+          { description: "Plan of the optimizer steps; null in jobs from older releases." },
         ),
       }),
+      { description: "Size of the training data; null until it is known." },
     ),
-    result_step: orNull(count, { description: "The version that the job made." }),
+    result_step: orNull(count, {
+      description: "Step of the version that the job made; null if it made none.",
+    }),
     rewards: Type.Array(
       Type.Object({
         metric: Type.Enum([...rewardMetrics]),
-        before: orNull(Type.Number()),
-        after: orNull(Type.Number()),
+        before: orNull(Type.Number(), { description: "Value for the version that the job started from." }),
+        after: orNull(Type.Number(), { description: "Value for the version that the job made." }),
       }),
       {
         description:
-          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` were logged for the version. The metric `data/reward` is the reward of the answers that were sampled from the version and then trained on; it has no `after` until the next job has trained.",
+          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` come from logs for the version. The metric `data/reward` comes from the answers that the version gave and that a job then trained on. Its `after` is null until the next job has trained.",
       },
     ),
     replay_of: orNull(Type.String({ format: "uuid" }), {
       description:
-        "The job that this replay repeats and whose version it compares with; a replay makes no version.",
+        "For a replay: id of the job that it repeats. It compares its result with that job's version, and makes no version. Null for other jobs.",
     }),
     retry_of: orNull(Type.String({ format: "uuid" }), {
-      description: "The failed or cancelled job whose data this job trains on.",
+      description:
+        "For a retry: id of the failed or cancelled job whose data this job trains on. Null for other jobs.",
     }),
-    replay: orNull(replaySchema, { description: "Result of a successful replay." }),
+    replay: orNull(replaySchema, {
+      description: "For a replay that succeeded: result of the comparison. Null for other jobs.",
+    }),
     data_removed_at: orNull(dateTime, {
       description:
-        "Time at which the training data was removed by the server's retention; null while it is stored.",
+        "Time at which the server's retention limits removed the job's training data; null while the data is stored.",
     }),
   },
   { title: "TrainingJob" },
@@ -414,7 +448,7 @@ export const jobEventSchema = Type.Object(
       {},
       {
         additionalProperties: Type.Union([Type.Number(), Type.String()]),
-        description: "Numbers, and `error_message` if the step failed.",
+        description: "Numbers of the event, by name. A `training_failed` event also has `error_message`.",
       },
     ),
   },

@@ -36,24 +36,25 @@ export const keyFields = {
     text({
       lengthMin: 1,
       lengthMax: keyTextMax,
-      about: "Program that uses the key, for people.",
-      aboutShown: "Program that uses the key.",
+      about: "Name of the program that uses the key, for people.",
+      aboutShown: "Name of the program that uses the key, for people.",
       example: "nightly evaluation",
       isStoredAsJson: true,
     }),
   ),
   expiresAt: orNull(
     time({
-      about: "Time from which the key is refused and its running requests end. Null: never.",
-      aboutShown: "Time from which the key is refused.",
+      about:
+        "Time at which the key expires: from then on it is refused, and its running requests end. Null: the key does not expire.",
+      aboutShown: "Time at which the key expires; null if it does not expire.",
     }),
   ),
   scopes: orNull(
     setOf(keyScopes, {
       countMax: 16,
       about:
-        "Scopes of the key. `chat`: answers of models. `train`: models, jobs and training data. `feedback`: feedback, annotation and traces. Each includes reading what it concerns. `read`: reading everything, changing nothing. Null: everything its role allows.",
-      aboutShown: "Scopes of the key; null if only its role limits it.",
+        "Actions that the key may perform. `chat`: use models. `train`: read and change models, jobs and training data. `feedback`: read and change feedback, annotation queues and traces. `read`: read everything, change nothing. Null: everything that its role allows.",
+      aboutShown: "Scopes of the key; null if the key may do everything that its role allows.",
     }),
   ),
   project: orNull(
@@ -61,8 +62,8 @@ export const keyFields = {
       lengthMin: 1,
       lengthMax: keyTextMax,
       about:
-        "The only project of its entity that the key can access, besides base models. Null: all. Not for admins.",
-      aboutShown: "The only project that the key can access; null for all.",
+        "Only project of its entity that the key can access, besides base models. Null: all projects. Not allowed for admin keys.",
+      aboutShown: "Only project that the key can access; null for all projects of its entity.",
     }),
   ),
   ...limitFields,

@@ -25,7 +25,7 @@ export const pathParameters = {
   queue_id: { description: "Id of the queue." },
   request_id: { description: "Id of the request, with or without the prefix `chatcmpl-`." },
   rule_id: { description: "Id of the rule." },
-  step: { description: "Step of the version." },
+  step: { description: "Number of the version." },
   webhook_id: { description: "Id of the webhook.", read: uuidOf("webhook") },
 } as const satisfies Readonly<Record<string, PathParameter>>;
 

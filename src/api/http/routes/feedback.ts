@@ -100,7 +100,7 @@ export function feedbackRoutes(
     {
       summary: "Query feedback",
       body: queryForm,
-      answer: "The records, and the total count.",
+      answer: "The records, and the number of all records that match.",
       json: feedbackQueryAnswerSchema,
       options: { ...readsPage, bodyLimit: settings.feedbackBodyBytes },
     },
@@ -116,7 +116,7 @@ export function feedbackRoutes(
     {
       summary: "Remove feedback records",
       body: feedbackPurgeForm,
-      answer: "The named records that existed are removed, with their histories.",
+      answer: "Those of the named records that existed are removed, with their earlier revisions.",
       json: feedbackPurgeAnswerSchema,
     },
     async ({ body, caller }) => {
@@ -128,7 +128,7 @@ export function feedbackRoutes(
   on(
     "POST /feedback/history",
     {
-      summary: "List earlier revisions of a record",
+      summary: "List earlier revisions of a feedback record",
       body: feedbackHistoryForm,
       answer: "A page of revisions.",
       json: feedbackHistorySchema,

@@ -30,7 +30,7 @@ export function healthRoutes(
   for (const url of ["/health", "/v1/health", "/ping"] as const)
     on(
       `GET ${url}`,
-      { summary: "Check whether the server can serve", ...checkAnswers(healthSchema) },
+      { summary: "Check whether the server can answer requests", ...checkAnswers(healthSchema) },
       ({ request, reply }) => {
         const { state, reason, models } = healthOf(dependencies);
         if (state === "ready") return { status: "ok", state, reason, models };
@@ -40,7 +40,7 @@ export function healthRoutes(
     );
   on(
     "GET /v1/system-check",
-    { summary: "Check each part of the server", ...checkAnswers(systemCheckSchema) },
+    { summary: "Check the parts of the server", ...checkAnswers(systemCheckSchema) },
     async ({ request, reply }) => {
       const parts = await checkParts(dependencies);
       const faults = Object.entries(parts).filter(([, part]) => part !== "ok");
@@ -53,21 +53,21 @@ export function healthRoutes(
     "GET /version",
     {
       summary: "Read the server's version",
-      answer: "The version, numbered as the package is.",
+      answer: "The version of Hone.",
       json: versionSchema,
     },
     () => ({ version: dependencies.version }),
   );
   on(
     "GET /load",
-    { summary: "Read the server's load", answer: "The load, in vLLM's form.", json: loadSchema },
+    { summary: "Read the server's load", answer: "The load, in the form of vLLM's API.", json: loadSchema },
     () => ({ server_load: inFlight.total() }),
   );
   on(
     "GET /metrics",
     {
       summary: "Read the metrics",
-      answer: "The metrics in Prometheus' text format.",
+      answer: "The metrics, in Prometheus' text format.",
       text: { type: "string" },
     },
     async ({ reply }) => {

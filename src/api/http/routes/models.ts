@@ -52,8 +52,10 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     "POST /v1/preview/models/:model_id/accept-base",
     {
       summary: "Accept that a model's base has new weights",
+      description:
+        "After the weights of a base model have changed, the server refuses versions that were trained on the earlier weights. This request makes it serve all versions of the model on the current weights, although their answers may then differ.",
       find,
-      answer: "The versions that now answer over weights other than those they were trained over.",
+      answer: "The versions that are now served on other weights than those that they were trained on.",
       json: acceptedBaseSchema,
     },
     async ({ found: model }) => {
@@ -71,7 +73,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     {
       summary: "Delete a model and all its data",
       find,
-      answer: "The model's id, and the number of versions deleted.",
+      answer: "The id of the deleted model, and the number of versions deleted.",
       json: modelDeletionSchema,
     },
     async ({ found: model }) => ({

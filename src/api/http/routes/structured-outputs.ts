@@ -19,9 +19,9 @@ export function structuredOutputRoutes(
   endpoints(app, { tag: "chat", scheme: "bearer" })(
     "POST /v1/preview/structured-outputs/check",
     {
-      summary: "Check whether a constraint is served exactly, and whether it accepts given values",
+      summary: "Check whether a constraint can be enforced exactly, and whether it accepts given values",
       body: bodies.form("constraint check", constraintCheckForm),
-      answer: "The findings about the constraint and each test.",
+      answer: "The results for the constraint and for each test.",
       json: constraintCheckSchema,
       fieldPaths: { model: ["body", "model"], instances: ["body", "tests"] },
     },

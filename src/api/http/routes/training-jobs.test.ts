@@ -249,7 +249,7 @@ test("accepts options of other trainers that ask for the server's actual behavio
 test("refuses known options that ask for unsupported behaviour, naming each option and the alternative", async () => {
   const { server, modelId } = await withModel();
   const asking: Readonly<Record<string, readonly [unknown, RegExp]>> = {
-    kl_penalty_step_lag: [1, /with the value 1\. The base model, step 0/],
+    kl_penalty_step_lag: [1, /with the value 1\. The reference is always the base model/],
     kl_penalty_reference_step: [3, /the value 3/],
     kl_ref_adapter_path: ["adapter", /"adapter"/],
     plot_tensors: [true, /true/],
@@ -262,8 +262,8 @@ test("refuses known options that ask for unsupported behaviour, naming each opti
     warmup_steps: [10, /rate is constant/],
     adam_params: [{}, /weight_decay/],
     start_step: [0, /newest version/],
-    seed: [1, /content of a job determines/],
-    mask_truncated_completions: [true, /leave their trajectories out/],
+    seed: [1, /random choices of a job are derived from its content/],
+    mask_truncated_completions: [true, /Leave out their trajectories/],
     entropy_coef: [0.01, /no entropy term/],
     entropy_coeff: [0.01, /no entropy term/],
     delta: [1.5, /Set epsilon and epsilon_high.*max_negative_advantage_importance_sampling_weight/],

@@ -41,7 +41,7 @@ export function trainingJobRoutes(
     {
       summary: "Create a training job",
       description:
-        "Trains a model on trajectories with rewards. The job is on disk before the server answers. If you repeat a request with the same header `Idempotency-Key`, you get the first answer again.",
+        "Creates a reinforcement learning job, which trains a model on trajectories with rewards. The job is on disk before the server answers. If you repeat a request with the same header `Idempotency-Key`, you get the first answer again.",
       body: bodies.form("training job", trainingJobForm, (request) => ({
         vocabularySize: vocabularySizeOf(request.model, dependencies),
       })),
@@ -84,7 +84,8 @@ export function trainingJobRoutes(
     "POST /v1/preview/training-jobs/:job_id/cancel",
     {
       summary: "Cancel a training job",
-      description: "A job that has ended does not change; the header `x-hone-notice` then says so.",
+      description:
+        "A job that has already ended does not change; the response header `x-hone-notice` then says so.",
       ...one,
     },
     async ({ found: before, reply }) => {
@@ -100,8 +101,8 @@ export function trainingJobRoutes(
       ...one,
       summary: "Replay a training job",
       description:
-        "Repeats a job's training: the same data, version, settings and seed. The replay is a separate job that makes no version; it compares its result byte for byte with the version that the job made. If a job cannot be repeated, the answer is 409 with the reason.",
-      answer: "The id of the replay, which is itself a job.",
+        "Repeats a job's training with the same data, start version, settings and seed. The replay is a separate job that makes no version. It compares its result byte for byte with the version that the original job made. If the job cannot be repeated, the answer is 409 with the reason.",
+      answer: "The id of the replay, which is a job too.",
       json: createdJobSchema,
     },
     async ({ found, request }) => ({ id: await jobQueue.replay(found, madeBy(request)) }),
@@ -112,7 +113,7 @@ export function trainingJobRoutes(
       ...one,
       summary: "Retry a training job",
       description:
-        "Creates a new job with the data of one that failed or was cancelled; nothing has to be sent again. The new job starts from the model's newest version at that time. Until the new job itself fails, further requests return the same job. If nothing can be retried, the answer is 409.",
+        "Creates a new job with the stored data of a job that failed or was cancelled. The new job starts from the model's newest version at that time. Until the new job itself fails, further requests return the same job. If the job cannot be retried, the answer is 409.",
       answer: "The id of the new job.",
       json: createdJobSchema,
     },
@@ -129,7 +130,7 @@ export function trainingJobRoutes(
     {
       summary: "List a job's events, or follow them",
       description:
-        "With `Accept: text/event-stream` the server sends each event with its id as it occurs, and `[DONE]` after the last one. A broken stream continues after the event in `after` or the header `Last-Event-ID`.",
+        "With `Accept: text/event-stream` the server sends each event with its id as it occurs, and `[DONE]` after the last event. To continue a broken stream, send the id of the last event that you received in `after` or the header `Last-Event-ID`.",
       query: pageQuerySchema,
       answer: "A page of events, oldest first by default.",
       json: pageSchema(jobEventSchema),

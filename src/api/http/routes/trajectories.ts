@@ -26,10 +26,10 @@ export function trajectoryRoutes(
   on(
     "POST /v1/preview/models/:model_id/log",
     {
-      summary: "Log trajectories and calculate metrics",
+      summary: "Log trajectories and compute their metrics",
       body: bodies.form("log", { schema: logSchema }),
       answer:
-        "The metrics of these trajectories. The version's metrics combine all its logs under the same split.",
+        "The metrics of these trajectories. The metrics of the model's version combine all its logs of the same split.",
       json: loggedSchema,
       options: {
         // Finds the model before the body is read, so that the body of a refused request is not read.
@@ -63,7 +63,7 @@ export function trajectoryRoutes(
       summary: "List logged trajectories",
       query: logQuerySchema,
       answer:
-        "A page of logs, oldest first by default. A log whose trajectories do not fit in a page only has their size; read them from the rows or the export.",
+        "A page of logs, oldest first by default. A log whose trajectories do not fit in a page contains only their size; list them with their content, or export them.",
       json: trajectoryPageSchema,
       options: readsPage,
     },
@@ -87,7 +87,7 @@ export function trajectoryRoutes(
   on(
     "GET /v1/preview/models/:model_id/metrics",
     {
-      summary: "List a model's metrics over time",
+      summary: "List the metrics of a model's logs",
       query: logQuerySchema,
       answer: "A page of logs, oldest first by default.",
       json: pageSchema(loggedMetricsAnswer.schema),

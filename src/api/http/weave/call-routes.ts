@@ -81,7 +81,8 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
     "POST /v2/:entity/:project/calls/complete",
     {
       summary: "Record calls that have ended",
-      description: "All calls are on disk before the server answers. Sending a call again changes nothing.",
+      description:
+        "All calls are on disk before the server answers. Sending a recorded call again has no effect.",
       documented: projectInPath,
       body: bodies.form("calls complete", callsCompleteForm),
       answer: "The calls are stored.",
@@ -96,7 +97,8 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
     "POST /call/upsert_batch",
     {
       summary: "Record starts and ends of calls",
-      description: "All parts are on disk before the server answers. Sending a part again changes nothing.",
+      description:
+        "All starts and ends are on disk before the server answers. Sending one again has no effect.",
       body: bodies.form("call batch", callBatchForm),
       answer: "The ids of the calls that started.",
       json: callBatchAnswerSchema,

@@ -18,7 +18,7 @@ export function clientSetupRoutes(app: FastifyInstance, { version }: HttpDepende
   on(
     "GET /server_info",
     {
-      summary: "Read this server's version, for Weave clients",
+      summary: "Read the server's version, for Weave clients",
       answer: "The version.",
       json: serverInfoSchema,
     },
@@ -29,7 +29,7 @@ export function clientSetupRoutes(app: FastifyInstance, { version }: HttpDepende
     {
       summary: "Answer the GraphQL queries of Weave clients",
       description:
-        "Answers whether a project exists (`project`, `upsertModel`) and who the key's owner is (`viewer`); nothing else.",
+        "Supports only the queries that Weave clients send at their start: whether a project exists (`project`, `upsertModel`), and who owns the key (`viewer`).",
       body: graphqlForm,
       answer: "The result of the query.",
       json: graphqlAnswerSchema,
@@ -77,7 +77,7 @@ export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDepende
     {
       summary: "Delete all traces of a project",
       description:
-        "The project's published objects, tables and files and its recorded calls are deleted permanently; data that arrives during the deletion may remain. Feedback is kept.",
+        "Permanently deletes the project's published objects, tables and files, and its recorded calls. Data that arrives during the deletion may remain. Feedback is kept.",
       documented: projectInPath,
       answer: "The traces are deleted.",
       json: noAnswerSchema,

@@ -19,14 +19,14 @@ export async function tracedFileRoutes(
   const on = weaveEndpoints(app);
   for (const [path, summary] of [
     ["/file/create", "Publish a file"],
-    ["/files/create", "Publish a file (other path)"],
+    ["/files/create", "Publish a file (alias of /file/create)"],
   ] as const) {
     on(
       `POST ${path}`,
       {
         summary,
         description:
-          "The file is on disk before the server answers. Publishing the same bytes again adds nothing.",
+          "The file is on disk before the server answers. Publishing the same bytes again has no effect.",
         documented: { consumes: ["multipart/form-data"], body: fileCreateSchema },
         answer: "The file's digest.",
         json: digestAnswerSchema,

@@ -29,7 +29,7 @@ export function objectRoutes(
     {
       summary: "Publish an object",
       description:
-        "Stores the content durably as a version of its name. Publishing the same content again adds nothing. The `field_schema` of an annotation spec is read, and refused if annotations cannot be checked against it.",
+        "Stores the content as a new version of the named object; it is on disk before the server answers. Publishing the same content again has no effect. An annotation spec is refused if the server cannot check annotations against its `field_schema`.",
       body: bodies.form("published object", objectPublishForm),
       answer: "The version's digest.",
       json: objectPublishAnswerSchema,
@@ -84,7 +84,7 @@ export function objectRoutes(
     {
       summary: "Delete versions of a published object",
       description:
-        "The versions are deleted permanently. Annotations that name a deleted spec are no longer checked.",
+        "Permanently deletes the versions. Annotations that refer to a deleted annotation spec are no longer checked.",
       body: objectDeleteForm,
       answer: "The number of versions deleted.",
       json: objectDeleteAnswerSchema,

@@ -35,7 +35,7 @@ export function tableRoutes(
     {
       summary: "Publish a table",
       description:
-        "The table is on disk before the server answers. Publishing the same table again adds nothing.",
+        "The table is on disk before the server answers. Publishing the same table again has no effect.",
       body: bodies.form("published table", tableCreateForm),
       answer: "The digests of the table and its rows.",
       json: tableCreateAnswerSchema,
@@ -55,7 +55,7 @@ export function tableRoutes(
     {
       summary: "Publish a table from rows of other tables",
       description:
-        "Clients send a large table in parts, each as a separate table, and then the whole table by the digests of its rows.",
+        "For large tables: clients first publish parts of the table as separate tables, then the whole table by the digests of its rows.",
       body: bodies.form("table of digests", tableOfDigestsForm),
       answer: "The table's digest.",
       json: digestAnswerSchema,
@@ -100,9 +100,9 @@ export function tableRoutes(
   onPage(
     "POST /refs/read_batch",
     {
-      summary: "Read the values behind references",
+      summary: "Read the values that references point to",
       description:
-        "Objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of tables that they name (`/id/…`); null for a part that does not exist.",
+        "Reads objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of the tables that they refer to (`/id/…`).",
       body: refsReadForm,
       answer: "The values, in order.",
       json: refsReadAnswerSchema,

@@ -6,28 +6,33 @@ import { orNull } from "../nullable.ts";
 
 const questionAnswer = answerOf<QuestionAgreement>()("QuestionAgreement", {
   question: [Type.String({ description: "Name of the question." }), ({ question }) => question.name],
-  feedback_type: Type.String({ description: "Feedback type of its answers." }),
+  feedback_type: Type.String({ description: "Type of the feedback records that contain the answers." }),
   items: [
-    Type.Integer({ minimum: 0, description: "Items that at least two annotators have answered." }),
+    Type.Integer({ minimum: 0, description: "Number of items that at least two annotators have answered." }),
     ({ itemCount }) => itemCount,
   ],
   annotators: [
-    Type.Integer({ minimum: 0, description: "Annotators who have answered at least one of those items." }),
+    Type.Integer({
+      minimum: 0,
+      description: "Number of annotators who have answered at least one of these items.",
+    }),
     ({ annotatorCount }) => annotatorCount,
   ],
   percent_agreement: [
     orNull(Type.Number({ minimum: 0, maximum: 100 }), {
-      description: "Share of equal answers among all pairs of answers to an item, averaged over items.",
+      description:
+        "Percentage of pairs of answers to the same item that are equal, averaged over the items. Null if no item has two answers.",
     }),
     ({ observed }) => (observed === null ? null : observed * 100),
   ],
   kappa: orNull(Type.Number({ minimum: -1, maximum: 1 }), {
-    description: "1 if all agree, 0 if they agree as often as by chance.",
+    description:
+      "Agreement corrected for chance: 1 if all answers agree, 0 if they agree as often as by chance. Null if it cannot be computed.",
   }),
   statistic: orNull(Type.Enum(["cohen", "fleiss"]), {
-    description: "Cohen's kappa for two annotators, Fleiss' kappa for more.",
+    description: "Kind of `kappa`: Cohen's for two annotators, Fleiss' for more.",
   }),
-  reason: orNull(Type.String(), { description: "Why kappa is null; null if there is a kappa." }),
+  reason: orNull(Type.String(), { description: "Why `kappa` is null, for people; null if it is not." }),
 });
 
 export const agreementAnswer = answerOf<{ readonly agreement: readonly QuestionAgreement[] }>()(null, {

@@ -3,23 +3,27 @@ import { Type } from "typebox";
 import { nullable } from "../nullable.ts";
 import { unread } from "../fields/resource.ts";
 
-export const projectId = Type.String({ description: "`<entity>/<project>`." });
+export const projectId = Type.String({ description: "Project, as `<entity>/<project>`." });
 
 /** Fields that every request body has. */
 export const commonRows = {
   project_id: projectId,
   // Ignored, because the API key identifies the author.
-  vendor_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
-  wb_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
+  vendor_user_id: unread(
+    Type.Optional(Type.Null({ description: "Leave out or null: the server uses the owner of the key." })),
+  ),
+  wb_user_id: unread(
+    Type.Optional(Type.Null({ description: "Leave out or null: the server uses the owner of the key." })),
+  ),
 };
 
 export const annotatorField = nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-  description: "Name of the annotator, for several people who share one key.",
+  description: "Name of the annotator. Needed if several people share one key.",
   "x-default": "the owner of the key",
 });
 
 export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), {
-  description: "Seconds for which the item is held; then others can get it.",
+  description: "Seconds for which the annotator holds the item. Then other annotators can claim it.",
   "x-default": "600",
 });
 
@@ -28,7 +32,8 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
   return {
     limit: nullable(Type.Integer({ minimum: 1, maximum: limitMax }), {
       default: 100,
-      description: "Largest number of entries; the answer stops at 4 MiB, but has at least one.",
+      description:
+        "Maximum number of entries. The answer has fewer if they would exceed 4 MiB, but at least one.",
     }),
     offset: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
       default: 0,
@@ -42,7 +47,7 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
         }),
         { maxItems: 1 },
       ),
-      { description: "Order of the list.", "x-default": "order of arrival" },
+      { description: "Sort order.", "x-default": "the order in which entries were added" },
     ),
   };
 }

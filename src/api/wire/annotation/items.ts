@@ -17,14 +17,16 @@ import { nullable, orNull } from "../nullable.ts";
 import { annotatorField, commonRows, holdField, sliceFields } from "./fields.ts";
 
 const displayField = Type.Object({
-  json_path: Type.String({ maxLength: 1024, description: "Path of the field in the call." }),
-  label: Type.String({ maxLength: 256, description: "Label of the field." }),
+  json_path: Type.String({ maxLength: 1024, description: "JSON path of the field in the call." }),
+  label: Type.String({ maxLength: 256, description: "Label that is shown with the field." }),
 });
 const recordedSchema = Type.Object(
   {
-    model_id: nullable(Type.String({ format: "uuid" }), { description: "Only completions of this model." }),
+    model_id: nullable(Type.String({ format: "uuid" }), {
+      description: "Only completions of the model with this id.",
+    }),
     step: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
-      description: "Only completions of this version.",
+      description: "Only completions that this version of the model gave.",
     }),
     ended_from: nullable(Type.String({ format: "date-time" }), {
       description: "Only completions that ended at this time or later.",
@@ -41,22 +43,26 @@ export const itemsAddForm = creation(
     ...commonRows,
     call_ids: nullable(Type.Array(Type.String()), {
       default: [],
-      description: "Ids of calls, such as recorded completions, or references of calls, objects or ops.",
+      description:
+        "Items to add: ids of calls (such as recorded completions), or references of calls, objects or ops.",
     }),
     feedback_query: nullable(Type.Object({}, { additionalProperties: true }), {
       description:
-        'Adds the subjects of matching feedback in the project: `{"$expr": …}` in the query language.',
+        'Also adds the subjects of the project\'s feedback that matches this condition: `{"$expr": …}` in the query language of `/feedback/query`.',
       examples: [{ $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: "vendor.reaction.1" }] } }],
     }),
     completions: readBy(
-      nullable(recordedSchema, { description: "Recorded completions of the project, newest first." }),
+      nullable(recordedSchema, {
+        description:
+          "Also adds recorded completions of the project that match these conditions, newest first.",
+      }),
       toRecordedFilter,
       null,
     ),
     display_fields: readBy(
       nullable(Type.Array(displayField, { maxItems: 100 }), {
         default: [],
-        description: "Fields of a call that a client shows first.",
+        description: "Fields of the calls that clients should show first.",
       }),
       (sent) => sent.map(({ json_path: jsonPath, label }) => ({ jsonPath, label })),
       [],
@@ -88,9 +94,11 @@ function toRecordedFilter(filter: Static<typeof recordedSchema>): RecordedFilter
 
 const states = ["unstarted", "in_progress", "completed", "skipped"] as const;
 const filterSchema = Type.Object({
-  id: nullable(Type.String(), { description: "Id of an item." }),
-  call_id: nullable(Type.String(), { description: "Id of the item's call." }),
-  added_by: nullable(Type.String(), { description: "Name of the person who added the items." }),
+  id: nullable(Type.String(), { description: "Only the item with this id." }),
+  call_id: nullable(Type.String(), { description: "Only items of the call with this id." }),
+  added_by: nullable(Type.String(), {
+    description: "Only items that this person added: the owner of the key.",
+  }),
   annotation_states: nullable(Type.Array(Type.Enum([...states])), {
     description: "Only items in one of these states.",
   }),
@@ -99,10 +107,12 @@ const filterSchema = Type.Object({
 });
 const queryRows = {
   ...commonRows,
-  filter: nullable(filterSchema, { description: "Items to list; absent fields match all." }),
+  filter: nullable(filterSchema, {
+    description: "Conditions on the items to list; fields that are absent match all items.",
+  }),
   annotator: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-    description: "Annotator whose state `annotation_states` filters by.",
-    "x-default": "the annotator who is furthest with an item",
+    description: "Annotator whose state `annotation_states` applies to.",
+    "x-default": "for each item, the annotator who has progressed furthest",
   }),
   include_position: nullable(Type.Boolean(), {
     default: true,
@@ -125,7 +135,8 @@ export const progressForm = creation("AnnotationProgressReq", {
   ...commonRows,
   annotator: annotatorField,
   annotation_state: Type.Enum([...states], {
-    description: "One of in_progress, completed and skipped. Completed and skipped items stay so.",
+    description:
+      "New state of the item for the annotator: `in_progress`, `completed` or `skipped`. A completed or skipped item cannot change its state; reopen it instead.",
   }),
   hold_seconds: holdField,
 });
@@ -137,7 +148,7 @@ export const answerForm = creation("AnnotationAnswerReq", {
       {},
       {
         additionalProperties: true,
-        description: "Answers, keyed by question name.",
+        description: "Answers to the questions, keyed by the questions' names.",
         examples: [{ tone: "good" }],
       },
     ),
@@ -165,9 +176,14 @@ export function toItemFilter({ filter, annotator }: ReadValues<typeof queryRows>
 
 const time = Type.String({ format: "date-time" });
 const annotationAnswer = answerOf<ItemAnnotation>()(null, {
-  annotator: Type.String(),
-  annotation_state: [Type.Enum([...states]), ({ state }) => state],
-  held_until: orNull(time, { description: "Time until which nobody else gets the item." }),
+  annotator: Type.String({ description: "Name of the annotator." }),
+  annotation_state: [
+    Type.Enum([...states], { description: "State of the item for the annotator." }),
+    ({ state }) => state,
+  ],
+  held_until: orNull(time, {
+    description: "Time until which the annotator holds the item; null unless the item is in progress.",
+  }),
   updated_at: time,
 });
 /** An item as the API shows it: the position in the queue is null unless the request asked for it. */
@@ -175,27 +191,37 @@ type ShownItem = Omit<AnnotationItem, "position"> & { readonly position: number 
 export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
   id: Type.String(),
   queue_id: Type.String(),
-  call_id: Type.String(),
-  vendor_ref: Type.String({ description: "Subject of the feedback on the item." }),
+  call_id: Type.String({
+    description: "Id of the item's call; for an object or op, the last part of its reference.",
+  }),
+  vendor_ref: Type.String({
+    description: "Reference of the item's call, object or op, which is the subject of the answers.",
+  }),
   weave_ref: [Type.String({ description: "Alias of vendor_ref." }), ({ vendorRef }) => vendorRef],
   display_fields: [
-    Type.Array(displayField),
+    Type.Array(displayField, { description: "Fields of the call that clients should show first." }),
     ({ displayFields }) => displayFields.map(({ jsonPath, label }) => ({ json_path: jsonPath, label })),
   ],
-  added_by: Type.String(),
+  added_by: Type.String({ description: "Owner of the key that added the item." }),
   annotation_state: [
-    Type.Enum([...states], { description: "State of the annotator who is furthest." }),
+    Type.Enum([...states], {
+      description: "State of the item for the annotator who has progressed furthest.",
+    }),
     overallStateOf,
   ],
   annotator_user_id: [
-    orNull(Type.String(), { description: "That annotator." }),
+    orNull(Type.String(), {
+      description: "Name of the annotator who has progressed furthest; null if nobody has started.",
+    }),
     (item) => {
       const state = overallStateOf(item);
       return item.annotations.find((one) => one.state === state)?.annotator ?? null;
     },
   ],
   annotations: [
-    Type.Array(annotationAnswer.schema, { description: "State of each annotator who has begun." }),
+    Type.Array(annotationAnswer.schema, {
+      description: "State of the item for each annotator who has started it.",
+    }),
     ({ annotations }) => annotations.map(annotationAnswer.body),
   ],
   created_at: time,
@@ -205,20 +231,30 @@ export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
       new Date(Math.max(...[createdAt, ...annotations.map((one) => one.updatedAt)].map(Number))),
   ],
   deleted_at: [orNull(time), () => null],
-  position_in_queue: [orNull(Type.Integer({ minimum: 1 })), ({ position }) => position],
+  position_in_queue: [
+    orNull(Type.Integer({ minimum: 1 }), {
+      description: "Position in the queue, from 1; null if it was not requested.",
+    }),
+    ({ position }) => position,
+  ],
 });
 const contentAnswer = answerOf<ItemContent>()("AnnotationItemContent", {
   messages: Type.Array(Type.Object({ role: Type.String(), text: Type.String() }), {
-    description: "The messages of the prompt, oldest first.",
+    description: "Messages of the prompt, oldest first.",
   }),
   answers: [
     Type.Array(
       Type.Object({
         text: Type.String(),
-        reasoning: Type.String(),
-        calls: Type.Array(Type.Object({ name: Type.String(), arguments: Type.String() })),
+        reasoning: Type.String({ description: "The model's thoughts; empty if there are none." }),
+        calls: Type.Array(Type.Object({ name: Type.String(), arguments: Type.String() }), {
+          description: "Tool calls of the answer.",
+        }),
       }),
-      { description: "The choice that the item names, or all choices." },
+      {
+        description:
+          "Answers to judge: the choice that the item refers to, or all choices of the completion.",
+      },
     ),
     ({ answers }) =>
       answers.map(({ calls, ...answer }) => ({
@@ -230,30 +266,34 @@ const contentAnswer = answerOf<ItemContent>()("AnnotationItemContent", {
 export const itemAnswerSchema = Type.Object({ item: itemAnswer.schema });
 export const itemsAnswerSchema = Type.Object({ items: Type.Array(itemAnswer.schema) });
 export const addedItemsSchema = Type.Object({
-  added_count: Type.Integer({ minimum: 0 }),
+  added_count: Type.Integer({ minimum: 0, description: "Number of items added." }),
   duplicates: Type.Integer({
     minimum: 0,
-    description: "Items that the queue already had, or that were given twice.",
+    description:
+      "Number of items that were not added because the queue already had them, or because they were given twice.",
   }),
 });
 export const claimAnswer = answerOf<ClaimedItem>()(null, {
   item: [
-    orNull(itemAnswer.schema, { description: "Null if no item is available now." }),
+    orNull(itemAnswer.schema, { description: "The claimed item; null if no item is available now." }),
     ({ item }) => (item === null ? null : itemAnswer.body(item)),
   ],
   content: [
     orNull(contentAnswer.schema, {
-      description: "The call's content; null if the call is not recorded here.",
+      description: "Content of the item's call; null if the call is not recorded on this server.",
     }),
     ({ content }) => (content === null ? null : contentAnswer.body(content)),
   ],
-  annotator: Type.String(),
+  annotator: Type.String({ description: "Name of the annotator." }),
   remaining: Type.Object({
     open: Type.Integer({
       minimum: 0,
-      description: "Items that the annotator has left to do, including this one.",
+      description: "Number of items that the annotator has left to do, including this one.",
     }),
-    held: Type.Integer({ minimum: 0, description: "Those of them that others hold now, and may release." }),
+    held: Type.Integer({
+      minimum: 0,
+      description: "Number of these items that other annotators hold now, and may still release.",
+    }),
   }),
 });
 export const answeredItemSchema = Type.Object({

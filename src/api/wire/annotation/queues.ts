@@ -20,20 +20,25 @@ import { commonRows, projectId, sliceFields } from "./fields.ts";
 
 const ownQuestion = Type.Object(
   {
-    name: Type.String({ description: "Name under which answers are stored; unique in the queue." }),
-    text: nullable(Type.String(), { description: "Text shown to annotators.", "x-default": "the name" }),
+    name: Type.String({
+      description: "Name of the question, which answers are keyed by; unique in the queue.",
+    }),
+    text: nullable(Type.String(), {
+      description: "Question as shown to annotators.",
+      "x-default": "the name",
+    }),
     schema: Type.Object(
       {},
       {
         additionalProperties: true,
         description:
-          "JSON Schema of an answer: an `enum`, or a type `boolean`, `integer`, `number` or `string`.",
+          "JSON Schema of an answer: an `enum`, or a `type` that is `boolean`, `integer`, `number` or `string`.",
         examples: [{ enum: ["good", "bad"] }],
       },
     ),
     optional: nullable(Type.Boolean(), {
       default: false,
-      description: "True if an item is complete without an answer to the question.",
+      description: "True if an item can be completed without an answer to this question.",
     }),
   },
   { title: "AnnotationQuestion" },
@@ -64,7 +69,7 @@ export const queueUpdateForm = alteration(
 export const queueQueryForm = creation("AnnotationQueueQueryReq", {
   ...commonRows,
   name: nullable(Type.String({ maxLength: 256 }), {
-    description: "Part of the name, regardless of case.",
+    description: "Only queues whose name contains this string, regardless of case.",
   }),
   ...sliceFields(["name", "created_at", "updated_at"], 1000),
 });
@@ -86,24 +91,36 @@ const askedAnswer = answerOf<AskedQuestion>()("AskedQuestion", {
   name: Type.String(),
   text: Type.String(),
   optional: [Type.Boolean(), ({ isOptional }) => isOptional],
-  spec_ref: orNull(Type.String(), { description: "The spec that the question comes from." }),
+  spec_ref: orNull(Type.String(), {
+    description:
+      "Reference of the annotation spec that the question comes from; null for a question of the queue itself.",
+  }),
   schema: orNull(anyObject, {
-    description: "Null if the spec is not stored here; any answer is then accepted.",
+    description:
+      "JSON Schema of an answer. Null if the spec is not stored on this server; any answer is then accepted.",
   }),
   kind: [
     Type.Enum(["choice", "boolean", "integer", "number", "text", "json"], {
-      description: "Type of an answer; `json` if the schema fits no other type.",
+      description: "Type of an answer; `json` if the schema is of no other type.",
     }),
     ({ form }) => form?.kind ?? "json",
   ],
   choices: [
-    orNull(Type.Array(Type.Unknown()), { description: "Choices of an `enum`." }),
+    orNull(Type.Array(Type.Unknown()), {
+      description: "Values to choose from, for type `choice`; null for other types.",
+    }),
     ({ form }) => (form?.kind === "choice" ? form.choices : null),
   ],
-  minimum: [orNull(Type.Number()), (question) => rangeOf(question)?.minimum ?? null],
-  maximum: [orNull(Type.Number()), (question) => rangeOf(question)?.maximum ?? null],
+  minimum: [
+    orNull(Type.Number(), { description: "Minimum of a number; null if there is none." }),
+    (question) => rangeOf(question)?.minimum ?? null,
+  ],
+  maximum: [
+    orNull(Type.Number(), { description: "Maximum of a number; null if there is none." }),
+    (question) => rangeOf(question)?.maximum ?? null,
+  ],
   max_length: [
-    orNull(Type.Integer(), { description: "Maximum length of a text in characters." }),
+    orNull(Type.Integer(), { description: "Maximum length of a text in characters; null if there is none." }),
     ({ form }) => (form?.kind === "text" ? form.lengthMax : null),
   ],
 });
@@ -121,39 +138,44 @@ export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   questions: [
     Type.Array(
       Type.Object({ name: Type.String(), text: Type.String(), schema: anyObject, optional: Type.Boolean() }),
-      { description: "Questions of the queue itself." },
+      { description: "Questions that are defined in the queue itself." },
     ),
     ({ questions: own }) => own.map(({ isOptional: optional, ...question }) => ({ ...question, optional })),
   ],
   asked: [
-    Type.Array(askedAnswer.schema, { description: "All questions, those of specs first." }),
+    Type.Array(askedAnswer.schema, {
+      description:
+        "All questions that annotators are asked: those of annotation specs, then those of the queue itself.",
+    }),
     (queue) => queue.asked.map(askedAnswer.body),
   ],
   annotators_per_item: annotatorsPerItem,
   created_at: Type.String({ format: "date-time" }),
   created_by: Type.String({ description: "Owner of the key that created the queue." }),
   updated_at: Type.String({ format: "date-time" }),
-  deleted_at: orNull(Type.String({ format: "date-time" })),
+  deleted_at: orNull(Type.String({ format: "date-time" }), {
+    description: "Time of deletion; null if the queue exists.",
+  }),
 });
 export const createdQueueSchema = Type.Object({ id: Type.String() });
 export const queueAnswerSchema = Type.Object({ queue: queueAnswer.schema });
 
-const countSchema = Type.Integer({ minimum: 0 });
+const counted = (description: string) => Type.Integer({ minimum: 0, description });
 const annotatorCounts = answerOf<QueueStats["annotators"][number]>()(null, {
-  annotator: Type.String(),
-  completed: countSchema,
-  skipped: countSchema,
-  in_progress: countSchema,
+  annotator: Type.String({ description: "Name of the annotator." }),
+  completed: counted("Number of items that the annotator completed."),
+  skipped: counted("Number of items that the annotator skipped."),
+  in_progress: counted("Number of items that the annotator holds now."),
 });
 const statsAnswer = answerOf<QueueStats>()("AnnotationQueueStats", {
   queue_id: Type.String(),
-  total_items: countSchema,
+  total_items: counted("Number of items in the queue."),
   completed_items: Type.Integer({
     minimum: 0,
-    description: "Items completed by as many annotators as the queue requires.",
+    description: "Number of items that as many annotators have completed as the queue requires.",
   }),
   annotators: [
-    Type.Array(annotatorCounts.schema, { description: "Each annotator who has begun." }),
+    Type.Array(annotatorCounts.schema, { description: "Counts for each annotator who has started an item." }),
     ({ annotators }) => annotators.map(annotatorCounts.body),
   ],
 });

@@ -13,23 +13,25 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 
 export const feedbackExportSchema = Type.Object(
   {
-    project_id: Type.String({ description: "`<entity>/<project>`." }),
-    query: expressionSchema("Records to export, as in queries; all by default."),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+    query: expressionSchema(
+      "Condition on the records to export, as in `/feedback/query`. All records by default.",
+    ),
     fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
-      description: "Fields of each record, as in queries, under exactly these names. All by default.",
+      description: "Fields to export of each record, as in `/feedback/query`. All fields by default.",
       examples: [["id", "created_at", "payload.stars"]],
     }),
     format: nullable(Type.Enum(["jsonl", "csv"]), {
       default: "jsonl",
       description:
-        "Format: one JSON object per line, or CSV (RFC 4180) with a column per field. In CSV, objects and lists are JSON, and a `'` precedes texts that a spreadsheet would read as a formula.",
+        "Format of the file: `jsonl` has one JSON object per line, `csv` (RFC 4180) has one column per field. In CSV, objects and lists are written as JSON, and a `'` precedes strings that a spreadsheet would read as formulas.",
     }),
     after: nullable(Type.String(), {
       description:
-        "Id of the last record that you have; the export contains the records stored after it. Use it to continue a broken export, or to get records stored since a complete one.",
+        "Id of the last record that you have. The export contains only records stored after it. Use this to continue an interrupted export, or to get the records stored since the last export.",
     }),
     header: nullable(Type.Boolean(), {
-      description: "True if CSV begins with the column names.",
+      description: "For CSV: true to begin the file with the column names.",
       "x-default": "true without `after`",
     }),
   },

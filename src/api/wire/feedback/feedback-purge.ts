@@ -5,13 +5,13 @@ import type { BodyForm } from "../body.ts";
 
 const purgeSchema = Type.Object(
   {
-    project_id: Type.String({ description: "`<entity>/<project>`." }),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
     query: Type.Object(
       {},
       {
         additionalProperties: true,
         description:
-          "Records to remove: an equality of the id and a text, or an `$or` of up to ten thousand of these.",
+          "Ids of the records to remove, as a query: an `$eq` of the field `id` and a literal, or an `$or` of up to 10,000 of these.",
         examples: [
           { $expr: { $eq: [{ $getField: "id" }, { $literal: "0192d3a4-0000-7000-8000-000000000000" }] } },
         ],

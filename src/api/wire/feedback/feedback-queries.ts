@@ -36,30 +36,33 @@ export const expressionSchema = (description: string, example: object = expressi
 
 export const feedbackQuerySchema = Type.Object(
   {
-    project_id: Type.String({ description: "`<entity>/<project>`." }),
-    query: expressionSchema('Records to return: `{"$expr": …}` in the query language; all by default.'),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+    query: expressionSchema(
+      'Condition on the records to return: `{"$expr": …}` in the query language. All records by default.',
+    ),
     sort_by: nullable(
       Type.Array(
         Type.Object({
-          field: Type.String({ description: "A field, named as in `fields`." }),
-          direction: Type.Enum(["asc", "desc"], { description: "Ascending or descending." }),
+          field: Type.String({ description: "Field to sort by, named as in `fields`." }),
+          direction: Type.Enum(["asc", "desc"], { description: "Direction: ascending or descending." }),
         }),
         { maxItems: 16 },
       ),
       {
         description:
-          "Sort order. Records with a value come first. Payload numbers come before other texts. Equal records stay in the order of storing.",
+          "Sort order of the records. Records without a value in a field come last. In payloads, numbers come before strings. Records that compare equal are in the order in which they were stored.",
         examples: [[{ field: "created_at", direction: "desc" }]],
       },
     ),
     fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
       description:
-        "Fields of each row, under exactly these names: fields of a record, `payload.<path>`, `*` for all, or only `count(*)`. All by default.",
+        "Fields to return of each record: names of fields, `payload.<path>`, or `*` for all fields. Alternatively only `count(*)`, for the number of records. In the answer, the fields have exactly these names. All fields by default.",
       examples: [["id", "payload.note"]],
     }),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
       default: 1000,
-      description: "Largest number of records; the answer stops at 4 MiB, but has at least one.",
+      description:
+        "Maximum number of records. The answer has fewer if they would exceed 4 MiB, but at least one.",
     }),
     offset: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
       default: 0,
@@ -159,12 +162,19 @@ export const feedbackQueryAnswerSchema = Type.Object({
       Type.Object(contentSchema, { title: "FeedbackRecord" }),
       Type.Object(
         {},
-        { title: "FeedbackRow", additionalProperties: true, description: "The requested `fields`." },
+        {
+          title: "FeedbackRow",
+          additionalProperties: true,
+          description: "A record with only the requested `fields`.",
+        },
       ),
     ]),
-    { description: "In the requested order; oldest first by default." },
+    { description: "The records, in the requested order; oldest first by default." },
   ),
-  total_count: Type.Integer({ minimum: 0, description: "Number of all records that match the query." }),
+  total_count: Type.Integer({
+    minimum: 0,
+    description: "Number of records that match the query, regardless of `limit` and `offset`.",
+  }),
 });
 
 /** Converts a result to an answer, whose rows have the requested fields. */

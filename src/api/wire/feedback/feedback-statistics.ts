@@ -12,8 +12,10 @@ import { expressionSchema, readMember } from "./feedback-queries.ts";
 
 export const feedbackStatisticsRequestSchema = Type.Object(
   {
-    project_id: Type.String({ description: "`<entity>/<project>`." }),
-    query: expressionSchema("Records to include, as in queries; all by default."),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+    query: expressionSchema(
+      "Condition on the records to include, as in `/feedback/query`. All records by default.",
+    ),
   },
   { title: "FeedbackStatsReq" },
 );
@@ -31,7 +33,7 @@ export function feedbackStatisticsForm(
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
-  count: count("Records with a number at this path."),
+  count: count("Number of records with a number at this path."),
   mean: Type.Number(),
   standard_deviation: orNull(Type.Number(), {
     description: "Sample standard deviation; null for a single number.",
@@ -41,14 +43,18 @@ const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
   p50: [
     orNull(Type.Number(), {
       description:
-        "Interpolated linearly between the two nearest values, as in NumPy. Null, like `p95` and `histogram`, if there were more numbers than the server keeps.",
+        "Median, interpolated linearly between the two nearest values, as in NumPy. Null, like `p95` and `histogram`, if there are more numbers than the server keeps in memory.",
     }),
     ({ spread }) => spread?.p50 ?? null,
   ],
-  p95: [orNull(Type.Number()), ({ spread }) => spread?.p95 ?? null],
+  p95: [
+    orNull(Type.Number(), { description: "95th percentile, interpolated in the same way." }),
+    ({ spread }) => spread?.p95 ?? null,
+  ],
   histogram: [
     orNull(Type.Array(Type.Integer({ minimum: 0 })), {
-      description: "Counts in twenty equal parts of the range; the last part includes `max`.",
+      description:
+        "Number of values in each of 20 intervals of equal width from `min` to `max`; the last one includes `max`.",
     }),
     ({ spread }) => spread?.histogram ?? null,
   ],
@@ -56,16 +62,18 @@ const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
 
 const pathAnswer = answerOf<PathStatistics>()("FeedbackPathStats", {
   path: [
-    Type.String({ description: "Path, as in queries.", examples: ["payload.stars"] }),
+    Type.String({ description: "Path in the record, as in `/feedback/query`.", examples: ["payload.stars"] }),
     ({ path }) => `payload.${path}`,
   ],
-  count: count("Records with a value at this path."),
+  count: count("Number of records with a value at this path."),
   kinds: Type.Object(
     Object.fromEntries(valueKinds.map((kind) => [kind, Type.Optional(Type.Integer({ minimum: 1 }))])),
-    { description: "Number of values of each type." },
+    { description: "Number of values of each JSON type." },
   ),
   numbers: [
-    orNull(numbersAnswer.schema, { description: "Null if no value is a number." }),
+    orNull(numbersAnswer.schema, {
+      description: "Statistics of the values that are numbers; null if no value is a number.",
+    }),
     ({ numbers }) => numbers && numbersAnswer.body(numbers),
   ],
   values: orNull(
@@ -77,46 +85,60 @@ const pathAnswer = answerOf<PathStatistics>()("FeedbackPathStats", {
     ),
     {
       description:
-        "Count of each value, most frequent first; null if there are more than 50 values, or texts of more than 200 characters.",
+        "Count of each distinct value, most frequent first. Null if there are more than 50 distinct values, or strings of more than 200 characters.",
     },
   ),
 });
 
 const typeAnswer = answerOf<FeedbackStatistics["types"][number]>()("FeedbackTypeStats", {
   feedback_type: Type.String(),
-  count: [count("Exact count of records of the type."), ({ totalCount }) => totalCount],
-  sample_count: [count("Records of the type that were read."), (type) => type.count],
+  count: [
+    count("Number of records of this type; exact, not estimated from the sample."),
+    ({ totalCount }) => totalCount,
+  ],
+  sample_count: [count("Number of records of this type in the sample."), (type) => type.count],
   paths: [
-    Type.Array(pathAnswer.schema, { description: "Paths of their payloads, most frequent first." }),
+    Type.Array(pathAnswer.schema, {
+      description: "Paths in the payloads of the sampled records, most frequent first.",
+    }),
     ({ paths }) => paths.map(pathAnswer.body),
   ],
   other_values: [
-    count("Values that are not reported, because there are more than 100 paths or the paths are too long."),
+    count(
+      "Number of values that are not reported because there are more than 100 paths, or because their paths are too long.",
+    ),
     ({ otherCount }) => otherCount,
   ],
 });
 
 export const feedbackStatisticsAnswer = answerOf<FeedbackStatistics>()("FeedbackStats", {
-  total_count: count("Exact count of records."),
+  total_count: count("Number of records; exact, not estimated from the sample."),
   sample: [
     Type.Object(
       {
-        share: Type.Number({ description: "Share of the records that was read; 1 if all were read." }),
-        count: count("Records that were read."),
-        rule: Type.String({ description: "How the records were chosen, for people." }),
+        share: Type.Number({
+          description: "Fraction of the records that is in the sample; 1 if all records were read.",
+        }),
+        count: count("Number of records in the sample."),
+        rule: Type.String({ description: "How the sample was chosen, for people." }),
       },
       {
         description:
-          "The sample that `paths` describe. Divide a count in the sample by `share` to estimate the count over all records.",
+          "Sample of the records that `paths` are computed from. To estimate a count over all records, divide the count in the sample by `share`.",
       },
     ),
     ({ share, sampleCount }) => ({ share, count: sampleCount, rule: ruleOf(share) }),
   ],
   types: [
-    Type.Array(typeAnswer.schema, { description: "The hundred most frequent types, most frequent first." }),
+    Type.Array(typeAnswer.schema, {
+      description: "The 100 most frequent feedback types, most frequent first.",
+    }),
     ({ types }) => types.map(typeAnswer.body),
   ],
-  other_types: [count("Records of types that are not listed."), ({ otherTypesCount }) => otherTypesCount],
+  other_types: [
+    count("Number of records of other types, which are not listed."),
+    ({ otherTypesCount }) => otherTypesCount,
+  ],
 });
 
 function ruleOf(share: number): string {

@@ -13,41 +13,58 @@ const referenceText = Type.String({ maxLength: 4096 });
 
 /** `vendor_ref` or `weave_ref` is required, which `checkSpellings` checks. */
 const createFields = {
-  project_id: Type.String({ description: "`<entity>/<project>`." }),
+  project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
   vendor_ref: nullable(referenceText, {
-    description: "Subject of the feedback: an object, an op or a call. Required, here or in weave_ref.",
+    description:
+      "Reference of the subject of the feedback: an object, an op, or a call such as a recorded completion. Required, in this field or in weave_ref.",
     examples: ["weave:///acme/games/call/0192d3a4"],
   }),
   weave_ref: nullable(referenceText, { description: "Alias of vendor_ref." }),
   feedback_type: Type.String({
     minLength: 1,
     maxLength: 256,
-    description: "Type of the feedback; some types have payloads of a fixed form.",
+    description:
+      "Type of the feedback. For some types, such as reactions and annotations, the server checks the payload.",
     examples: ["vendor.reaction.1"],
   }),
   payload: Type.Object(
     {},
     {
       additionalProperties: true,
-      description: "Content of the feedback; at most 1 MiB of JSON.",
+      description: "Content of the feedback: a JSON object of at most 1 MiB.",
       examples: [{ emoji: "👍" }],
     },
   ),
   id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-    description: "Id of the record. Sending the same id with the same content again adds nothing.",
-    "x-default": "a fresh one",
+    description:
+      "Id of the record. If you send a record with the same id and content again, nothing is added.",
+    "x-default": "a new one",
   }),
-  creator: nullable(Type.String({ maxLength: 1024 }), { description: "The client's name for the author." }),
-  annotation_ref: nullable(referenceText, { description: "The `object/` that asked for the feedback." }),
-  runnable_ref: nullable(referenceText, { description: "The `op/` or `object/` that judged." }),
-  call_ref: nullable(referenceText, { description: "The `call/` that judged." }),
-  trigger_ref: nullable(referenceText, { description: "The `object/` that triggered the judgment." }),
+  creator: nullable(Type.String({ maxLength: 1024 }), {
+    description: "Name of the feedback's author, as the client calls them.",
+  }),
+  annotation_ref: nullable(referenceText, {
+    description: "Reference of the annotation spec (`object/`) that asked for the feedback.",
+  }),
+  runnable_ref: nullable(referenceText, {
+    description: "Reference of the scorer (`op/` or `object/`) that gave the feedback.",
+  }),
+  call_ref: nullable(referenceText, {
+    description: "Reference of the scorer's call (`call/`) that gave the feedback.",
+  }),
+  trigger_ref: nullable(referenceText, {
+    description: "Reference of the object (`object/`) that triggered the scorer.",
+  }),
   queue_id: nullable(Type.String({ maxLength: 256 }), {
-    description: "The annotation queue that the feedback came from.",
+    description: "Id of the annotation queue in which the feedback was given.",
   }),
   // The server fills these two fields with the record's author.
-  vendor_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
-  wb_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
+  vendor_user_id: Type.Optional(
+    Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
+  ),
+  wb_user_id: Type.Optional(
+    Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
+  ),
 };
 
 /** Schema of a single record, and of each record in a batch. */
@@ -60,17 +77,21 @@ const replaceSchema = Type.Object(
   { title: "FeedbackReplaceReq" },
 );
 const batchSchema = Type.Object(
-  { batch: Type.Array(feedbackRecordSchema, { description: "All records are written, or none." }) },
+  {
+    batch: Type.Array(feedbackRecordSchema, {
+      description: "Records to create. Either all of them are written, or none.",
+    }),
+  },
   { title: "FeedbackBatchCreateReq" },
 );
 const historySchema = Type.Object(
   {
-    project_id: Type.String({ description: "`<entity>/<project>`." }),
-    feedback_id: Type.String({ description: "Id of the record." }),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+    feedback_id: Type.String({ description: "Id of the feedback record." }),
     after: nullable(Type.String(), { description: "Cursor: the last `revision_id` of the previous page." }),
     limit: nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
       default: 100,
-      description: "Largest number of revisions in the page.",
+      description: "Maximum number of revisions in the page.",
     }),
   },
   { title: "FeedbackHistoryReq" },
@@ -136,17 +157,19 @@ function reference(text: string | null | undefined): string | null {
 }
 
 const answerFields = {
-  id: Type.String(),
-  created_at: Type.String({ format: "date-time", description: "UTC." }),
+  id: Type.String({ description: "Id of the record." }),
+  created_at: Type.String({ format: "date-time", description: "Time at which the record was written." }),
   vendor_user_id: Type.String({ description: "Owner of the key that wrote the record." }),
   wb_user_id: Type.Optional(
-    Type.String({ description: "Alias of vendor_user_id, present if the request used this name." }),
+    Type.String({
+      description: "Alias of vendor_user_id. Present if the request used this name or weave_ref.",
+    }),
   ),
-  payload: Type.Object({}, { additionalProperties: true }),
+  payload: Type.Object({}, { additionalProperties: true, description: "Content of the feedback." }),
 };
 export const feedbackSchema = Type.Object(answerFields, { title: "Feedback" });
 export const feedbackBatchAnswerSchema = Type.Object({
-  res: Type.Array(feedbackSchema, { description: "In the order of the batch." }),
+  res: Type.Array(feedbackSchema, { description: "The records, in the order of the batch." }),
 });
 
 export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): JsonObject {
@@ -164,9 +187,9 @@ const shownReference = orNull(Type.String());
 /** Fields of a record with its whole content. */
 export const contentSchema = {
   ...answerFields,
-  project_id: Type.String(),
-  vendor_ref: Type.String(),
-  weave_ref: Type.String(),
+  project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+  vendor_ref: Type.String({ description: "Reference of the subject of the feedback." }),
+  weave_ref: Type.String({ description: "Alias of vendor_ref." }),
   feedback_type: Type.String(),
   creator: shownReference,
   annotation_ref: shownReference,
@@ -181,14 +204,19 @@ export const feedbackHistorySchema = Type.Object({
     Type.Object(
       {
         ...contentSchema,
-        revision_id: Type.String({ description: "Cursor; pass it as `after` to get the next page." }),
-        replaced_at: Type.String({ format: "date-time" }),
+        revision_id: Type.String({
+          description: "Id of the revision; pass it as `after` to continue after it.",
+        }),
+        replaced_at: Type.String({
+          format: "date-time",
+          description: "Time at which a newer revision replaced it.",
+        }),
       },
       { title: "FeedbackRevision" },
     ),
     { description: "Earlier revisions of the record, oldest first." },
   ),
-  has_more: Type.Boolean(),
+  has_more: Type.Boolean({ description: "True if another page follows." }),
 });
 
 /** Converts an earlier revision of a record, with its whole content. */

@@ -15,8 +15,13 @@ export const fileQuerySchema = Type.Object({
 /** Used only for documentation: the upload is parsed while it arrives, without this schema. */
 export const uploadSchema = Type.Object(
   {
-    purpose: Type.Enum([filePurpose], { description: "Purpose of the file." }),
-    file: Type.String({ format: "binary", description: "The file's bytes, with its name." }),
+    purpose: Type.Enum([filePurpose], {
+      description: "Purpose of the file. Only this purpose is supported.",
+    }),
+    file: Type.String({
+      format: "binary",
+      description: "Content of the file, as a form part with a file name.",
+    }),
   },
   { title: "FileUpload" },
 );
@@ -24,15 +29,20 @@ export const uploadSchema = Type.Object(
 export const fileAnswer = answerOf<UploadedFile>()("File", {
   id: Type.String(),
   object: [Type.Enum(["file"]), () => "file" as const],
-  bytes: [Type.Integer({ minimum: 0 }), ({ byteCount }) => byteCount],
+  bytes: [
+    Type.Integer({ minimum: 0, description: "Size of the file in bytes." }),
+    ({ byteCount }) => byteCount,
+  ],
   created_at: [
-    Type.Integer({ description: "Seconds since 1970." }),
+    Type.Integer({ description: "Unix time in seconds." }),
     ({ createdAt }) => Math.floor(createdAt.getTime() / 1000),
   ],
   filename: [Type.String(), ({ name }) => name],
   purpose: Type.String(),
   status: [
-    Type.Enum(["processed"], { description: "Files are ready as soon as the upload is answered." }),
+    Type.Enum(["processed"], {
+      description: "Always `processed`: a file can be used as soon as its upload is answered.",
+    }),
     () => "processed" as const,
   ],
 });

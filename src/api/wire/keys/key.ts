@@ -19,16 +19,18 @@ const text = Type.String({ minLength: 1, maxLength: keyTextMax });
 export const keyCreateForm = creation("KeyCreate", {
   ...creationRows(keyFields),
   entity: nullable(text, {
-    description: "Entity whose models, jobs and feedback the key can access; a new name creates an entity.",
+    description: "Entity whose models, jobs and feedback the key can access. A new name creates an entity.",
     "x-default": "the entity of the requesting key",
   }),
   owner: nullable(text, {
-    description: "Name for people; stored in feedback as `vendor_user_id`.",
+    description:
+      "Owner of the key, for people. Feedback written with the key has this name as `vendor_user_id`.",
     "x-default": "the entity",
   }),
   role: nullable(Type.Enum([...roles]), {
     default: "member",
-    description: "An admin key can access every entity, and create keys.",
+    description:
+      "Role of the key. An admin key can access all entities and manage keys; a member key can access only its own entity.",
   }),
 });
 export const keyChangeForm = alteration("KeyChange", changeRows(keyFields, "values"), "values");
@@ -38,7 +40,7 @@ const rotationFields = {
     minimum: 0,
     maximum: graceSecondsMax,
     default: graceSecondsDefault,
-    about: "Seconds for which the current secret stays valid; 0 ends it immediately.",
+    about: "Seconds for which the current secret remains valid; 0 invalidates it immediately.",
   }),
 };
 export const keyRotationForm = creation("KeyRotation", creationRows(rotationFields));
@@ -53,27 +55,31 @@ const rows = {
   id: Type.String(),
   name,
   entity: Type.String({
-    description: "Entity whose models, jobs and feedback the key can access; an admin key can access all.",
+    description:
+      "Entity whose models, jobs and feedback the key can access. An admin key can access all entities.",
   }),
-  owner: Type.String({ description: "Name for people; stored in feedback as `vendor_user_id`." }),
+  owner: Type.String({
+    description:
+      "Owner of the key, for people. Feedback written with the key has this name as `vendor_user_id`.",
+  }),
   role: Type.Enum([...roles]),
   ...choices,
   created_at: dateTime,
   expires_at: expiresAt,
   last_used_at: orNull(dateTime, {
-    description: "Time of the last request with the key, to the minute; null if there was none.",
+    description: "Time of the last request with the key, to the minute; null if the key was never used.",
   }),
   former_secret_until: [
     orNull(dateTime, {
       description:
-        "Time at which the secret before the latest rotation expires or expired; null if it was never rotated.",
+        "Time at which the previous secret expires or expired; null if the secret was never rotated.",
     }),
     ({ previous }: AccessKey) => previous?.until ?? null,
   ],
-  revoked_at: orNull(dateTime),
+  revoked_at: orNull(dateTime, { description: "Time at which the key was revoked; null for a valid key." }),
 } as const;
 export const keyAnswer = answerOf<AccessKey>()("Key", rows);
 export const newKeyAnswer = answerOf<AccessKey & { readonly key: string }>()("NewKey", {
   ...rows,
-  key: Type.String({ description: "The secret that requests send; no other answer contains it." }),
+  key: Type.String({ description: "Secret to send with requests. No other answer contains it." }),
 });

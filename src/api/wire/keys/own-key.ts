@@ -6,17 +6,19 @@ import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
 export const callerAnswer = answerOf<Caller>()("OwnKey", {
-  id: [
-    Type.String({ description: "Id of the key; `none` if the server requires no key." }),
-    ({ keyId }) => keyId,
-  ],
-  owner: Type.String({ description: "Owner of the key; stored in feedback as `vendor_user_id`." }),
+  id: [Type.String({ description: "Id of the key; `none` if authentication is off." }), ({ keyId }) => keyId],
+  owner: Type.String({
+    description: "Owner of the key. Feedback written with the key has this name as `vendor_user_id`.",
+  }),
   entity: Type.String({
-    description: "Entity whose models and jobs the key can access; an admin key can access all.",
+    description:
+      "Entity whose models, jobs and feedback the key can access. An admin key can access all entities.",
   }),
   role: Type.Enum(["member", "admin"]),
   scopes: orNull(Type.Array(Type.Enum([...keyScopes])), {
-    description: "Scopes of the key; null if only its role limits it.",
+    description: "Scopes of the key; null if the key may do everything that its role allows.",
   }),
-  project: orNull(Type.String(), { description: "The only project that the key can access; null for all." }),
+  project: orNull(Type.String(), {
+    description: "Only project that the key can access; null for all projects of its entity.",
+  }),
 });

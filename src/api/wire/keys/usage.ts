@@ -10,9 +10,9 @@ import { pageQueryFields } from "../page.ts";
 const day = { pattern: "^\\d{4}-\\d{2}-\\d{2}$", examples: ["2026-11-26"] };
 
 const filterFields = {
-  from: Type.Optional(Type.String({ ...day, description: "First day, `YYYY-MM-DD` in UTC." })),
-  to: Type.Optional(Type.String({ ...day, description: "Last day, inclusive." })),
-  key_id: Type.Optional(Type.String({ description: "Only usage of this key." })),
+  from: Type.Optional(Type.String({ ...day, description: "First day to include, as `YYYY-MM-DD` in UTC." })),
+  to: Type.Optional(Type.String({ ...day, description: "Last day to include, as `YYYY-MM-DD` in UTC." })),
+  key_id: Type.Optional(Type.String({ description: "Only usage of the key with this id." })),
   model: Type.Optional(
     Type.String({
       description: "Only usage of this model: `<entity>/<project>/<name>`, or a base model's name.",
@@ -27,11 +27,11 @@ export const usageQuerySchema = Type.Object({ ...filterFields, ...pageQueryField
 export const usageExportQuerySchema = Type.Object(filterFields);
 
 export const usageAnswer = answerOf<UsageRow>()("Usage", {
-  id: [Type.String({ description: "Cursor of the row; pass it as `after`." }), usageId],
+  id: [Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }), usageId],
   day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
   key_id: [
     orNull(Type.String(), {
-      description: "Null for usage without a key, such as a job of an automatic rule.",
+      description: "Id of the key; null for usage without a key, such as jobs of an automatic rule.",
     }),
     ({ keyId }) => (keyId === "" ? null : keyId),
   ],
@@ -39,17 +39,21 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
   model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
   requests: Type.Integer({
     minimum: 0,
-    description: "Answers that the model began; each prompt of a text completion counts as one.",
+    description:
+      "Number of requests that the model began to answer. Each prompt of a text completion counts as one request.",
   }),
-  prompt_tokens: Type.Integer({ minimum: 0 }),
+  prompt_tokens: Type.Integer({
+    minimum: 0,
+    description: "Number of prompt tokens, including cached tokens.",
+  }),
   cached_tokens: Type.Integer({
     minimum: 0,
-    description: "Prompt tokens that were cached.",
+    description: "Number of prompt tokens that were read from the prefix cache.",
   }),
-  completion_tokens: Type.Integer({ minimum: 0 }),
+  completion_tokens: Type.Integer({ minimum: 0, description: "Number of answer tokens." }),
   training_tokens: Type.Integer({
     minimum: 0,
-    description: "Training tokens of jobs that succeeded, counted once per pass.",
+    description: "Number of tokens that successful jobs trained on, counted once per pass.",
   }),
 });
 

@@ -6,7 +6,10 @@ import { pageQueryFields } from "../page.ts";
 export const logQuerySchema = Type.Object({
   ...pageQueryFields,
   level: Type.Optional(
-    Type.Enum([...lineLevels], { default: "debug", description: "Lines of this level and above." }),
+    Type.Enum([...lineLevels], {
+      default: "debug",
+      description: "Only lines of this level or a more severe one.",
+    }),
   ),
 });
 
@@ -14,13 +17,13 @@ export const logLineSchema = Type.Object(
   {
     id: Type.String({
       description:
-        "`<start>-<number>`. The number rises by one per line; each start of the server has another prefix.",
+        "Id of the line: `<start>-<number>`. The prefix identifies the start of the server; the number increases by one with each line.",
     }),
-    time: Type.String({ description: "Time of writing." }),
+    time: Type.String({ description: "Time at which the line was written." }),
     level: Type.Enum([...lineLevels]),
     message: Type.String(),
     fields: Type.Record(Type.String(), Type.Unknown(), {
-      description: "All other members of the line, such as `requestId` or `jobId`.",
+      description: "Further members of the line, such as `requestId` or `jobId`.",
     }),
   },
   { title: "LogLine" },

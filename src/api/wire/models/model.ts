@@ -25,34 +25,38 @@ const returnFields = {
   returnExisting: flag({
     default: false,
     about:
-      "If true and a model of this name exists, returns that model and copies nothing. If false, an existing name is a conflict.",
+      "Handling of a name that exists in the project: true returns the existing model unchanged, false answers 409.",
   }),
 };
 
 export const modelCreateForm = creation("ModelCreate", {
   entity: nullable(Type.String({ maxLength: 128 }), {
-    description: "Entity of the model.",
-    "x-default": "the caller's own",
+    description: "Entity that owns the model.",
+    "x-default": "the entity of the key",
   }),
   project: Type.String({
     minLength: 1,
     maxLength: 128,
     description: "Project of the model; created at first use.",
   }),
-  name: Type.String({ minLength: 1, maxLength: 128, description: "Unique in its project." }),
+  name: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: "Name of the model; unique in its project.",
+  }),
   base_model: Type.String({ minLength: 1, description: "Name of the base model to train." }),
   lora_rank: nullable(Type.Integer({ minimum: 1, maximum: 256 }), {
-    description: "Rank of the model's adapters.",
-    "x-default": "training.loraRank",
+    description: "LoRA rank of the model's adapters.",
+    "x-default": "the server setting training.loraRank",
   }),
   lora_alpha: nullable(Type.Number({ minimum: 0.001, maximum: 65_536 }), {
-    description: "Scale of the adapters; divided by their rank.",
+    description: "LoRA alpha: adapters are scaled by alpha divided by the rank.",
     "x-default": "twice the rank",
   }),
   target_modules: readBy(
     nullable(Type.Array(Type.Enum(projectionNames), { minItems: 1, maxItems: projectionNames.length }), {
-      description: "Projections with adapters, in every layer, by PEFT's names.",
-      "x-default": "all",
+      description: "Projections that get adapters in each layer, by their names in PEFT.",
+      "x-default": "all that the model has",
     }),
     orderedProjections,
     null,
@@ -62,16 +66,16 @@ export const modelCreateForm = creation("ModelCreate", {
       Type.Object({
         model: Type.String({
           minLength: 1,
-          description: "Name or id of the model, as in a chat request; it must have the same base model.",
+          description: "Name or id of that model, as in a chat request. It must have the same base model.",
         }),
         step: nullable(Type.Integer({ minimum: 0 }), {
-          description: "Version of that model.",
-          "x-default": "the version in the name, or the newest",
+          description: "Step of that model's version.",
+          "x-default": "the version that `model` names, otherwise the newest version",
         }),
       }),
       {
         description:
-          "Version of another model to start from. It is copied as version 1 of this model, with its optimizer state if that is stored.",
+          "Version of another model to start from. The server copies it as version 1 of the new model, with its optimizer state if that is stored. Null: the model starts as its base model.",
       },
     ),
     ({ model, step = null }) => ({ model, step }),
@@ -96,7 +100,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
   steps: Type.Array(Type.Integer({ minimum: 0 }), {
     maxItems: 100_000,
     description:
-      "Versions to delete. Step 0 counts as deleted and can still be served; the model's name then stands for the newest remaining version.",
+      "Steps of the versions to delete. Afterwards the model's name stands for the newest remaining version. Step 0, the base model, counts as deleted but can still be served.",
   }),
 });
 
@@ -105,18 +109,18 @@ type WithAdapter = { readonly adapter: AdapterWish };
 /** Adapter settings of a model. */
 export const adapterRows = {
   lora_rank: [
-    orNull(Type.Integer(), { description: "Rank of new adapters; null lets the server choose." }),
+    orNull(Type.Integer(), { description: "LoRA rank of new adapters; null for the server's default." }),
     ({ adapter }: WithAdapter) => adapter.rank,
   ],
   lora_alpha: [
     orNull(Type.Number(), {
-      description: "Scale of the adapters, divided by their rank; null lets the server choose.",
+      description: "LoRA alpha of new adapters, which is divided by the rank; null for twice the rank.",
     }),
     ({ adapter }: WithAdapter) => adapter.alpha,
   ],
   target_modules: [
     orNull(Type.Array(Type.Enum(projectionNames)), {
-      description: "Projections with adapters; null means all.",
+      description: "Projections that get adapters; null for all that the model has.",
     }),
     ({ adapter }: WithAdapter) => adapter.targets,
   ],
@@ -129,67 +133,83 @@ export const modelAnswer = answerOf<TrainedModel>()("Model", {
   name: Type.String(),
   base_model: Type.String(),
   ...adapterRows,
-  run_id: [Type.Null(), () => null],
+  run_id: [Type.Null({ description: "Always null; a field of ART's clients." }), () => null],
   created_at: Type.String({ format: "date-time" }),
 });
 
 export const modelDeletionSchema = Type.Object({
   model_id: Type.String({ format: "uuid" }),
-  deleted_checkpoints: Type.Integer({ minimum: 0 }),
-  deleted_run: Type.Boolean(),
+  deleted_checkpoints: Type.Integer({ minimum: 0, description: "Number of versions deleted." }),
+  deleted_run: Type.Boolean({ description: "Always false; a field of ART's clients." }),
 });
 
 export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
   id: Type.String(),
   step: Type.Integer({
     minimum: 0,
-    description: "Number of the version; version, policy version and step are the same number.",
+    description:
+      "Number of the version, counted from 0, which is the base model. Step, version and policy version are the same number.",
   }),
-  metrics: Type.Object({}, { additionalProperties: Type.Number() }),
+  metrics: Type.Object(
+    {},
+    {
+      additionalProperties: Type.Number(),
+      description: "Metrics of the version's training and logs, by name.",
+    },
+  ),
   created_at: Type.String({ format: "date-time" }),
   job_id: orNull(Type.String({ format: "uuid" }), {
-    description: "Job that made the version; null for step 0 and for imported versions.",
+    description: "Id of the training job that made the version; null for step 0 and for imported versions.",
   }),
   has_optimizer_state: [
     Type.Boolean({
-      description: "True if the optimizer state is stored, so that training can continue from it.",
+      description: "True if the optimizer state is stored, so that the next job continues from it.",
     }),
     ({ trainerState }) => trainerState !== null,
   ],
   pinned: [
-    Type.Boolean({ description: "True if the version is kept until it is unpinned." }),
+    Type.Boolean({
+      description: "True if the version is pinned, which protects it from automatic deletion.",
+    }),
     ({ isPinned }) => isPinned,
   ],
   base_hash: [
     orNull(Type.String(), {
       description:
-        "SHA-256 of the base model's weights at training; over other weights the version is refused with 409. The prefix `files:` marks a hash of all files, when no other hash is known. Null for step 0, and if no hash is known.",
+        "SHA-256 of the base model's weights that the version was trained on. If the base model now has other weights, requests for the version are answered 409. A hash with the prefix `files:` covers all files of the base model. Null for step 0, and if the hash is unknown.",
     }),
     ({ base }) => base,
   ],
   adapter_hash: orNull(Type.String(), {
     description:
-      "SHA-256 over the adapter's two files, verified at each load or export; null for step 0, and until it is recorded.",
+      "SHA-256 of the adapter's two files, which the server verifies whenever it loads or exports the version. Null for step 0, and until the server has recorded it.",
   }),
 });
 
 export const checkpointExportQuerySchema = Type.Object({
   format: Type.Enum(["peft", "merged"], {
     description:
-      "`peft`: adapter_config.json and adapter_model.safetensors. `merged`: the base model's folder with the adapter in its weights.",
+      "`peft`: the adapter, as adapter_config.json and adapter_model.safetensors. `merged`: a whole model, the base model's folder with the adapter merged into its weights.",
   }),
 });
 
 export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
-  deleted_count: [Type.Integer({ minimum: 0 }), ({ deleted }) => deleted.length],
-  not_found_steps: [Type.Array(Type.Integer()), ({ notFound }) => notFound],
+  deleted_count: [
+    Type.Integer({ minimum: 0, description: "Number of versions deleted." }),
+    ({ deleted }) => deleted.length,
+  ],
+  not_found_steps: [
+    Type.Array(Type.Integer(), { description: "Steps that have no version." }),
+    ({ notFound }) => notFound,
+  ],
   pinned_steps: [
-    Type.Array(Type.Integer(), { description: "Versions kept because they are pinned." }),
+    Type.Array(Type.Integer(), { description: "Steps of versions that were kept because they are pinned." }),
     ({ pinned }) => pinned,
   ],
   in_use_steps: [
     Type.Array(Type.Integer(), {
-      description: "Versions kept because a training job starts from them; delete them when it has ended.",
+      description:
+        "Steps of versions that were kept because a training job starts from them. Delete them after the job has ended.",
     }),
     ({ inUse }) => inUse,
   ],
@@ -198,8 +218,8 @@ export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
 export const acceptedBaseSchema = Type.Object({
   model_id: Type.String({ format: "uuid" }),
   base_model: Type.String(),
-  base_hash: Type.String({ description: "SHA-256 of the current weights." }),
+  base_hash: Type.String({ description: "SHA-256 of the base model's current weights." }),
   accepted_steps: Type.Array(Type.Integer(), {
-    description: "The versions that were trained over other weights.",
+    description: "Steps of the versions that were trained on other weights, and are now accepted.",
   }),
 });

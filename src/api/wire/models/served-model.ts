@@ -52,15 +52,20 @@ export interface ServedModel {
 }
 
 export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
-  id: Type.String({ description: "A value for `model` in requests." }),
+  id: Type.String({ description: "Name to send as `model` in requests." }),
   object: [Type.Enum(["model"]), () => "model" as const],
   created: [
-    Type.Integer({ description: "Seconds since 1970." }),
+    Type.Integer({ description: "Unix time in seconds." }),
     ({ createdAt }) => Math.floor(createdAt.getTime() / 1000),
   ],
-  owned_by: [Type.String(), ({ owner }) => owner],
-  root: Type.String({ description: "For a version, the name of its model; otherwise the name itself." }),
-  parent: orNull(Type.String(), { description: "Base model of a trained model." }),
+  owned_by: [
+    Type.String({ description: "Entity of a trained model; `hone` for a base model." }),
+    ({ owner }) => owner,
+  ],
+  root: Type.String({ description: "For a version, the name of its model; otherwise the same as `id`." }),
+  parent: orNull(Type.String(), {
+    description: "Name of the base model of a trained model; null for a base model.",
+  }),
   max_model_len: [
     orNull(Type.Integer({ minimum: 1 }), {
       description:
@@ -72,7 +77,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   exact: [
     orNull(Type.Boolean(), {
       description:
-        "True if a seeded request has the same tokens and log-probabilities each time, to the last bit, regardless of concurrent requests. Null if the base model is not served.",
+        "True if a request with a seed always gets the same tokens and bit-identical log-probabilities, regardless of concurrent requests. Null if the base model is not served.",
     }),
     ({ base }) => base?.isExact ?? null,
   ],
@@ -81,12 +86,13 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
       Type.Object({
         value: Type.Enum(["cpu", "webgpu", "vllm"]),
         reason: Type.String({
-          description: "Why the precision differs from the configured one, for people; empty if it does not.",
+          description:
+            "Why the precision differs from the configured one, for people; empty if it is as configured.",
         }),
       }),
       {
         description:
-          "Hardware or servers that compute the base model's tokens: this machine's processor or graphics processor, or vLLM servers. Null if the base model is not served.",
+          "Hardware or servers that run the base model: this machine's processor (`cpu`), its graphics processor (`webgpu`), or vLLM servers (`vllm`). Null if the base model is not served.",
       },
     ),
     ({ base }) => (base?.device ? { value: base.device.device, reason: base.device.reason } : null),
@@ -95,9 +101,10 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
     orNull(
       Type.Object({
         format: Type.String({
-          description: "Format in which tool calls are read from answers; `off` if none are read.",
+          description:
+            "Format in which the model writes tool calls; `off` if the server reads no tool calls from its answers.",
         }),
-        reason: Type.String({ description: "Reason, for people." }),
+        reason: Type.String({ description: "Why the format was chosen, for people." }),
       }),
       { description: "Support for tool calls; null if the base model is not served." },
     ),
@@ -106,8 +113,10 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   thoughts: [
     orNull(
       Type.Object({
-        read: Type.Boolean({ description: "True if thoughts are separated from the answer." }),
-        reason: Type.String({ description: "Reason, for people." }),
+        read: Type.Boolean({
+          description: "True if the server separates the model's thoughts from the answer.",
+        }),
+        reason: Type.String({ description: "Why thoughts are separated or not, for people." }),
       }),
       { description: "Support for thinking before the answer; null if the base model is not served." },
     ),
@@ -118,20 +127,23 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
     orNull(
       Type.Object({
         value: Type.Enum(["loaded", "loading", "unloaded", "failed"]),
-        reason: Type.String({ description: "Why the model is not loaded, for people; empty if it is." }),
+        reason: Type.String({
+          description: "Why the model is not loaded, for people; empty if it is loaded.",
+        }),
         memory_bytes: Type.Integer({
           minimum: 0,
-          description: "Maximum memory of the loaded base model, including its running requests.",
+          description:
+            "Maximum memory in bytes of the base model while it is loaded, including its running requests.",
         }),
         key_value_bytes: Type.Integer({
           minimum: 0,
           description:
-            "Part of `memory_bytes` for keys and values of requests, at most. The cache starts empty and grows with the running requests; small models never need so much.",
+            "Maximum part of `memory_bytes` that the KV cache occupies. The cache starts empty and grows with the running requests; with small models it never reaches the maximum.",
         }),
       }),
       {
         description:
-          "True if the base model is in memory. An unloaded model is loaded for its next request; requests for a failed one are answered with 503 and the reason. Null if this server does not have the model.",
+          "Loading state of the base model. An unloaded model is loaded for its next request. Requests for a failed model are answered 503 with the reason. Null if this server does not have the model.",
       },
     ),
     ({ base }) =>
@@ -145,12 +157,12 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   files: [
     orNull(
       Type.Object({
-        weight_bytes: Type.Integer({ minimum: 0, description: "Size of the weights on disk." }),
+        weight_bytes: Type.Integer({ minimum: 0, description: "Size of the weights on disk in bytes." }),
         license: orNull(Type.String(), {
           description: "License from the model card or model file; null if neither has one.",
         }),
       }),
-      { description: "Files of the base model; null if it is not served." },
+      { description: "Files of the base model; null if the base model is not served." },
     ),
     ({ base }) =>
       base?.files ? { weight_bytes: base.files.weightBytes, license: base.files.license } : null,

@@ -20,8 +20,10 @@ import { summaryAnswer, recordedMessage } from "./stored-chats.ts";
 const feedbackAnswer = answerOf<CallFeedback>()("CallFeedback", {
   id: Type.String(),
   feedback_type: Type.String(),
-  vendor_ref: Type.String({ description: "Reference of the whole answer, or of one of its choices." }),
-  vendor_user_id: Type.String(),
+  vendor_ref: Type.String({
+    description: "Subject of the feedback: the reference of the completion, or of one of its choices.",
+  }),
+  vendor_user_id: Type.String({ description: "Owner of the key that wrote the feedback." }),
   created_at: Type.String({ format: "date-time" }),
 });
 
@@ -34,13 +36,14 @@ const samplingAnswer = answerOf<RecordedSampling>()("RecordedSampling", {
   repetition_penalty: Type.Number(),
   frequency_penalty: Type.Number(),
   presence_penalty: Type.Number(),
-  seed: Type.Number({ description: "The request's seed, or the one chosen for it." }),
+  seed: Type.Number({ description: "Seed of the request, or the seed that the server chose for it." }),
   max_tokens: Type.Integer(),
   min_tokens: Type.Integer(),
   stop: Type.Array(Type.String()),
   use_beam_search: [Type.Boolean(), ({ isSearched }) => isSearched],
   is_held: Type.Boolean({
-    description: "True if a constraint, a bias, forbidden words or a processor limited the tokens.",
+    description:
+      "True if a constraint, a logit bias, bad words or a logits processor restricted or changed the tokens.",
   }),
 });
 
@@ -48,18 +51,26 @@ export const recordedSchema = Type.Object(
   {
     ...summaryAnswer.schema.properties,
     messages: orNull(Type.Array(anyObject), {
-      description: "The messages as sent; null for a text completion, and if the recording is not whole.",
+      description: "The request's messages as sent; null for a text completion, and if `is_whole` is false.",
     }),
-    tools: orNull(Type.Array(anyObject)),
+    tools: orNull(Type.Array(anyObject), {
+      description: "The request's tools as sent; null if it had none.",
+    }),
     ...promptFields,
-    prompt_text: orNull(Type.String(), { description: "Prompt of a text completion, if it was a text." }),
-    prompt_token_ids: orNull(tokenIds, { description: "The prompt's exact tokens." }),
-    sampling: orNull(samplingAnswer.schema, { description: "Sampling parameters, with defaults filled in." }),
+    prompt_text: orNull(Type.String(), {
+      description: "Prompt of a text completion; null if the prompt was messages or token ids.",
+    }),
+    prompt_token_ids: orNull(tokenIds, {
+      description: "Token ids of the prompt; null if `is_whole` is false.",
+    }),
+    sampling: orNull(samplingAnswer.schema, {
+      description: "Sampling parameters in effect, including defaults; null if `is_whole` is false.",
+    }),
     choices: Type.Array(choiceSchema, {
-      description: "The choices as returned; empty if the recording is not whole.",
+      description: "The choices as returned; empty if `is_whole` is false.",
     }),
     feedback: Type.Array(feedbackAnswer.schema, {
-      description: "Feedback on the completion or its choices, oldest first; at most a thousand records.",
+      description: "Feedback on the completion and its choices, oldest first; at most 1,000 records.",
     }),
   },
   { title: "RecordedCompletion" },

@@ -16,29 +16,31 @@ import { answerOf } from "../fields/resource.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
 import { readTime } from "../trajectories/row-query.ts";
 
-const projectField = Type.String({ description: "`<entity>/<project>`." });
+const projectField = Type.String({ description: "Project, as `<entity>/<project>`." });
 
 export const storedQuerySchema = Type.Object({
   ...pageQueryFields,
-  project: Type.Optional(projectField),
+  project: Type.Optional(Type.String({ description: "Only completions of this `<entity>/<project>`." })),
   model: Type.Optional(
     Type.String({
       description:
-        "Only completions of this trained model: its id or a name as in a chat request; with `:step3` only that version.",
+        "Only completions of this trained model, given by its id or by any name that a chat request accepts. A name that ends in `:step3` selects only that version.",
     }),
   ),
-  step: Type.Optional(Type.Integer({ minimum: 0, description: "Only completions of this version." })),
+  step: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Only completions that this version of the model gave." }),
+  ),
   since: Type.Optional(
     Type.String({ format: "date-time", description: "Only completions that ended at this time or later." }),
   ),
   until: Type.Optional(
     Type.String({ format: "date-time", description: "Only completions that ended before this time." }),
   ),
-  request_id: Type.Optional(Type.String({ description: "Only the answer to this request." })),
+  request_id: Type.Optional(Type.String({ description: "Only the completion of the request with this id." })),
   feedback: Type.Optional(
     Type.String({
       description:
-        "`any`: only completions with feedback; `none`: only those without; otherwise a feedback type that they must have.",
+        "`any`: only completions with feedback. `none`: only completions without feedback. Any other value: only completions with feedback of this type.",
       examples: ["any"],
     }),
   ),
@@ -54,13 +56,18 @@ export const storedQuerySchema = Type.Object({
   ),
 });
 
+const ofRequest = Type.String({
+  description:
+    "The request's `<entity>/<project>`. Required if several projects have a completion with the same request id.",
+});
+
 /**
  * Query of a path that names a request by its answer's id. The project is needed if several projects have an answer
  * with this id.
  */
-export const callQuerySchema = Type.Object({ project: Type.Optional(projectField) });
+export const callQuerySchema = Type.Object({ project: Type.Optional(ofRequest) });
 
-export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Type.Optional(projectField) });
+export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Type.Optional(ofRequest) });
 
 /**
  * Collects the query parameters `metadata[name]=text` in a field `metadata`.
@@ -112,25 +119,25 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
 /** Fields of every answer about a recorded completion. */
 export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   id: [
-    Type.String({ description: "Id of the answer: `chatcmpl-` and the request's id." }),
+    Type.String({ description: "Id of the completion: `chatcmpl-` followed by the request's id." }),
     ({ requestId }) => `chatcmpl-${requestId}`,
   ],
   object: [Type.Enum(["chat.completion"]), () => "chat.completion" as const],
   created: [
-    Type.Integer({ description: "Seconds since 1970." }),
+    Type.Integer({ description: "Unix time in seconds." }),
     ({ startedAt }) => Math.floor(startedAt.getTime() / 1000),
   ],
-  request_id: Type.String(),
+  request_id: Type.String({ description: "Id of the request." }),
   reference: [
-    Type.String({ description: "Reference of the completion for feedback." }),
+    Type.String({ description: "Reference of the completion, to send as `vendor_ref` of feedback." }),
     (listed) => callReference(listed),
   ],
   project_id: projectField,
-  model_id: Type.String({ format: "uuid" }),
-  step: Type.Integer({ minimum: 0, description: "Version that answered." }),
-  model: Type.String({ description: "The requested name." }),
+  model_id: Type.String({ format: "uuid", description: "Id of the model that answered." }),
+  step: Type.Integer({ minimum: 0, description: "Version of the model that gave the answer." }),
+  model: Type.String({ description: "The requested model name." }),
   system_fingerprint: [
-    Type.String({ description: "Identifies base, version and engine build." }),
+    Type.String({ description: "Identifies the base model, the version, and the build of the engine." }),
     ({ fingerprint }) => fingerprint,
   ],
   service_tier: [Type.Enum(["default"]), () => "default" as const],
@@ -138,22 +145,31 @@ export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   started_at: Type.String({ format: "date-time" }),
   ended_at: Type.String({ format: "date-time" }),
   usage: [usageSchema, ({ usage }) => usageBody(usage)],
-  prompt_hash: Type.String({ description: "Equal for prompts with the same tokens." }),
-  finish_reasons: Type.Array(Type.String(), { description: "One per choice." }),
-  has_logprobs: Type.Boolean(),
+  prompt_hash: Type.String({
+    description: "Hash of the prompt's tokens; the same for prompts with the same tokens.",
+  }),
+  finish_reasons: Type.Array(Type.String(), { description: "Finish reason of each choice." }),
+  has_logprobs: Type.Boolean({ description: "True if log-probabilities are recorded." }),
   is_whole: Type.Boolean({
-    description: "False if the completion was too large; its messages and tokens are then not recorded.",
+    description:
+      "False if the completion was too large to be recorded whole; its messages and tokens are then missing.",
   }),
   byte_count: Type.Integer({
     minimum: 0,
-    description: "Bytes stored only for this completion, without data that it shares with others.",
+    description: "Bytes stored for this completion, without data that it shares with other completions.",
   }),
   prompt: [
-    Type.String({ description: "Start of the last user message, or of the prompt's text." }),
+    Type.String({ description: "Beginning of the last user message; for a text completion, of the prompt." }),
     ({ promptText }) => promptText,
   ],
-  answer: [Type.String({ description: "Start of the first choice." }), ({ answerText }) => answerText],
-  metadata: Type.Object({}, { additionalProperties: Type.String(), description: "Metadata of the request." }),
+  answer: [
+    Type.String({ description: "Beginning of the first choice's text." }),
+    ({ answerText }) => answerText,
+  ],
+  metadata: Type.Object(
+    {},
+    { additionalProperties: Type.String(), description: "The request's `metadata`." },
+  ),
 });
 
 export const storedPageSchema = pageSchema(
@@ -161,8 +177,7 @@ export const storedPageSchema = pageSchema(
     {
       ...summaryAnswer.schema.properties,
       choices: Type.Array(choiceSchema, {
-        description:
-          "The choices without log-probabilities; empty if the completion was too large to be recorded whole.",
+        description: "The choices, without log-probabilities; empty if `is_whole` is false.",
       }),
     },
     { title: "StoredChatCompletion" },
@@ -200,7 +215,9 @@ export function unknownCursor(after: string): ServiceError {
 
 const storedMessageSchema = Type.Object(
   {
-    id: Type.String({ description: "The completion's id and the message's index." }),
+    id: Type.String({
+      description: "Id of the message: the completion's id and the message's index, separated by `-`.",
+    }),
     role: Type.String(),
   },
   { additionalProperties: true, title: "StoredMessage" },

@@ -12,24 +12,35 @@ import { flag } from "../../../base/domain/resources/fields.ts";
 import { answerOf, creationRows, creation } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
-const count = Type.Integer({ minimum: 0, description: "Number of logs, jobs, completions or revisions." });
-const bytes = Type.Integer({ minimum: 0, description: "Bytes of data that was not shared with others." });
+const count = Type.Integer({
+  minimum: 0,
+  description: "Number of logs, jobs, completions or revisions removed.",
+});
+const bytes = Type.Integer({
+  minimum: 0,
+  description: "Bytes removed, without data that other entries share.",
+});
 const kind = Type.Enum([...keptKinds], {
   description:
-    "`trajectories` that were logged, training data and events of `jobs` that have ended, `recordings` of completions, and `revisions` of feedback.",
+    "Kind of data: `trajectories` (logged trajectories), `jobs` (training data and events of jobs that have ended), `recordings` (recorded completions), or `revisions` (earlier revisions of feedback).",
 });
 
 const ruleSchema = Type.Object(
   {
     kind,
-    days: orNull(Type.Number({ minimum: 0 }), { description: "Days that data is kept; null for no limit." }),
+    days: orNull(Type.Number({ minimum: 0 }), {
+      description: "Days for which data is kept; null for no limit.",
+    }),
     entity_bytes: orNull(Type.Integer({ minimum: 0 }), {
-      description: "Newest bytes kept per entity; null for no limit.",
+      description: "Maximum bytes kept per entity, the newest data first; null for no limit.",
     }),
     model_count: orNull(Type.Integer({ minimum: 0 }), {
-      description: "Newest entries kept per model; null for no limit.",
+      description: "Maximum number of entries kept per model, the newest first; null for no limit.",
     }),
-    stored_bytes: Type.Integer({ minimum: 0, description: "Bytes stored now." }),
+    stored_bytes: Type.Integer({
+      minimum: 0,
+      description: "Bytes stored now, of the entities that the key can access.",
+    }),
   },
   { title: "RetentionRule" },
 );
@@ -42,22 +53,27 @@ const removedRows = {
 const removedOfDayAnswer = answerOf<RemovedOfDay>()("RemovedOfDay", {
   day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
   ...removedRows,
-  last_at: Type.String({ description: "Time of the last removal." }),
+  last_at: Type.String({ description: "Time of the day's last removal." }),
 });
 export const removedAnswer = answerOf<RemovedData & { readonly kind: KeptKind }>()("Removed", removedRows);
 
 const storedWords: Readonly<Record<StoredKind, string>> = {
   trajectories: "Bytes of logged trajectories.",
-  jobs: "Bytes of training data of jobs, and of events of jobs that have ended.",
-  recordings: "Bytes of recorded completions; data that several share counts once.",
+  jobs: "Bytes of jobs' training data, and of the events of jobs that have ended.",
+  recordings: "Bytes of recorded completions; data that several completions share is counted once.",
   revisions: "Bytes of earlier revisions of feedback.",
   feedback: "Bytes of feedback payloads.",
   files: "Bytes of uploaded files.",
-  traces: "Bytes of files that trace clients published.",
+  traces: "Bytes of files that Weave clients published.",
 };
 
 export const retentionQuerySchema = Type.Object({
-  entity: Type.Optional(Type.String({ description: "Only this entity; admins may name any entity." })),
+  entity: Type.Optional(
+    Type.String({
+      description:
+        "Entity to report. Members can only name their own entity. Default: for admins all entities, for members their own.",
+    }),
+  ),
 });
 
 const storedSchema = Type.Object(
@@ -72,18 +88,18 @@ export const retentionSchema = Type.Object(
     stored: storedSchema,
     quota_bytes: orNull(Type.Integer({ minimum: 0 }), {
       description:
-        "Storage quota of the entity for all of it together; null without a quota, or for all entities together.",
+        "Storage quota in bytes for all of the entity's data; null if there is no quota, or if the answer covers all entities.",
     }),
     rules: Type.Array(ruleSchema),
     removed: Type.Array(removedOfDayAnswer.schema, {
-      description: "Removals by these limits, latest day first; at most 1000 rows of the last 400 days.",
+      description: "Data removed by these limits, latest day first; at most 1,000 rows of the last 400 days.",
     }),
   },
   { title: "Retention" },
 );
 
 const sweepFields = {
-  dryRun: flag({ default: false, about: "Removes nothing, and reports what would be removed." }),
+  dryRun: flag({ default: false, about: "True to remove nothing, and only report what would be removed." }),
 };
 export const sweepForm = creation("RetentionSweepCreate", creationRows(sweepFields));
 
@@ -93,7 +109,7 @@ export const sweepAnswerSchema = Type.Object(
     removed: Type.Array(removedAnswer.schema),
     is_complete: Type.Boolean({
       description:
-        "False if time ran out before everything was removed; the server then continues automatically.",
+        "False if time ran out before all of this data was removed; the server then removes the rest automatically.",
     }),
   },
   { title: "RetentionSweep" },

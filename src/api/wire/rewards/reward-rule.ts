@@ -48,8 +48,8 @@ export const ruleCreateForm = creation(
   "RewardRuleCreate",
   {
     entity: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-      description: "Entity of the rule.",
-      "x-default": "the caller's own",
+      description: "Entity that owns the rule.",
+      "x-default": "the entity of the key",
     }),
     project: Type.String({
       minLength: 1,

@@ -9,7 +9,7 @@ import type { RowFilter } from "./rows.ts";
 export const stepField = Type.Integer({
   minimum: 0,
   description:
-    "Only trajectories of this version: the newest at the time of logging, or the one that the job starts from.",
+    "Only trajectories of this version: the version that the log belongs to, or that the training job starts from.",
 });
 
 /** Filters by time. */
@@ -26,21 +26,25 @@ const filterFields = {
   source: Type.Optional(
     Type.Enum(["logs", "jobs"], {
       default: "logs",
-      description: "Logged trajectories, or trajectories sent to training jobs.",
+      description: "`logs`: logged trajectories. `jobs`: trajectories sent to training jobs.",
     }),
   ),
   log_id: Type.Optional(Type.String({ description: "Only trajectories of this log." })),
   job_id: Type.Optional(Type.String({ description: "Only trajectories of this training job." })),
-  split: Type.Optional(Type.String({ description: "Only logs under this split; jobs count as train." })),
+  split: Type.Optional(
+    Type.String({
+      description: "Only trajectories of this split. Those of training jobs have the split `train`.",
+    }),
+  ),
   step: Type.Optional(stepField),
   ...timeFields,
-  reward_min: Type.Optional(Type.Number({ description: "Smallest reward." })),
-  reward_max: Type.Optional(Type.Number({ description: "Largest reward." })),
+  reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
+  reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
   metadata: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 16,
       description:
-        "Metadata filters `key=value`; a trajectory must match all of them. A filter matches if the trajectory's or its group's metadata has the value, as text or JSON.",
+        "Metadata filters in the form `key=value`; a trajectory must match all of them. A filter matches if the metadata of the trajectory or its group has this value, written as text or as JSON.",
     }),
   ),
 };
@@ -55,7 +59,7 @@ export const rowExportQuerySchema = Type.Object({
   ...filterFields,
   format: Type.Enum(["jsonl", "parquet", "groups"], {
     description:
-      "One JSON object per trajectory and line, or an Apache Parquet file. With `groups` one JSON object per group and line, with everything it contains besides its trajectories.",
+      "`jsonl`: one line per trajectory, as JSON. `parquet`: an Apache Parquet file with one row per trajectory. `groups`: one line per group, as JSON, with the group's other fields besides its trajectories.",
   }),
 });
 

@@ -35,28 +35,37 @@ export interface RowFilter {
 
 /** Fields of a row in addition to those that were sent with the trajectory. */
 const positionFields = {
-  id: Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }),
+  id: Type.String({ description: "Cursor of the trajectory; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
-  source_id: Type.String({ format: "uuid", description: "Id of the log, or of the training job." }),
+  source_id: Type.String({
+    format: "uuid",
+    description: "Id of the log or training job that contained the trajectory.",
+  }),
   split: Type.String(),
-  step: orNull(Type.Integer({ minimum: 0 }), { description: "Null for a job that has not started." }),
-  recorded_at: Type.String({ format: "date-time" }),
-  group_index: Type.Integer({ minimum: 0 }),
+  step: orNull(Type.Integer({ minimum: 0 }), {
+    description:
+      "Version that the log belongs to, or that the job starts from; null for a job that has not started.",
+  }),
+  recorded_at: Type.String({ format: "date-time", description: "Time at which the server stored it." }),
+  group_index: Type.Integer({
+    minimum: 0,
+    description: "Index of the trajectory's group in the log or job.",
+  }),
   index: Type.Integer({ minimum: 0, description: "Index of the trajectory in its group." }),
   group_metadata: Type.Object(
     {},
-    { additionalProperties: true, description: "Empty if it is larger than 1 MiB." },
+    { additionalProperties: true, description: "Metadata of the group; empty if it is larger than 1 MiB." },
   ),
   group_metrics: Type.Object(
     {},
-    { additionalProperties: true, description: "Empty if it is larger than 1 MiB." },
+    { additionalProperties: true, description: "Metrics of the group; empty if they are larger than 1 MiB." },
   ),
   reward: Type.Number(),
   left_out_bytes: Type.Optional(
     Type.Integer({
       minimum: 0,
       description:
-        "Size of the row in bytes, only if the row does not fit in a page. Its long fields are then empty; the export contains the whole row.",
+        "Size of the trajectory in bytes, present only if it does not fit in a page. Its long fields are then empty; export it to get them.",
     }),
   ),
 };

@@ -17,16 +17,18 @@ export const outlineQuerySchema = Type.Object({
   ...pageQueryFields,
   source: Type.Optional(
     Type.Enum([...sources], {
-      description: "Only logged trajectories, or only those sent to training jobs.",
+      description: "`log`: only logged trajectories. `job`: only trajectories sent to training jobs.",
     }),
   ),
   split: Type.Optional(
-    Type.String({ description: "Only trajectories under this split; jobs count as train." }),
+    Type.String({
+      description: "Only trajectories of this split. Those of training jobs have the split `train`.",
+    }),
   ),
   step: Type.Optional(stepField),
   ...timeFields,
-  reward_min: Type.Optional(Type.Number({ description: "Smallest reward." })),
-  reward_max: Type.Optional(Type.Number({ description: "Largest reward." })),
+  reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
+  reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
 });
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
@@ -54,49 +56,56 @@ export function outlineFilter(query: Static<typeof outlineQuerySchema>): Outline
 export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
   id: [
     Type.String({
-      description: "Number of the trajectory within its model, counted from 1 in the order of storing.",
+      description:
+        "Number of the trajectory in its model, counted from 1 in the order in which trajectories were stored.",
       examples: ["42"],
     }),
     ({ number }) => String(number),
   ],
   source: Type.Enum([...sources]),
-  source_id: Type.String({ format: "uuid", description: "Id of the log, or of the training job." }),
+  source_id: Type.String({
+    format: "uuid",
+    description: "Id of the log or training job that contained the trajectory.",
+  }),
   split: Type.String(),
   step: orNull(Type.Integer({ minimum: 0 }), {
-    description: "The model's newest version at the time of logging; null for trajectories of a job.",
+    description: "Version of the model that the log belongs to; null for trajectories of a job.",
   }),
-  recorded_at: Type.String({ format: "date-time" }),
-  group_index: Type.Integer({ minimum: 0 }),
+  recorded_at: Type.String({ format: "date-time", description: "Time at which the server stored it." }),
+  group_index: Type.Integer({
+    minimum: 0,
+    description: "Index of the trajectory's group in the log or job.",
+  }),
   index: Type.Integer({ minimum: 0, description: "Index of the trajectory in its group." }),
   reward: Type.Number(),
   metrics: Type.Object(
     {},
     {
       additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]),
-      description: "The first twelve.",
+      description: "The first twelve metrics of the trajectory.",
     },
   ),
-  reply_count: Type.Integer({ minimum: 0, description: "Number of answers of the model in the trajectory." }),
+  reply_count: Type.Integer({ minimum: 0, description: "Number of the model's answers in the trajectory." }),
   token_count: Type.Integer({
     minimum: 0,
-    description: "Tokens of those answers, if they include token ids.",
+    description: "Number of tokens of these answers; only answers with token ids are counted.",
   }),
-  has_logprobs: Type.Boolean(),
-  prompt: Type.String({ description: "Start of the first user message." }),
-  answer: Type.String({ description: "Start of the last answer." }),
+  has_logprobs: Type.Boolean({ description: "True if the answers have log-probabilities." }),
+  prompt: Type.String({ description: "Beginning of the first user message." }),
+  answer: Type.String({ description: "Beginning of the last answer." }),
 });
 
 const countAnswer = answerOf<OutlineCount>()("TrajectoryCount", {
   source: Type.Enum([...sources]),
   split: Type.String(),
-  count: Type.Integer({ minimum: 1 }),
+  count: Type.Integer({ minimum: 1, description: "Number of trajectories." }),
   mean_reward: Type.Number(),
 });
 
 export const outlineCountsAnswer = answerOf<{ readonly counts: readonly OutlineCount[] }>()(null, {
   object: [Type.Enum(["list"]), () => "list" as const],
   data: [
-    Type.Array(countAnswer.schema, { description: "Largest counts first; at most a hundred." }),
+    Type.Array(countAnswer.schema, { description: "Largest counts first; at most 100 entries." }),
     ({ counts }) => counts.map(countAnswer.body),
   ],
 });

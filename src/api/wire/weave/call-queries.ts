@@ -14,11 +14,11 @@ const texts = (description: string) =>
 
 const callFilterSchema = Type.Object(
   {
-    op_names: texts("Only calls of these ops; a reference that ends in `:*` stands for all versions."),
-    call_ids: texts("Only these calls."),
-    trace_ids: texts("Only calls of these traces."),
-    parent_ids: texts("Only calls made by these calls."),
-    trace_roots_only: nullable(Type.Boolean(), { description: "Only calls without a parent." }),
+    op_names: texts("Only calls of these ops. A reference that ends in `:*` matches all versions of the op."),
+    call_ids: texts("Only calls with these ids."),
+    trace_ids: texts("Only calls of the traces with these ids."),
+    parent_ids: texts("Only calls whose parent is one of these calls."),
+    trace_roots_only: nullable(Type.Boolean(), { description: "True: only calls without a parent." }),
     input_refs: texts("Not supported."),
     output_refs: texts("Not supported."),
     thread_ids: texts("Not supported."),
@@ -40,31 +40,31 @@ const unservedFilters = [
 
 const queryFields = {
   project_id: projectIdField,
-  filter: nullable(callFilterSchema, { description: "Calls to return; all by default." }),
-  query: nullable(anyObject, { description: "Not supported: use `filter`." }),
+  filter: nullable(callFilterSchema, { description: "Conditions on the calls; all calls by default." }),
+  query: nullable(anyObject, { description: "Not supported. Use `filter`." }),
 };
 
 const callsQuerySchema = Type.Object(
   {
     ...queryFields,
     limit: nullable(Type.Integer({ minimum: 0 }), {
-      description: "Largest number of calls; all by default.",
+      description: "Maximum number of calls; all by default.",
     }),
     offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "Number of calls to skip." }),
     sort_by: nullable(
       Type.Array(
         Type.Object(
           {
-            field: Type.Enum(["started_at"], { description: "Start time." }),
-            direction: Type.Enum(["asc", "desc"], { description: "Ascending or descending." }),
+            field: Type.Enum(["started_at"], { description: "Field to sort by: the start time." }),
+            direction: Type.Enum(["asc", "desc"], { description: "Direction: ascending or descending." }),
           },
           { title: "WeaveCallOrder" },
         ),
         { maxItems: 1 },
       ),
-      { description: "Sort order; by start time by default." },
+      { description: "Sort order; by default by start time, ascending." },
     ),
-    columns: texts("Fields of each call, besides those that every call has; all by default."),
+    columns: texts("Fields to return of each call, in addition to the required ones; all by default."),
     include_feedback: nullable(Type.Boolean(), {
       default: false,
       description:
@@ -73,8 +73,8 @@ const callsQuerySchema = Type.Object(
     include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
     include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
-    expand_columns: texts("Not supported: clients read references with POST /refs/read_batch."),
-    return_expanded_column_values: nullable(Type.Boolean(), { description: "No effect." }),
+    expand_columns: texts("Not supported. Read references with POST /refs/read_batch."),
+    return_expanded_column_values: nullable(Type.Boolean(), { description: "Accepted without use." }),
   },
   { title: "WeaveCallsQueryReq" },
 );
@@ -82,7 +82,7 @@ const callsQuerySchema = Type.Object(
 const callsStatsSchema = Type.Object(
   {
     ...queryFields,
-    limit: nullable(Type.Integer({ minimum: 0 }), { description: "Limit of the count." }),
+    limit: nullable(Type.Integer({ minimum: 0 }), { description: "Maximum count: counting stops there." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     expand_columns: texts("Not supported."),
   },
@@ -150,27 +150,39 @@ export const callsDeleteAnswerSchema = Type.Object({
 
 export const callSchema = Type.Object(
   {
-    id: Type.String(),
-    project_id: Type.String(),
-    op_name: Type.String(),
-    display_name: orNull(Type.String()),
-    trace_id: Type.String(),
-    parent_id: orNull(Type.String()),
-    thread_id: orNull(Type.String()),
-    turn_id: orNull(Type.String()),
+    id: Type.String({ description: "Id of the call." }),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+    op_name: Type.String({ description: "Called op: the reference of a published op, or any name." }),
+    display_name: orNull(Type.String(), { description: "Name of the call, for people." }),
+    trace_id: Type.String({ description: "Id of the trace that the call belongs to." }),
+    parent_id: orNull(Type.String(), {
+      description: "Id of the parent call; null for the root of a trace.",
+    }),
+    thread_id: orNull(Type.String(), {
+      description: "Id of the thread (conversation) that the call belongs to.",
+    }),
+    turn_id: orNull(Type.String(), { description: "Id of the turn in the thread." }),
     started_at: Type.String({ format: "date-time" }),
-    ended_at: orNull(Type.String({ format: "date-time" })),
-    attributes: anyObject,
-    inputs: anyObject,
-    output: Type.Unknown(),
-    exception: orNull(Type.String()),
+    ended_at: orNull(Type.String({ format: "date-time" }), {
+      description: "Null while the call is running.",
+    }),
+    attributes: Type.Object({}, { ...open, description: "Attributes that the client attached to the call." }),
+    inputs: Type.Object({}, { ...open, description: "Arguments of the call, by name." }),
+    output: Type.Unknown({ description: "Result of the call." }),
+    exception: orNull(Type.String(), {
+      description: "Error message, if the call failed; null otherwise.",
+    }),
     summary: Type.Object(
       {},
-      { ...open, description: "Summary from the call's end; `weave` contains its status, name and latency." },
+      {
+        ...open,
+        description:
+          "Summary that the client sent at the call's end. The server adds the member `weave` with the call's status, name and latency.",
+      },
     ),
     wb_user_id: Type.String({ description: "Owner of the key that recorded the call." }),
-    wb_run_id: orNull(Type.String()),
-    wb_run_step: orNull(Type.Integer()),
+    wb_run_id: orNull(Type.String(), { description: "Id of the W&B run that the call belongs to." }),
+    wb_run_step: orNull(Type.Integer(), { description: "Step of the run at the start of the call." }),
   },
   { title: "WeaveCall" },
 );

@@ -25,34 +25,39 @@ const shortText = (description: string) => nullable(Type.String({ maxLength: 102
 
 const startFields = {
   project_id: projectIdField,
-  id: nullable(callId, { description: "Id of the call.", "x-default": "a fresh one" }),
+  id: nullable(callId, { description: "Id of the call.", "x-default": "a new one" }),
   op_name: Type.String({
     maxLength: 4096,
-    description: "The called op: its reference, or any name.",
+    description: "Called op: the reference of a published op, or any name.",
   }),
-  display_name: shortText("Name for people."),
-  trace_id: nullable(callId, { description: "Id of the trace.", "x-default": "a fresh one" }),
-  parent_id: nullable(callId, { description: "The parent call; null for the root of a trace." }),
-  thread_id: shortText("Thread of the call."),
-  turn_id: shortText("Turn in that thread."),
-  started_at: time("Start time."),
-  attributes: members("The client's attributes of the call."),
-  inputs: members("Arguments by name."),
-  otel_dump: nullable(anyObject, { description: "Stored, but not returned." }),
+  display_name: shortText("Name of the call, for people."),
+  trace_id: nullable(callId, {
+    description: "Id of the trace that the call belongs to.",
+    "x-default": "a new one",
+  }),
+  parent_id: nullable(callId, { description: "Id of the parent call; null for the root of a trace." }),
+  thread_id: shortText("Id of the thread (conversation) that the call belongs to."),
+  turn_id: shortText("Id of the turn in the thread."),
+  started_at: time("Time at which the call started."),
+  attributes: members("Attributes that the client attached to the call."),
+  inputs: members("Arguments of the call, by name."),
+  otel_dump: nullable(anyObject, {
+    description: "OpenTelemetry data of the call: stored, but not returned.",
+  }),
   wb_user_id: userField,
-  wb_run_id: shortText("Run of the call."),
-  wb_run_step: nullable(Type.Integer(), { description: "Step in that run." }),
+  wb_run_id: shortText("Id of the W&B run that the call belongs to."),
+  wb_run_step: nullable(Type.Integer(), { description: "Step of the run at the start of the call." }),
 };
 const endFields = {
-  ended_at: time("End time."),
-  exception: nullable(Type.String(), { description: "Error of the call." }),
+  ended_at: time("Time at which the call ended."),
+  exception: nullable(Type.String(), { description: "Error message, if the call failed; null otherwise." }),
   output: Type.Optional(Type.Unknown({ description: "Result of the call." })),
-  summary: nullable(anyObject, { description: "Summary, such as the tokens used." }),
-  wb_run_step_end: nullable(Type.Integer(), { description: "Step of the run at the end." }),
+  summary: nullable(anyObject, { description: "Summary of the call, such as its token usage." }),
+  wb_run_step_end: nullable(Type.Integer(), { description: "Step of the run at the end of the call." }),
 };
 const startSchema = Type.Object(startFields, {
   title: "WeaveCallStart",
-  description: "The beginning of a call.",
+  description: "The start of a call.",
 });
 const endSchema = Type.Object(
   { project_id: projectIdField, id: callId, ...endFields },
@@ -66,7 +71,11 @@ const completeSchema = Type.Object(
 const startRequestSchema = Type.Object({ start: startSchema }, { title: "WeaveCallStartReq" });
 const endRequestSchema = Type.Object({ end: endSchema }, { title: "WeaveCallEndReq" });
 const completeRequestSchema = Type.Object(
-  { batch: Type.Array(completeSchema, { description: "All calls are stored, or none." }) },
+  {
+    batch: Type.Array(completeSchema, {
+      description: "Calls to record. Either all of them are stored, or none.",
+    }),
+  },
   { title: "WeaveCallsCompleteReq" },
 );
 const batchRequestSchema = Type.Object(
@@ -74,15 +83,15 @@ const batchRequestSchema = Type.Object(
     batch: Type.Array(
       Type.Object(
         {
-          mode: Type.Enum(["start", "end"], { description: "Part of the call." }),
+          mode: Type.Enum(["start", "end"], { description: "Part of the call: its start or its end." }),
           req: Type.Object(
             { start: Type.Optional(startSchema), end: Type.Optional(endSchema) },
-            { title: "WeaveCallPart", description: "The part that `mode` names." },
+            { title: "WeaveCallPart", description: "The start or the end, as `mode` says." },
           ),
         },
         { title: "WeaveCallBatchItem" },
       ),
-      { description: "All parts are stored, or none." },
+      { description: "Starts and ends of calls. Either all of them are stored, or none." },
     ),
   },
   { title: "WeaveCallBatchReq" },
@@ -130,14 +139,18 @@ function checkNames(part: unknown, findings: Findings, ...place: readonly string
 }
 
 const startedSchema = Type.Object(
-  { id: Type.String(), trace_id: Type.String() },
+  {
+    id: Type.String({ description: "Id of the call." }),
+    trace_id: Type.String({ description: "Id of the trace that the call belongs to." }),
+  },
   { title: "WeaveStartedCall" },
 );
 export const callStartAnswerSchema = startedSchema;
 export const noAnswerSchema = Type.Object({});
 export const callBatchAnswerSchema = Type.Object({
   res: Type.Array(Type.Object({ id: Type.Optional(Type.String()), trace_id: Type.Optional(Type.String()) }), {
-    description: "One item per part of the batch; empty for ends.",
+    description:
+      "One entry per part of the batch, in order: the ids of the started call, or an empty object for an end.",
   }),
 });
 

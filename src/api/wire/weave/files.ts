@@ -9,9 +9,12 @@ export const fileCreateSchema = Type.Object(
   {
     project_id: projectIdField,
     expected_digest: Type.Optional(
-      Type.String({ description: "Digest computed by the client; 409 if the server computes another." }),
+      Type.String({
+        description:
+          "Digest that the client computed. The answer is 409 if the server computes a different one.",
+      }),
     ),
-    file: Type.String({ format: "binary", description: "The file; at most 64 MiB." }),
+    file: Type.String({ format: "binary", description: "Content of the file; at most 64 MiB." }),
   },
   { title: "WeaveFileCreateReq" },
 );

@@ -7,8 +7,10 @@ import { nullable } from "../nullable.ts";
 
 export const serverInfoSchema = Type.Object(
   {
-    min_required_weave_python_version: Type.String({ description: "Every client version is accepted." }),
-    trace_server_version: Type.String({ description: "Version of this server." }),
+    min_required_weave_python_version: Type.String({
+      description: "Oldest accepted version of the Weave client; all versions are accepted.",
+    }),
+    trace_server_version: Type.String({ description: "Version of Hone." }),
   },
   { title: "WeaveServerInfo" },
 );
@@ -17,7 +19,7 @@ const graphqlSchema = Type.Object(
   {
     query: Type.String({
       maxLength: 65_536,
-      description: "A GraphQL query for `project`, `upsertModel` or `viewer`.",
+      description: "GraphQL query of `project`, `upsertModel` or `viewer`.",
     }),
     variables: nullable(anyObject, { description: "Variables of the query." }),
     operationName: nullable(Type.String(), { description: "Name of the operation to run." }),

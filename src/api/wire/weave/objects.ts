@@ -5,8 +5,10 @@ import { isObject, report } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-export const projectIdField = Type.String({ description: "`<entity>/<project>`." });
-export const userField = Type.Optional(Type.Null({ description: "Filled by the server." }));
+export const projectIdField = Type.String({ description: "Project, as `<entity>/<project>`." });
+export const userField = Type.Optional(
+  Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
+);
 
 const objectName = Type.String({ minLength: 1, maxLength: 128, description: "Name of the object." });
 export const digestField = Type.String({
@@ -26,12 +28,14 @@ export const objectPublishSchema = Type.Object(
           description: "Name of the object: letters, digits, `_`, `-` and `.`.",
           examples: ["quality"],
         }),
-        val: Type.Unknown({ description: "Content: any JSON of at most 4 MiB." }),
+        val: Type.Unknown({ description: "Content of the object: any JSON of at most 4 MiB." }),
         builtin_object_class: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-          description: "Class of a value that does not name one itself, such as `AnnotationSpec`.",
+          description:
+            "Class of the object, such as `AnnotationSpec`, if its content does not name the class.",
         }),
         expected_digest: nullable(digestField, {
-          description: "Digest computed by the client; 409 if the server computes another.",
+          description:
+            "Digest that the client computed. The answer is 409 if the server computes a different one.",
         }),
         wb_user_id: userField,
       },
@@ -68,9 +72,9 @@ const objectReadSchema = Type.Object(
     digest: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: "A digest, `v0` and so on, or `latest`.",
+      description: "Version to read: its digest, `v<index>` (such as `v0`), or `latest`.",
     }),
-    metadata_only: nullable(Type.Boolean(), { default: false, description: "True to omit the content." }),
+    metadata_only: nullable(Type.Boolean(), { default: false, description: "True to leave `val` empty." }),
   },
   { title: "WeaveObjectReadReq" },
 );
@@ -85,21 +89,24 @@ const objectQuerySchema = Type.Object(
     filter: nullable(
       Type.Object(
         {
-          base_object_classes: texts("Only objects whose class derives from one of these."),
-          leaf_object_classes: texts("Only objects of one of these classes."),
+          base_object_classes: texts("Only objects whose base class is one of these."),
+          leaf_object_classes: texts("Only objects whose own class is one of these."),
           object_ids: texts("Only objects with these names."),
-          is_op: nullable(Type.Boolean(), { description: "True for only ops, false for all other objects." }),
+          is_op: nullable(Type.Boolean(), {
+            description: "True: only ops. False: only objects that are not ops.",
+          }),
           latest_only: nullable(Type.Boolean(), {
-            description: "True for only the newest version of each object.",
+            description: "True: only the newest version of each object.",
           }),
         },
         { title: "WeaveObjectFilter" },
       ),
-      { description: "Objects to return; all by default." },
+      { description: "Conditions on the objects to return; all by default." },
     ),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 1000 }), {
       default: 100,
-      description: "Largest number of objects; the answer stops at 4 MiB, but has at least one.",
+      description:
+        "Maximum number of objects. The answer has fewer if they would exceed 4 MiB, but at least one.",
     }),
     offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "Number of objects to skip." }),
     sort_by: nullable(
@@ -107,17 +114,20 @@ const objectQuerySchema = Type.Object(
         Type.Object(
           {
             field: Type.Enum(["object_id", "created_at"], {
-              description: "Sort by name or by time.",
+              description: "Field to sort by: the name, or the time of publication.",
             }),
-            direction: Type.Enum(["asc", "desc"], { description: "Ascending or descending." }),
+            direction: Type.Enum(["asc", "desc"], { description: "Direction: ascending or descending." }),
           },
           { title: "WeaveObjectOrder" },
         ),
         { maxItems: 1 },
       ),
-      { description: "Sort order; by name, then version, by default." },
+      { description: "Sort order; by default by name, then by version." },
     ),
-    metadata_only: nullable(Type.Boolean(), { default: false, description: "True to omit the contents." }),
+    metadata_only: nullable(Type.Boolean(), {
+      default: false,
+      description: "True to leave `val` of each object empty.",
+    }),
   },
   { title: "WeaveObjectQueryReq" },
 );
@@ -129,27 +139,31 @@ const objectDeleteSchema = Type.Object(
     project_id: projectIdField,
     object_id: objectName,
     digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
-      description: "Versions to delete; all versions of the name by default.",
+      description: "Digests of the versions to delete; by default, all versions of the object.",
     }),
     wb_user_id: userField,
   },
   { title: "WeaveObjectDeleteReq" },
 );
 export const objectDeleteForm: BodyForm<typeof objectDeleteSchema> = { schema: objectDeleteSchema };
-export const objectDeleteAnswerSchema = Type.Object({ num_deleted: Type.Integer() });
+export const objectDeleteAnswerSchema = Type.Object({
+  num_deleted: Type.Integer({ description: "Number of versions deleted." }),
+});
 
 const refsReadSchema = Type.Object(
   {
     refs: Type.Array(Type.String({ maxLength: 4096 }), {
       maxItems: 1000,
-      description: "References of objects, ops and tables, and of parts of objects.",
+      description: "References to read: of objects and ops, of parts of them, and of rows of tables.",
     }),
   },
   { title: "WeaveRefsReadReq" },
 );
 export const refsReadForm: BodyForm<typeof refsReadSchema> = { schema: refsReadSchema };
 export const refsReadAnswerSchema = Type.Object({
-  vals: Type.Array(Type.Unknown(), { description: "In the order of the references." }),
+  vals: Type.Array(Type.Unknown(), {
+    description: "Values, in the order of the references; null for a part that does not exist.",
+  }),
 });
 
 export const digestAnswerSchema = Type.Object({
@@ -162,17 +176,17 @@ export const objectPublishAnswerSchema = Type.Object({
 
 export const objectSchema = Type.Object(
   {
-    project_id: Type.String(),
-    object_id: Type.String(),
-    digest: Type.String(),
-    version_index: Type.Integer({ description: "Index of the version among those of the name, from 0." }),
-    is_latest: Type.Integer({ description: "1 if no version is newer." }),
+    project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
+    object_id: Type.String({ description: "Name of the object." }),
+    digest: Type.String({ description: "Digest of the version." }),
+    version_index: Type.Integer({ description: "Index of the version among the object's versions, from 0." }),
+    is_latest: Type.Integer({ description: "1 if this is the newest version of the object, otherwise 0." }),
     kind: Type.Enum(["object", "op"]),
-    base_object_class: orNull(Type.String()),
-    leaf_object_class: orNull(Type.String()),
+    base_object_class: orNull(Type.String(), { description: "Base class of the object." }),
+    leaf_object_class: orNull(Type.String(), { description: "The object's own class." }),
     created_at: Type.String({ format: "date-time" }),
-    wb_user_id: Type.String({ description: "Owner of the key that published it." }),
-    val: Type.Unknown({ description: "The content." }),
+    wb_user_id: Type.String({ description: "Owner of the key that published the version." }),
+    val: Type.Unknown({ description: "Content of the object; null with `metadata_only`." }),
   },
   { title: "WeaveObject" },
 );

@@ -18,9 +18,12 @@ const tableCreateSchema = Type.Object(
     table: Type.Object(
       {
         project_id: projectIdField,
-        rows: Type.Array(anyObject, { description: "Rows in order; a body has at most 32 MiB." }),
+        rows: Type.Array(anyObject, {
+          description: "Rows of the table, in order. The body may have at most 32 MiB.",
+        }),
         expected_digest: nullable(digestField, {
-          description: "Digest computed by the client; 409 if the server computes another.",
+          description:
+            "Digest that the client computed. The answer is 409 if the server computes a different one.",
         }),
         wb_user_id: userField,
       },
@@ -32,17 +35,18 @@ const tableCreateSchema = Type.Object(
 export const tableCreateForm: BodyForm<typeof tableCreateSchema> = { schema: tableCreateSchema };
 export const tableCreateAnswerSchema = Type.Object({
   digest: Type.String({ description: "Digest of the table." }),
-  row_digests: Type.Array(Type.String(), { description: "In the order of the rows." }),
+  row_digests: Type.Array(Type.String(), { description: "Digests of the rows, in order." }),
 });
 
 const tableOfDigestsSchema = Type.Object(
   {
     project_id: projectIdField,
     row_digests: Type.Array(Type.String(), {
-      description: "Digests of rows that other tables of the project have, in order.",
+      description: "Digests of the rows, in order. Each row must be in another table of the project.",
     }),
     expected_digest: nullable(digestField, {
-      description: "Digest computed by the client; 409 if the server computes another.",
+      description:
+        "Digest that the client computed. The answer is 409 if the server computes a different one.",
     }),
   },
   { title: "WeaveTableOfDigestsReq" },
@@ -68,16 +72,17 @@ const tableQuerySchema = Type.Object(
       Type.Object(
         {
           row_digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
-            description: "Only these rows.",
+            description: "Only rows with these digests.",
           }),
         },
         { title: "WeaveRowFilter" },
       ),
-      { description: "Rows to return; all by default." },
+      { description: "Conditions on the rows to return; all by default." },
     ),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
       default: 1000,
-      description: "Largest number of rows; the answer stops at 4 MiB, but has at least one.",
+      description:
+        "Maximum number of rows. The answer has fewer if they would exceed 4 MiB, but at least one.",
     }),
     offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "Number of rows to skip." }),
   },
@@ -89,8 +94,8 @@ export const tableQueryAnswerSchema = Type.Object({
     Type.Object(
       {
         digest: Type.String(),
-        val: Type.Unknown({ description: "The row." }),
-        original_index: Type.Integer({ description: "Index in the table, from 0." }),
+        val: Type.Unknown({ description: "Content of the row." }),
+        original_index: Type.Integer({ description: "Index of the row in the table, from 0." }),
       },
       { title: "WeaveRow" },
     ),

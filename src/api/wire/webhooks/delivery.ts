@@ -19,19 +19,25 @@ export const deliveryQuerySchema = Type.Object({
 });
 
 const attemptAnswer = answerOf<DeliveryAttempt>()(null, {
-  at: dateTime,
-  duration_ms: Type.Integer({ minimum: 0 }),
-  status: orNull(Type.Integer(), { description: "HTTP status of the answer; null without an answer." }),
+  at: Type.String({ format: "date-time", description: "Start time of the attempt." }),
+  duration_ms: Type.Integer({ minimum: 0, description: "Duration of the attempt in milliseconds." }),
+  status: orNull(Type.Integer(), {
+    description: "HTTP status of the receiver's answer; null if it did not answer.",
+  }),
   error: orNull(Type.String(), { description: "Why the attempt failed; null if it succeeded." }),
-  answer: Type.String({ description: "First bytes of the answer." }),
+  answer: Type.String({ description: "Beginning of the receiver's answer." }),
 });
 
 const replayRows = {
   delivery_id: nullable(Type.String(), {
-    description: "Id of a delivery to resend, whether or not it succeeded.",
+    description:
+      "Id of the delivery to resend, whether it succeeded or failed. Give either this or failed_since.",
   }),
   failed_since: readBy(
-    nullable(dateTime, { description: "Resends all deliveries that failed at this time or later." }),
+    nullable(dateTime, {
+      description:
+        "Resends all deliveries that failed at this time or later. Give either this or delivery_id.",
+    }),
     (time) => new Date(time),
     null,
   ),
@@ -51,14 +57,22 @@ export function replayed({ deliveryId, failedSince }: ReadValues<typeof replayRo
 
 export const replayAnswerSchema = Type.Object({
   replayed: Type.Integer({ minimum: 0, description: "Number of deliveries to resend." }),
-  has_more: Type.Boolean({ description: "True if more failed deliveries may remain; repeat the request." }),
+  has_more: Type.Boolean({
+    description: "True if more failed deliveries may remain; repeat the request to resend them.",
+  }),
 });
 
 export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
-  id: Type.String({ description: "Sent to receivers as `webhook-id`, with each attempt." }),
-  type: Type.Enum([...webhookEventTypes]),
+  id: Type.String({ description: "Id of the delivery. Each attempt sends it in the header `webhook-id`." }),
+  type: Type.Enum([...webhookEventTypes], { description: "Type of the event." }),
   subject: [
-    Type.Object({}, { additionalProperties: true, description: "Subject of the event, by ids." }),
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: "Subject of the event: `job_id`, or `project_id` and the feedback records' `ids`.",
+      },
+    ),
     ({ subject }) =>
       subject.kind === "job"
         ? { job_id: subject.jobId }
@@ -66,14 +80,18 @@ export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
   ],
   state: Type.Enum([...states]),
   created_at: dateTime,
-  ended_at: orNull(dateTime),
+  ended_at: orNull(dateTime, {
+    description: "Time at which the delivery succeeded or failed; null before that.",
+  }),
   next_attempt_at: [
-    orNull(dateTime, { description: "Null once the delivery has succeeded or failed." }),
+    orNull(dateTime, {
+      description: "Earliest time of the next attempt; null once the delivery has succeeded or failed.",
+    }),
     ({ dueAt }) => dueAt,
   ],
-  attempt_count: Type.Integer({ minimum: 0 }),
+  attempt_count: Type.Integer({ minimum: 0, description: "Number of attempts made." }),
   attempts: [
-    Type.Array(attemptAnswer.schema, { description: "The latest twenty attempts, oldest first." }),
+    Type.Array(attemptAnswer.schema, { description: "The last 20 attempts, oldest first." }),
     ({ attempts }) => attempts.map(attemptAnswer.body),
   ],
 });

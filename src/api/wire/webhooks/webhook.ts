@@ -9,11 +9,13 @@ const dateTime = Type.String({ format: "date-time" });
 export const webhookCreateForm = creation("WebhookCreate", {
   ...creationRows(webhookFields),
   secret: nullable(Type.String({ maxLength: 128 }), {
-    description: "Secret that signs requests: `whsec_` and the base64 of 24 to 64 bytes.",
-    "x-default": "a fresh one",
+    description:
+      "Secret with which the server signs its requests: `whsec_` followed by 24 to 64 bytes in base64.",
+    "x-default": "a new random one",
   }),
   entity: nullable(Type.String(), {
-    description: "Entity whose events are sent; admins may name any entity.",
+    "x-default": "the entity of the key",
+    description: "Entity whose events are sent. Only admins can name another entity than their own.",
   }),
 });
 
@@ -22,7 +24,9 @@ export const webhookChangeForm = alteration(
   {
     ...changeRows(webhookFields, "values"),
     enabled: Type.Optional(
-      Type.Boolean({ description: "False stops sending; true resumes it for later events." }),
+      Type.Boolean({
+        description: "False disables the webhook. True enables it again, for events from then on.",
+      }),
     ),
   },
   "values",
@@ -33,10 +37,18 @@ const rows = {
   entity: Type.String(),
   ...shown(webhookFields),
   created_at: dateTime,
-  enabled: [Type.Boolean(), ({ disabled }: Webhook) => disabled === null],
-  disabled_at: [orNull(dateTime), ({ disabled }: Webhook) => disabled?.at ?? null],
+  enabled: [
+    Type.Boolean({ description: "True if the server sends events." }),
+    ({ disabled }: Webhook) => disabled === null,
+  ],
+  disabled_at: [
+    orNull(dateTime, { description: "Time at which the webhook was disabled; null if it is enabled." }),
+    ({ disabled }: Webhook) => disabled?.at ?? null,
+  ],
   disabled_reason: [
-    orNull(Type.String(), { description: "Reason why nothing is sent." }),
+    orNull(Type.String(), {
+      description: "Why the webhook was disabled, for people; null if it is enabled.",
+    }),
     ({ disabled }: Webhook) => disabled?.reason ?? null,
   ],
   failing_since: orNull(dateTime, {
@@ -44,13 +56,18 @@ const rows = {
       "Time of the first failed attempt since the last success; null if the last attempt succeeded.",
   }),
   pending: [
-    Type.Integer({ minimum: 0, description: "Deliveries not yet succeeded or failed." }),
+    Type.Integer({
+      minimum: 0,
+      description: "Number of deliveries that have neither succeeded nor failed yet.",
+    }),
     ({ pendingCount }: Webhook) => pendingCount,
   ],
 } as const;
 export const webhookAnswer = answerOf<Webhook>()("Webhook", rows);
 export const newWebhookAnswer = answerOf<Webhook>()("NewWebhook", {
   ...rows,
-  secret: Type.String({ description: "Secret that signs requests; no other answer contains it." }),
+  secret: Type.String({
+    description: "Secret with which the server signs its requests. No other answer contains it.",
+  }),
 });
 export const webhookDeletionSchema = Type.Object({ id: Type.String(), deleted: Type.Boolean() });

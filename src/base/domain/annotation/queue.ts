@@ -7,23 +7,23 @@ import type { Question } from "./question.ts";
 /** Fields of a queue that its owners may change. */
 export const queueFields = {
   /** 1 to 256 characters. */
-  name: text({ about: "Name for people." }),
-  description: text({ default: "", about: "Purpose of the queue.", isStoredAsJson: true }),
+  name: text({ about: "Name of the queue, for people." }),
+  description: text({ default: "", about: "Purpose of the queue, for people.", isStoredAsJson: true }),
   scorerRefs: texts({
     countMax: 50,
     default: [],
-    about: "References of annotation specs; each spec is a question.",
+    about: "References of published annotation specs, each of which is a question.",
   }),
   questions: json<readonly Question[]>({
     default: [],
-    about: "Questions of the queue itself, which need no published spec.",
+    about: "Questions that are defined in the queue itself, without a published spec.",
   }),
   /** Number of annotators who answer each item, and maximum number of annotators who hold an item at the same time. */
   annotatorsPerItem: integer({
     minimum: 1,
     maximum: 20,
     default: 1,
-    about: "Number of people who must answer each item.",
+    about: "Number of annotators who must complete each item.",
   }),
 };
 export type QueueContent = FieldValues<typeof queueFields>;

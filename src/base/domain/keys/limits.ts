@@ -3,16 +3,21 @@ import { type FieldValues, integer, orNull } from "../resources/fields.ts";
 import { ServiceError } from "../service-error.ts";
 
 function limit(maximum: number, about: string) {
-  const row = { minimum: 1, maximum, about: `${about} Null: no limit.`, aboutShown: about };
+  const row = {
+    minimum: 1,
+    maximum,
+    about: `${about}. Null sets no limit.`,
+    aboutShown: `${about}; null if none is set.`,
+  };
   return { ...orNull(integer(row)), maximum };
 }
 
 export const limitFields = {
-  requestsPerMinute: limit(1_000_000_000, "Requests to models per minute."),
-  tokensPerMinute: limit(1_000_000_000, "Tokens of prompts and answers per minute."),
-  concurrentRequests: limit(1_000_000, "Requests to models in progress at the same time."),
-  queuePercent: limit(100, "Share of the requests that may wait for a model on a server, in percent."),
-  queuedJobs: limit(1_000_000, "Training jobs in the queue."),
+  requestsPerMinute: limit(1_000_000_000, "Maximum number of requests to models per minute"),
+  tokensPerMinute: limit(1_000_000_000, "Maximum number of prompt and answer tokens per minute"),
+  concurrentRequests: limit(1_000_000, "Maximum number of requests to models that run at the same time"),
+  queuePercent: limit(100, "Maximum share of a model's request queue on a server, in percent"),
+  queuedJobs: limit(1_000_000, "Maximum number of queued training jobs"),
 };
 
 /** Values of the limits; null means no limit. */

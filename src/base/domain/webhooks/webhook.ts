@@ -15,16 +15,19 @@ export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
 /** Fields of a webhook that may be changed. */
 export const webhookFields = {
   url: text({
-    about: "URL that receives events by POST; the operator must allow it.",
+    about:
+      "URL to which the server sends events by POST. It must be among the receivers that the operator allows.",
     example: "https://hooks.example.com/hone",
   }),
-  events: setOf(webhookEventTypes, { about: "Types of the events to send.", example: ["feedback.created"] }),
-  projectId: orNull(text({ about: "Only events of this `<entity>/<project>`." })),
+  events: setOf(webhookEventTypes, { about: "Types of events to send.", example: ["feedback.created"] }),
+  projectId: orNull(
+    text({ about: "Sends only events of this `<entity>/<project>`; null for all projects of the entity." }),
+  ),
   feedbackType: orNull(
     text({
       lengthMin: 1,
       lengthMax: 256,
-      about: "Limits feedback events to records of this type.",
+      about: "Sends feedback events only for records of this feedback type; null for all types.",
       isStoredAsJson: true,
     }),
   ),
@@ -33,8 +36,8 @@ export const webhookFields = {
     maximum: 1000,
     default: 100,
     about:
-      "Maximum number of records per event. Records that were written together are sent together, up to this number and a megabyte.",
-    aboutChange: "Maximum number of records per event.",
+      "Maximum number of feedback records per event. Records that were written together are sent in one event, up to this number and one megabyte.",
+    aboutChange: "Maximum number of feedback records per event.",
   }),
   description: orNull(
     text({ lengthMax: 1000, about: "Purpose of the webhook, for people.", isStoredAsJson: true }),

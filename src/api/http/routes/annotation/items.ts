@@ -46,7 +46,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
     {
       summary: "List the items of a queue",
       body: itemsQueryForm,
-      answer: "A slice of the items.",
+      answer: "The items from `offset` on.",
       json: itemsAnswerSchema,
       options: readsPage,
     },
@@ -65,9 +65,9 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
     {
       summary: "Claim the next item of a queue",
       description:
-        "Returns the item that the annotator holds, otherwise the next item to answer, and holds it for the annotator. No other annotator gets the item until it is answered, skipped or released, or the hold expires.",
+        "Returns the item that the annotator already holds, otherwise the next item that needs an answer, and reserves it for the annotator. Nobody else can claim the item until it is answered, skipped or released, or until the hold expires.",
       body: claimForm,
-      answer: "The item, and the number of items left to do.",
+      answer: "The item, and the number of items that are left to do.",
       json: claimAnswer.schema,
     },
     async ({ params: { queue_id: queueId }, body: { projectId, ...claim }, caller }) =>
@@ -94,9 +94,9 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
     {
       summary: "Answer the questions on an item",
       description:
-        "Stores the answers as feedback, replaces the annotator's earlier answers, and completes the item.",
+        "Stores the answers as feedback on the item, and marks the item as completed by the annotator. The annotator's earlier answers to the item are replaced.",
       body: answerForm,
-      answer: "The item and the feedback.",
+      answer: "The item, and the feedback records of the answers.",
       json: answeredItemSchema,
     },
     async ({ params, body: { projectId, ...answer }, caller }) => {
@@ -108,7 +108,8 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
     "POST /annotation_queues/:queue_id/items/:item_id/reopen",
     {
       summary: "Reopen an item for an annotator",
-      description: "Removes the annotator's answers or skip, and holds the item for the annotator.",
+      description:
+        "Removes the annotator's answers, or undoes the skip, and reserves the item for the annotator.",
       body: claimForm,
       answer: "The item.",
       json: claimAnswer.schema,

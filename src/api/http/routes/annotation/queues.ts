@@ -53,7 +53,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
   on(
     "POST /annotation_queues/stats",
     {
-      summary: "Count the finished items of annotation queues",
+      summary: "Count the completed items of annotation queues",
       body: queueStatsForm,
       answer: "Counts for each queue that exists.",
       json: queueStatsAnswer.schema,
@@ -72,9 +72,9 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
     "GET /annotation_queues/:queue_id/agreement",
     {
       summary: "Measure agreement between annotators",
-      description: "Computed per question from all feedback that names the queue.",
+      description: "For each question, compares all feedback that names the queue as its `queue_id`.",
       query: queueProjectSchema,
-      answer: "Percent agreement, and Cohen's or Fleiss' kappa.",
+      answer: "The percent agreement, and Cohen's or Fleiss' kappa, of each question.",
       json: agreementAnswer.schema,
       options: readsPage,
     },

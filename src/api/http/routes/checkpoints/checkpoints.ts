@@ -32,7 +32,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     {
       summary: "Delete versions of a model",
       body: checkpointDeleteForm,
-      answer: "The number of versions deleted, and the steps that did not exist.",
+      answer: "The number of versions deleted, and the steps that were not deleted.",
       json: checkpointDeletionAnswer.schema,
     },
     async ({ params, body: { steps }, caller }) => {
@@ -49,8 +49,8 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     },
   );
   for (const [method, isPinned, summary] of [
-    ["PUT", true, "Pin a version to keep it until it is unpinned"],
-    ["DELETE", false, "Unpin a version to allow its deletion"],
+    ["PUT", true, "Pin a version to protect it from automatic deletion"],
+    ["DELETE", false, "Unpin a version to allow its automatic deletion"],
   ] as const)
     on(
       `${method} /v1/preview/models/:model_id/checkpoints/:step/pin`,

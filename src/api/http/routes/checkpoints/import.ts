@@ -15,7 +15,7 @@ const archiveSchema = {
   type: "string",
   format: "binary",
   description:
-    "A tar archive, optionally gzipped, of adapter_config.json and adapter_model.safetensors; other files are ignored.",
+    "A tar archive, optionally gzipped, with the files adapter_config.json and adapter_model.safetensors. Other files are ignored.",
 } as const;
 
 export async function checkpointImportRoute(
@@ -34,11 +34,13 @@ export async function checkpointImportRoute(
       "POST /v1/preview/models/:model_id/checkpoints",
       {
         summary: "Import an adapter as the next version of a model",
+        description:
+          "Accepts LoRA adapters in PEFT's format, from any program. Requests can use the version immediately.",
         documented: {
           consumes: ["application/x-tar"],
           body: { content: { "application/x-tar": { schema: archiveSchema } } },
         },
-        answer: "The new version; the model's name stands for it from now on.",
+        answer: "The new version, which the model's name now stands for.",
         json: checkpointAnswer.schema,
         fieldPaths: importPaths,
         // Finds the model before the body is read, so that the body of a refused request is not read.

@@ -57,7 +57,7 @@ export function feedbackExportRoutes(
     {
       summary: "Compute statistics over feedback",
       description:
-        "Counts the records of each type and, for each path of their payloads, the records with each kind of value. Numbers have a mean, percentiles and a histogram. If there are more records than one request reads, the statistics cover a sample, and the answer says so.",
+        "For each feedback type, counts the records; for each path in their payloads, counts the values by JSON type. Numbers have a mean, percentiles and a histogram. If there are more records than one request can read, the statistics of payloads are computed from a sample; `sample` describes it.",
       body: feedbackStatisticsForm(queryLimits),
       answer: "The statistics.",
       json: feedbackStatisticsAnswer.schema,

@@ -9,7 +9,7 @@ export function entityLimitRoutes(app: FastifyInstance, { limits }: Pick<HttpDep
   const fieldPaths = { entity: ["path", "entity"] };
   const on = endpoints(app, { tag: "keys", scheme: "bearer", fieldPaths, options: keyAdminOptions });
   const one = {
-    answer: "The entity's own limits; null where the server's settings apply.",
+    answer: "The limits of the entity. Where a limit is null, the server's settings apply.",
     json: entityLimitsAnswer.schema,
   };
   on(
@@ -22,7 +22,7 @@ export function entityLimitRoutes(app: FastifyInstance, { limits }: Pick<HttpDep
     {
       summary: "Change an entity's limits",
       description:
-        "The limits apply to all keys of the entity together, in addition to each key's own limits. Only named limits change, from the next request on. Null removes a limit, and the server's settings apply again.",
+        "The limits apply to all keys of the entity together, in addition to each key's own limits. Limits that are absent do not change. Null removes a limit, so that the server's settings apply again. Changes take effect with the next request.",
       body: entityLimitsForm,
       ...one,
     },

@@ -30,7 +30,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     {
       summary: "Create a key",
       description:
-        "For administrators, as are all routes for keys. The key is valid from the next request on.",
+        "Requires an admin key, like all routes that manage keys. The new key is valid immediately.",
       body: keyCreateForm,
       ...oneWithSecret,
     },
@@ -55,7 +55,8 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     "POST /v1/preview/keys/:key_id",
     {
       summary: "Change a key",
-      description: "Only named fields change, from the next request on; null removes a limit.",
+      description:
+        "Fields that are absent do not change. Null removes a limit. Changes take effect with the next request.",
       body: keyChangeForm,
       ...one,
     },
@@ -66,7 +67,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     {
       summary: "Rotate a key's secret",
       description:
-        "The key keeps its id and settings. The present secret stays valid for a grace period, in which you can give the new one to programs. A secret older than the present one ends immediately.",
+        "Creates a new secret; the key keeps its id and settings. The current secret remains valid for a grace period, so that you can update the programs that use it. If an even older secret is still in its grace period, it becomes invalid immediately.",
       body: keyRotationForm,
       ...oneWithSecret,
     },
@@ -77,7 +78,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     {
       summary: "Revoke a key",
       description:
-        "The key is refused from the next request on, and its running requests end. It stays in the list.",
+        "The key becomes invalid immediately, and its running requests end. It remains in the list of keys.",
       ...one,
     },
     async ({ params }) => keyAnswer.body(await keys.revoke(params.key_id)),

@@ -7,8 +7,8 @@ export function ownKeyRoute(app: FastifyInstance): void {
   endpoints(app, { tag: "health", scheme: "bearer" })(
     "GET /v1/preview/key",
     {
-      summary: "Read the key of this request",
-      answer: "The key that the request was sent with, without its secret.",
+      summary: "Read the key that this request uses",
+      answer: "The request's key, without its secret.",
       json: callerAnswer.schema,
     },
     ({ caller }) => callerAnswer.body(caller),

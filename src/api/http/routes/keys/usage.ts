@@ -20,7 +20,7 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
     "GET /v1/preview/usage",
     {
       summary: "Read usage by key",
-      description: "One row per day, key and model. Usage of the last few seconds may be missing.",
+      description: "Returns one row per day, key and model. Usage of the last few seconds may be missing.",
       query: usageQuerySchema,
       answer: "A page of rows, latest day first by default.",
       json: pageSchema(usageAnswer.schema),

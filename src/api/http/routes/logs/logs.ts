@@ -15,7 +15,7 @@ export function logRoutes(app: FastifyInstance, dependencies: HttpDependencies):
     {
       summary: "Read the newest log lines, or follow the log",
       description:
-        "For administrators. Each server keeps the newest 1,000 lines of its own log since its start, up to 1 MiB; servers that share a database keep separate logs. With `Accept: text/event-stream` the server sends the lines after the cursor in `after` or the header `Last-Event-ID`, then each new line as it is written. A cursor to a dropped line stands before the oldest line.",
+        "Requires an admin key. Each server keeps the newest 1,000 lines of its log since its start, at most 1 MiB. Servers that share a database keep separate logs. With `Accept: text/event-stream` the server sends the lines after the cursor in `after` or the header `Last-Event-ID`, then each new line as it is written. If the cursor's line is no longer kept, the answer begins with the oldest line.",
       query: logQuerySchema,
       answer: "A page of lines, newest first by default.",
       json: pageSchema(logLineSchema),

@@ -52,10 +52,10 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
   on(
     "GET /v1/chat/completions",
     {
-      summary: "List stored chat completions",
+      summary: "List recorded chat completions",
       query: storedQuerySchema,
       answer:
-        "A page of recorded completions, oldest first by default. A request examines at most 100,000 completions; a page may therefore be short and still have `has_more`.",
+        "A page of recorded completions, oldest first by default. A request examines at most 100,000 completions, so a page may have fewer than `limit` items although `has_more` is true.",
       json: storedPageSchema,
       options: {
         ...readsPage,
@@ -75,9 +75,9 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
   on(
     "GET /v1/chat/completions/:request_id",
     {
-      summary: "Read a stored chat completion",
+      summary: "Read a recorded chat completion",
       query: callQuerySchema,
-      answer: "Everything recorded of the completion, and the feedback on it.",
+      answer: "The recorded completion, and the feedback on it.",
       json: recordedSchema,
       options: readsPage,
     },
@@ -91,9 +91,9 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
   on(
     "GET /v1/chat/completions/:request_id/messages",
     {
-      summary: "List the messages of a stored chat completion",
+      summary: "List the messages of a recorded chat completion",
       query: messageQuerySchema,
-      answer: "A page of the messages that were sent.",
+      answer: "A page of the messages that the request sent, oldest first by default.",
       json: messagePageSchema,
       options: readsPage,
     },
@@ -105,7 +105,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
   on(
     "DELETE /v1/chat/completions/:request_id",
     {
-      summary: "Delete a stored chat completion",
+      summary: "Delete a recorded chat completion",
       query: callQuerySchema,
       answer: "The completion is deleted; feedback on it is kept.",
       json: deletedSchema,

@@ -26,8 +26,9 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
   on(
     "GET /v1/preview/retention",
     {
-      summary: "Read stored sizes, limits and removals",
-      description: "A member's key sees its own entity, an administrator's key sees all entities.",
+      summary: "Read the retention limits, stored sizes and removals",
+      description:
+        "A member's key reports its own entity; an admin key reports all entities, or one of them.",
       query: retentionQuerySchema,
       answer: "The retention limits with current sizes, and removals by day.",
       json: retentionSchema,
@@ -44,9 +45,9 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
     {
       summary: "Remove data beyond the retention limits now",
       description:
-        "For administrators. The server does the same every minute; this request also reports what it removes, or would remove.",
+        "Requires an admin key. The server removes such data automatically every minute. This request does it immediately and reports what was removed, or with `dry_run` would be removed.",
       body: sweepForm,
-      answer: "What was removed, by kind and entity.",
+      answer: "The data removed, by kind and entity.",
       json: sweepAnswerSchema,
       options: adminOnly(
         "Only administrators can run a sweep; this key is a member's. The server also sweeps automatically.",

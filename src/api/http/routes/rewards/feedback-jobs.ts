@@ -28,7 +28,7 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
     {
       summary: "Create a training job from feedback",
       description:
-        "Trains a model on its recorded answers, with rewards that a rule computes from the feedback on them. Answers to the same prompt form a group. An answer that was already trained on the same feedback is left out. With `dry_run` the server only reports what the job would train on. The job is on disk before the server answers, and the header `Idempotency-Key` works as for any job.",
+        "Trains a model on its recorded answers, with rewards that a rule computes from the feedback on them. Answers to the same prompt form a group. An answer is left out if an earlier job trained on it with the same feedback. With `dry_run` the server only reports what the job would train on. The job is on disk before the server answers, and the header `Idempotency-Key` works as for all jobs.",
       body: feedbackJobForm,
       answer,
       json: feedbackJobAnswer.schema,
@@ -60,11 +60,11 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
   on(
     "GET /v1/preview/models/:model_id/checkpoints/:step/sources",
     {
-      summary: "List the feedback behind a version",
+      summary: "List the feedback that a version was trained on",
       description:
-        "The answers that its job trained on, with their rewards and the records behind these. Empty for a version that does not come from feedback.",
+        "Lists the answers that the version's job trained on, with their rewards and the feedback records that the rewards were computed from. Empty for a version that was not trained on feedback.",
       query: pageQuerySchema,
-      answer: "A page of answers, in the order of the job's groups by default.",
+      answer: "A page of answers, by default in the order of the job's groups.",
       json: pageSchema(trainingSourceAnswer.schema),
     },
     async ({ params, query, caller }) => {
@@ -79,7 +79,7 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
     {
       summary: "Create a preference training job from feedback",
       description:
-        "Trains a model on preferences between its recorded answers. Answers to the same prompt are compared by the rewards that a rule computes from their feedback, and answers are compared with people's corrections of them. The loss kto judges each answer by itself. An answer that was already trained on the same feedback is left out. With `dry_run` the server only reports what the job would train on. The job is on disk before the server answers, and the header `Idempotency-Key` works as for any job.",
+        "Trains a model on preferences between its recorded answers. Two answers to the same prompt are compared by the rewards that a rule computes from their feedback; an answer is also compared with people's corrections of it. With the loss kto, each answer is judged separately. An answer is left out if an earlier job trained on it with the same feedback. With `dry_run` the server only reports what the job would train on. The job is on disk before the server answers, and the header `Idempotency-Key` works as for all jobs.",
       body: feedbackPreferencesForm,
       answer,
       json: feedbackPreferencesAnswer.schema,

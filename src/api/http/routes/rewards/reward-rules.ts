@@ -30,7 +30,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     {
       summary: "Create a reward rule",
       description:
-        "Stores, under a name, how feedback becomes a reward. An automatic rule trains a model whenever enough new feedback has arrived.",
+        "A reward rule defines how an answer's reward is computed from the feedback on it. An automatic rule also creates a training job whenever enough new feedback has arrived.",
       body: ruleCreateForm,
       ...one,
     },
@@ -66,7 +66,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     {
       summary: "Change a reward rule",
       description:
-        "Replaces the whole rule. An automatic rule then reads its feedback from the start again, and does not repeat earlier training.",
+        "Replaces the whole rule. An automatic rule then reads all its feedback again, but does not train again on what it has already trained on.",
       body: ruleChangeForm,
       ...one,
     },
@@ -79,7 +79,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     "DELETE /v1/preview/reward-rules/:rule_id",
     {
       summary: "Delete a reward rule",
-      description: "Versions trained by the rule are kept.",
+      description: "Versions that the rule's jobs made are kept.",
       answer: "The rule is deleted.",
       json: ruleDeletionSchema,
     },
@@ -93,7 +93,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     "POST /v1/preview/reward-rules/:rule_id/pause",
     {
       summary: "Pause an automatic rule",
-      description: "The rule creates no jobs until it is resumed; a job that it already created continues.",
+      description: "The rule creates no jobs until it is resumed. A job that it already created continues.",
       ...one,
     },
     async ({ params, caller }) => toRuleBody(await rewards.setPaused(params.rule_id, true, caller)),
@@ -102,7 +102,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     "POST /v1/preview/reward-rules/:rule_id/resume",
     {
       summary: "Resume an automatic rule",
-      description: "The rule continues from where it paused, and reads the feedback that arrived since.",
+      description: "The rule continues with the feedback that arrived while it was paused.",
       ...one,
     },
     async ({ params, caller }) => toRuleBody(await rewards.setPaused(params.rule_id, false, caller)),

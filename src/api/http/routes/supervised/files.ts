@@ -35,7 +35,7 @@ export async function fileRoutes(
     {
       summary: "Upload a file",
       description:
-        "Accepts a file of conversations or of preferences, one per line as JSON. The server reads it as a job would, and refuses lines that no job could use, with their numbers. The file is on disk before the server answers.",
+        "Accepts a file with one conversation or preference per line, as JSON, for training jobs. The server checks each line, and refuses a file with lines that no job could use; the error has their line numbers. The file is on disk before the server answers.",
       documented: { consumes: ["multipart/form-data"], body: uploadSchema },
       ...one,
     },

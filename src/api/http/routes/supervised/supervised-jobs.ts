@@ -30,7 +30,7 @@ export function supervisedJobRoutes(
     {
       summary: "Create a supervised fine-tuning job",
       description:
-        "Trains a model on the assistant's messages in conversations. The job is on disk before the server answers. It is listed, watched and cancelled like every training job, and the header `Idempotency-Key` works the same.",
+        "Trains a model on the assistant's messages in conversations. The job is on disk before the server answers. You can list, follow and cancel it like any training job, and the header `Idempotency-Key` works as for all jobs.",
       body: readers.bodies.form("supervised job", supervisedJobForm),
       ...created,
     },
@@ -47,7 +47,7 @@ export function supervisedJobRoutes(
     {
       summary: "Create a preference training job",
       description:
-        "Trains a model on preferences between two answers (DPO, IPO, SimPO), or on single answers that people wanted or rejected (KTO). The job is on disk before the server answers. It is listed, watched and cancelled like every training job, and the header `Idempotency-Key` works the same.",
+        "Trains a model on preferences between two answers (DPO, IPO, SimPO), or on single answers that are wanted or unwanted (KTO). The job is on disk before the server answers. You can list, follow and cancel it like any training job, and the header `Idempotency-Key` works as for all jobs.",
       body: readers.bodies.form("preference job", preferenceJobForm),
       ...created,
     },

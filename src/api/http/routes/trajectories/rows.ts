@@ -43,10 +43,10 @@ export function trajectoryRowRoutes(
   on(
     "GET /v1/preview/models/:model_id/trajectories/rows",
     {
-      summary: "List stored trajectories one by one",
+      summary: "List stored trajectories with their content",
       query: rowPageQuerySchema,
       answer:
-        "A page of trajectories, in the order of storing. After a long search with few matches a page may be empty and still have `has_more`.",
+        "A page of trajectories, in the order in which they were stored. A search with few matches may return an empty page although `has_more` is true.",
       json: rowPageSchema,
     },
     async ({ params, query, caller, reply }) => {
@@ -66,7 +66,7 @@ export function trajectoryRowRoutes(
     {
       summary: "Export stored trajectories as a file",
       query: rowExportQuerySchema,
-      answer: "One row per trajectory, or one line per group, in the order of storing.",
+      answer: "One row per trajectory, or one line per group, in the order in which they were stored.",
       lines: { type: "string" },
       parquet: { type: "string", format: "binary" },
     },

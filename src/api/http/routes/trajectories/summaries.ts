@@ -36,7 +36,7 @@ export function outlineRoutes(
       summary: "List summaries of stored trajectories",
       query: outlineQuerySchema,
       answer:
-        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories; a page may therefore be short and still have `has_more`.",
+        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories, so a page may have fewer than `limit` items although `has_more` is true.",
       json: pageSchema(outlineAnswer.schema),
       options: readsPage,
     },
@@ -53,7 +53,7 @@ export function outlineRoutes(
     {
       summary: "Count stored trajectories",
       query: outlineCountQuerySchema,
-      answer: "Counts by source and split, and mean rewards.",
+      answer: "Number and mean reward of trajectories, by source and split.",
       json: outlineCountsAnswer.schema,
     },
     async ({ params, query: { step = null }, caller }) => {
@@ -65,7 +65,7 @@ export function outlineRoutes(
     "GET /v1/preview/models/:model_id/trajectories/:number",
     {
       summary: "Read a stored trajectory",
-      answer: "The whole trajectory as it was sent. Its long fields are empty if it has more than 16 MiB.",
+      answer: "The whole trajectory as it was sent. If it is larger than 16 MiB, its long fields are empty.",
       json: rowSchema,
     },
     async ({ params: { model_id: modelId, number }, caller, reply }) => {

@@ -51,7 +51,8 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     "POST /v1/preview/webhooks/:webhook_id",
     {
       summary: "Change a webhook",
-      description: "Only named fields change, for later events; the secret stays the same.",
+      description:
+        "Fields that are absent keep their values. The change applies to later events. The secret does not change.",
       body: webhookChangeForm,
       ...one,
     },
@@ -94,7 +95,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     "POST /v1/preview/webhooks/:webhook_id/replay",
     {
       summary: "Resend deliveries of a webhook",
-      description: "Resends one delivery, or all that failed since a time, with their original ids.",
+      description: "Resends one delivery, or all deliveries that failed since a time. They keep their ids.",
       find: ({ webhook_id: id }, caller) => webhooks.find(id, caller),
       body: webhookReplayForm,
       answer: "The number of deliveries to resend.",
