@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 
 /** Returns the exit status of `hone`, and what it wrote to the stream that is still open. */
-async function endOf(words: readonly string[], input = ""): Promise<{ status: unknown; said: string }> {
+async function runUnread(words: readonly string[], input = ""): Promise<{ status: unknown; said: string }> {
   const child = spawn(process.execPath, ["bin/hone.js", ...words], { stdio: "pipe" });
   child.stdout.destroy();
   child.stdin.end(input);
@@ -17,17 +17,17 @@ async function endOf(words: readonly string[], input = ""): Promise<{ status: un
 
 test("exits quietly with status 0 if its reader has closed the pipe", async () => {
   const quiet = { status: 0, said: "" };
-  assert.deepEqual(await endOf(["--version"]), quiet);
-  assert.deepEqual(await endOf(["serve", "--print-config"]), quiet);
+  assert.deepEqual(await runUnread(["--version"]), quiet);
+  assert.deepEqual(await runUnread(["serve", "--print-config"]), quiet);
   const many = `${JSON.stringify({ schema: {}, tests: [] })}\n`.repeat(2000);
   assert.deepEqual(
-    await endOf(["schemas", "check", "--jsonl", "-", "--tokenizer", "models/hone-tiny"], many),
+    await runUnread(["schemas", "check", "--jsonl", "-", "--tokenizer", "models/hone-tiny"], many),
     quiet,
   );
 });
 
 test("reports a failure on standard error even if nobody reads standard output", async () => {
-  const { status, said } = await endOf(["models", "--url", "http://127.0.0.1:1"]);
+  const { status, said } = await runUnread(["models", "--url", "http://127.0.0.1:1"]);
   assert.equal(status, 1);
   assert.match(said, /^hone: /);
 });

@@ -15,7 +15,7 @@ export interface TemporaryServer {
  * Options that remove a folder completely, with retries: Windows keeps a process's files locked for a moment after the
  * process ends.
  */
-const leavingNothing = { recursive: true, force: true, maxRetries: 5 };
+const removeOptions = { recursive: true, force: true, maxRetries: 5 };
 
 /**
  * Starts a server, passes it to `use`, and always stops it afterwards.
@@ -29,7 +29,7 @@ export async function withTemporaryServer(
   const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
   // The folder is also removed if the process exits before the server has stopped.
-  const remove = (): void => rmSync(data, leavingNothing);
+  const remove = (): void => rmSync(data, removeOptions);
   process.once("exit", remove);
   const server = createServer(
     readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn", ...flags }),
@@ -40,6 +40,6 @@ export async function withTemporaryServer(
   } finally {
     await server.stop();
     process.off("exit", remove);
-    await rm(data, leavingNothing);
+    await rm(data, removeOptions);
   }
 }

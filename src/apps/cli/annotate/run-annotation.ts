@@ -38,7 +38,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
     return turn;
   };
   const ending = new AbortController();
-  const keeping = keepOn(session, { clock, inTurn, signal: ending.signal });
+  const keeping = keepLease(session, { clock, inTurn, signal: ending.signal });
   draw();
   try {
     // Only the annotator ends the session, even after the last item, because its answer can still be undone.
@@ -58,7 +58,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
 }
 
 /** Periodically renews the lease, or polls for an item if none is leased, until the signal aborts. */
-async function keepOn(
+async function keepLease(
   session: AnnotationSession,
   {
     clock,

@@ -108,15 +108,15 @@ export class SeveralModels implements Conversation {
       drawnAtMs = nowMs;
       screen.show(picture(process.stdout.rows - 1));
     };
-    const giveCursorBack = (): void => {
+    const restoreCursor = (): void => {
       screen.end();
       process.exit(130);
     };
-    process.once("SIGINT", giveCursorBack);
+    process.once("SIGINT", restoreCursor);
     try {
       await Promise.all(answers.map((answering) => this.#stream(answering, how, draw)));
     } finally {
-      process.off("SIGINT", giveCursorBack);
+      process.off("SIGINT", restoreCursor);
       // Clears the live display, then prints the complete answers, which may be longer than the screen.
       screen.show([]);
       screen.end();

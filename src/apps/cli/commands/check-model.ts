@@ -58,7 +58,7 @@ export function addCheckCommand(models: Command): void {
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;
       }
-      process.stdout.write(`${said(model)}\nthis machine: ${kernelsText(kernels)}\n\n`);
+      process.stdout.write(`${describeModel(model)}\nthis machine: ${kernelsText(kernels)}\n\n`);
       printRows(precisions.map(precisionRow), {
         columns: [
           "quantize",
@@ -74,7 +74,7 @@ export function addCheckCommand(models: Command): void {
     });
 }
 
-function said(model: CheckedModel): string {
+function describeModel(model: CheckedModel): string {
   const { name, family, license, parameterCount, layerCount, width, vocabularySize } = model;
   return [
     `${name}: ${family}, ${(parameterCount / 1e6).toFixed(1)} M parameters (${layerCount} layers of ${width}, vocabulary ${vocabularySize})`,

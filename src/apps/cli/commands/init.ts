@@ -119,7 +119,7 @@ function nextSteps(folder: string, { written, source, server }: Outcome): string
         ]),
     "",
     ...steps,
-    ...(server?.takesKey === false
+    ...(server?.acceptsKey === false
       ? ["", "That server rejects the key that the loop would find: set HONE_API_KEY to one of its keys."]
       : []),
     "",

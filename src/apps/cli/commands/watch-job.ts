@@ -12,7 +12,7 @@ import { LiveScreen } from "../watch/live-screen.ts";
 /** Maximum time without a connection, enough for a server restart, in milliseconds. */
 const deadline = 120_000;
 /** Polling interval for data that no event reports: phase, time left, and the reason why the job waits. */
-const lookMs = 1000;
+const pollMs = 1000;
 
 export function addWatchCommand(jobs: Command): void {
   addConnectionFlags(
@@ -79,22 +79,22 @@ async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
     notice = text;
     draw();
   };
-  const looking = new AbortController();
-  const look = async (): Promise<void> => {
-    for (; !looking.signal.aborted;) {
+  const polling = new AbortController();
+  const poll = async (): Promise<void> => {
+    for (; !polling.signal.aborted;) {
       draw();
       // `sleep` rejects when the job has ended.
-      await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
+      await systemClock.sleep(pollMs, { signal: polling.signal }).catch(() => undefined);
       // A failed poll keeps the last state, because the follower already reports a lost connection.
-      job = await client.jobs.get(id, { signal: looking.signal }).catch(() => job);
+      job = await client.jobs.get(id, { signal: polling.signal }).catch(() => job);
     }
   };
-  const giveCursorBack = (): void => {
+  const restoreCursor = (): void => {
     screen.end();
     process.exit(130);
   };
-  process.once("SIGINT", giveCursorBack);
-  const looks = look();
+  process.once("SIGINT", restoreCursor);
+  const polled = poll();
   try {
     const followed = client.jobs.follow(id, {
       deadline,
@@ -103,14 +103,14 @@ async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
     });
     return await lastOf(followed, (event) => event.type === "gradient_step" && addStep(series, event));
   } finally {
-    looking.abort();
-    await looks;
+    polling.abort();
+    await polled;
     job = await client.jobs.get(id).catch((error: unknown) => {
       notice ??= error instanceof Error ? error.message : String(error);
       return job;
     });
     draw();
     screen.end();
-    process.off("SIGINT", giveCursorBack);
+    process.off("SIGINT", restoreCursor);
   }
 }

@@ -71,7 +71,7 @@ export function addPreferenceCommand(jobs: Command): void {
 }
 
 async function train(name: string, path: string | undefined, flags: PreferenceFlags): Promise<void> {
-  if ((path === undefined) === !asksForFeedback(flags)) throw unclear(path);
+  if ((path === undefined) === !asksForFeedback(flags)) throw unclearSource(path);
   const client = connect(flags);
   const { model } = await findNamed(client, name);
   const { loss, beta, labelSmoothing, gamma, reference } = flags;
@@ -95,7 +95,7 @@ async function train(name: string, path: string | undefined, flags: PreferenceFl
   if (flags.watch === true) await watchJob(client, job.id, flags);
 }
 
-function unclear(path: string | undefined): ServiceError {
+function unclearSource(path: string | undefined): ServiceError {
   const message =
     path === undefined
       ? "Name a file of preferences, or select feedback: --reactions 👍=1,👎=0, --preferences, --corrections, or another of the flags in --help."

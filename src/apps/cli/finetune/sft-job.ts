@@ -25,10 +25,10 @@ export function addSftCommand(jobs: Command): void {
     .option("--no-shuffle", "keep the order of the file")
     .option("--watch", "watch the job until it ends")
     .option("--json", "print the job as JSON; with --watch, then its events, one per line")
-    .action(teach);
+    .action(fineTune);
 }
 
-async function teach(name: string, path: string, flags: SftFlags): Promise<void> {
+async function fineTune(name: string, path: string, flags: SftFlags): Promise<void> {
   const client = connect(flags);
   const jobId = await submitFile(client, name, path, flags);
   if (flags.watch === true) await watchJob(client, jobId, flags);

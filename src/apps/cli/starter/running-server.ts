@@ -12,7 +12,7 @@ export interface RunningServer {
   /** True if the loop uses this address even without HONE_URL. */
   readonly isDefault: boolean;
   /** False if the server rejects the key that the loop would use; null if unknown. */
-  readonly takesKey: boolean | null;
+  readonly acceptsKey: boolean | null;
 }
 
 const deadlineMs = 1000;
@@ -25,11 +25,11 @@ export async function findRunningServer(projectFolder: string): Promise<RunningS
     const isAnswering = await client.server.version({ signal }).then(() => true, isOurRefusal);
     if (!isAnswering) return null;
     const loop = new Hone({ baseUrl: client.baseUrl, apiKey: loopKey(projectFolder), retries: 0 });
-    const takesKey = await loop.server.key({ signal }).then(
+    const acceptsKey = await loop.server.key({ signal }).then(
       () => true,
       (error: unknown) => (error instanceof HoneError && error.status === 401 ? false : null),
     );
-    return { url: client.baseUrl, isDefault: new Hone().baseUrl === client.baseUrl, takesKey };
+    return { url: client.baseUrl, isDefault: new Hone().baseUrl === client.baseUrl, acceptsKey };
   } catch {
     // HONE_URL is invalid; the loop will report that when it runs.
     return null;

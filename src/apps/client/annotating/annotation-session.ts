@@ -36,7 +36,7 @@ export interface SessionOptions {
 type Claimed = Awaited<ReturnType<QueueCalls["claim"]>>;
 
 /** Interval in seconds at which a session without an item polls for one. */
-const lookSeconds = 5;
+const pollSeconds = 5;
 
 export class AnnotationSession {
   readonly #queues: QueueCalls;
@@ -80,7 +80,7 @@ export class AnnotationSession {
 
   /** Number of seconds until {@link keep} should be called again. */
   get keepSeconds(): number {
-    return Math.min(lookSeconds, (this.#holdSeconds ?? Infinity) / 3);
+    return Math.min(pollSeconds, (this.#holdSeconds ?? Infinity) / 3);
   }
 
   /**

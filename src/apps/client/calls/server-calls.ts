@@ -6,14 +6,14 @@ import { CallGroup } from "./call-group.ts";
 import type { QueryOf } from "./calls.ts";
 import type { WatchOptions } from "./follow-job.ts";
 
-const atOnce = { retries: 0 };
+const withoutRetries = { retries: 0 };
 
 /** The call group `hone.server`. `key` and the calls for logs require a key. */
 export class ServerCalls extends CallGroup {
   /** Checks that the server can serve requests. @throws HoneError with status 503 if it cannot */
-  readonly health = this.call("GET /health", atOnce);
+  readonly health = this.call("GET /health", withoutRetries);
   /** Returns the state of each component. @throws HoneError with status 503 if a component is unhealthy */
-  readonly check = this.call("GET /v1/system-check", atOnce);
+  readonly check = this.call("GET /v1/system-check", withoutRetries);
   /** Returns a description of the key that this client uses. */
   readonly key = this.call("GET /v1/preview/key");
   /** Lists the newest log lines of one server, the one that answers, newest first by default. For administrators. */

@@ -30,7 +30,7 @@ export async function runState(
   const log = await newestLog(model, roundMetric, options);
   if (log === null) return { round: 0, openJob: null, validated, logId: null };
   const round = roundIn(log, "train", roundMetric) ?? 0;
-  const job = await jobBehind(model, log, options);
+  const job = await jobOfLog(model, log, options);
   // A failed or cancelled job has made no version, so its round is repeated.
   if (job === null || job.state === "failed" || job.state === "cancelled")
     return { round, openJob: null, validated, logId: log.id };
@@ -53,7 +53,7 @@ export async function newestLog(
   return null;
 }
 
-async function jobBehind(
+async function jobOfLog(
   { hone, id }: Model,
   log: LoggedMetrics,
   options: RequestOptions,

@@ -78,7 +78,7 @@ export async function runGroups<Task>(
     outcomes[index] = outcome;
     count(outcome);
   };
-  await someAtOnce(total, maker.concurrency, run).catch((error: unknown) => {
+  await runConcurrently(total, maker.concurrency, run).catch((error: unknown) => {
     end.abort(error);
     throw error;
   });
@@ -98,7 +98,7 @@ export async function runGroups<Task>(
  * Runs `run` for each index, at most `limit` at a time. After a failure, starts no more, waits for those that are
  * running, and throws the error.
  */
-async function someAtOnce(
+async function runConcurrently(
   count: number,
   limit: number,
   run: (index: number) => Promise<void>,
@@ -206,7 +206,7 @@ async function judged<Task>(
 ): Promise<readonly Group<Task>[]> {
   if (judge === undefined) return groups;
   const result = [...groups];
-  await someAtOnce(groups.length, concurrency, async (index) => {
+  await runConcurrently(groups.length, concurrency, async (index) => {
     signal.throwIfAborted();
     const group = groups[index];
     if (group.rollouts.length === 0) return;

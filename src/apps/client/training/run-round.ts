@@ -55,7 +55,7 @@ export async function runRound<Task>(
     },
     metrics,
     jobId: job?.result.id ?? null,
-    warnings: [...(job?.result.warnings ?? []), ...othersWarning(step, job?.result.result_step)],
+    warnings: [...(job?.result.warnings ?? []), ...foreignJobWarning(step, job?.result.result_step)],
   };
 
   /**
@@ -110,7 +110,7 @@ async function logged<Task>(
  * Returns a warning if the new version does not directly follow the sampled one: then another process has trained the
  * model too.
  */
-function othersWarning(step: number, newStep: number | null | undefined): readonly string[] {
+function foreignJobWarning(step: number, newStep: number | null | undefined): readonly string[] {
   if (typeof newStep !== "number" || newStep === step + 1) return [];
   return [
     `This round sampled version ${step}, and its job made version ${newStep}: something else trains this model too, such as a second train process. ` +

@@ -37,12 +37,12 @@ export async function validate<Task>(
   );
   const next = withValidation(progress, validated, validation);
   const isBest = next.best === validated;
-  if (isBest) await keep(model, validated.step, progress.best, { signal });
+  if (isBest) await pinBest(model, validated.step, progress.best, { signal });
   return { validation: { ...validated, isBest, metrics }, progress: next };
 }
 
 /** Pins the new best version and unpins the previous one. */
-async function keep(
+async function pinBest(
   { hone, id }: Model,
   step: number,
   before: Best | null,
