@@ -62,7 +62,7 @@ export function hasSpread({ rollouts }: Pick<Group<unknown>, "rollouts">): boole
   return new Set(rollouts.map(({ reward }) => reward)).size > 1;
 }
 
-/** Round of a group, for the metadata of its trajectories. */
+/** Round of a group, and the metric under which its trajectories record the round. */
 export interface GroupPlace {
   /** Name of the metric whose value is the round's number. */
   readonly roundMetric: string;
