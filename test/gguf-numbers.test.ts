@@ -57,7 +57,7 @@ function folderOf(file: string): string {
 }
 
 /** Returns the places of the row's last positions, for models with convolutions. */
-function rowEnds({ convolution }: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
+function rowEnds({ convolution, delta }: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
   if (convolution === null) return {};
   const size = convolution.kernelSize - 1;
   return {
@@ -65,6 +65,7 @@ function rowEnds({ convolution }: ModelConfig, count: number): Readonly<Record<s
       [1, size],
       Array.from({ length: size }, (_, place) => count + place),
     ),
+    ...(delta !== null && { lengths: int64Tensor([1], [count]) }),
   };
 }
 

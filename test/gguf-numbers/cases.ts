@@ -151,6 +151,7 @@ const variations: Readonly<Record<string, Variation>> = {
     keys: { "rope.scaling.type": "linear", "rope.scaling.factor": float(4) },
   },
   "lfm2-epsilon": { family: "lfm2", keys: { "attention.layer_norm_rms_epsilon": 0.1 } },
+  "qwen35-theta": { family: "qwen35", keys: { "rope.freq_base": float(500) } },
   "gemma3-cap": { family: "gemma3", keys: { final_logit_softcapping: float(2) } },
   "gemma3-linear": {
     family: "gemma3",

@@ -155,6 +155,45 @@ export const families = {
     hasOutput: false,
     finalNorm: "token_embd_norm.weight",
   },
+  // Delta rules in the even layers, attention with a gate in the odd ones. Each head of keys serves two of values.
+  qwen35: {
+    architecture: "qwen35",
+    keys: {
+      "attention.key_length": headSize,
+      "attention.value_length": headSize,
+      "rope.dimension_count": 8,
+      "rope.dimension_sections": [2, 1, 1, 0],
+      "ssm.conv_kernel": 4,
+      "ssm.state_size": 32,
+      "ssm.group_count": 2,
+      "ssm.time_step_rank": 4,
+      "ssm.inner_size": 128,
+      full_attention_interval: 2,
+    },
+    layerTensors: {
+      ...feedForward,
+      "attn_norm.weight": [width],
+      "post_attention_norm.weight": [width],
+      "attn_qkv.weight": [256, width],
+      "attn_gate.weight": [128, width],
+      "ssm_conv1d.weight": [256, 4],
+      ssm_a: [4],
+      "ssm_dt.bias": [4],
+      "ssm_alpha.weight": [4, width],
+      "ssm_beta.weight": [4, width],
+      "ssm_norm.weight": [32],
+      "ssm_out.weight": [width, 128],
+    },
+    oddLayerTensors: {
+      ...attention,
+      ...feedForward,
+      ...headNorms,
+      "attn_norm.weight": [width],
+      "post_attention_norm.weight": [width],
+      "attn_q.weight": [2 * heads * headSize, width],
+    },
+    hasOutput: false,
+  },
   gemma3: {
     architecture: "gemma3",
     keys: {
@@ -257,7 +296,8 @@ function typeOf(shape: readonly number[], type: MatrixType, index: number): Stor
  */
 export function randomTensor(name: string, shape: readonly number[]): Float32Array {
   const random = seededRandom("gguf-numbers", name);
-  const centre = name.endsWith("norm.weight") ? 1 : 0;
+  // The decay of a delta rule is negative.
+  const centre = name.endsWith("norm.weight") ? 1 : name.endsWith("ssm_a") ? -0.5 : 0;
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
   for (let index = 0; index < values.length; index++) values[index] = centre + 0.7 * (random.uniform() - 0.5);
   return values;

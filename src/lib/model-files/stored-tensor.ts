@@ -34,12 +34,29 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
 }
 
 /**
- * Kind of change. `paired-rows`: the two rows of a rotary pair are adjacent within a head, but should be half a head
- * apart; `plus-one`: one was added.
+ * Kind of change:
+ * * `paired-rows`: the two rows of a rotary pair are adjacent within a head, but should be half a head apart.
+ * * `plus-one`: one was added.
+ * * `tiled-heads`: heads of values come in rounds over the heads of keys, but those of one head of keys should follow
+ *   one another.
  */
 export type Rearrangement =
   | { readonly kind: "paired-rows"; readonly headCount: number }
-  | { readonly kind: "plus-one" };
+  | { readonly kind: "plus-one" }
+  | TiledHeads;
+
+export interface TiledHeads {
+  readonly kind: "tiled-heads";
+  /** Axis of the heads. */
+  readonly axis: "rows" | "columns";
+  /** Number of rows or columns before the first head. */
+  readonly first: number;
+  readonly headSize: number;
+  readonly keyHeads: number;
+  readonly valueHeads: number;
+  /** True if the file holds −exp(x) instead of x. */
+  readonly isNegatedPower?: boolean;
+}
 
 export function isPlainType(type: string): type is PlainType {
   return Object.hasOwn(plainTypes, type);
@@ -56,9 +73,10 @@ export function byteLengthOf(type: StoredType, shape: readonly number[]): number
   return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
 }
 
-/** Returns how many rows of a tensor must be read together: the rows of a head if reading reorders them. */
+/** Returns how many rows of a tensor must be read together, because reading reorders them. */
 export function rowsReadTogether({ shape, rearranged }: StoredTensor): number {
-  return rearranged?.kind === "paired-rows" ? shape[0] / rearranged.headCount : 1;
+  if (rearranged?.kind === "paired-rows") return shape[0] / rearranged.headCount;
+  return rearranged?.kind === "tiled-heads" && rearranged.axis === "rows" ? shape[0] : 1;
 }
 
 /**
@@ -91,7 +109,9 @@ export function readFloats(tensor: StoredTensor): Float32Array {
     case "plus-one":
       return values.map((value) => value - 1);
     case "paired-rows":
-      return separateHalves(values, tensor.shape, tensor.rearranged.headCount);
+      return inRowOrder(values, tensor);
+    case "tiled-heads":
+      return untiled(values, tensor, tensor.rearranged);
     default:
       return unreachable(tensor.rearranged);
   }
@@ -113,24 +133,56 @@ function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
   }
 }
 
-function separateHalves(values: Float32Array, shape: readonly number[], headCount: number): Float32Array {
-  const [rowCount, width = 1] = shape;
+function inRowOrder(values: Float32Array, tensor: StoredTensor): Float32Array {
+  const storedOf = storedRowOf(tensor);
+  if (storedOf === null) return values;
+  const width = values.length / tensor.shape[0];
   const result = new Float32Array(values.length);
-  for (let row = 0; row < rowCount; row++) {
-    const stored = storedRowOf(row, rowCount / headCount);
+  for (let row = 0; row < tensor.shape[0]; row++) {
+    const stored = storedOf(row);
     result.set(values.subarray(stored * width, (stored + 1) * width), row * width);
   }
   return result;
+}
+
+function untiled(values: Float32Array, tensor: StoredTensor, heads: TiledHeads): Float32Array {
+  if (heads.axis === "rows") {
+    const ordered = inRowOrder(values, tensor);
+    return heads.isNegatedPower === true ? ordered.map((value) => Math.log(-value)) : ordered;
+  }
+  const width = tensor.shape.at(-1) ?? 1;
+  const columns = Array.from({ length: width }, (_, column) => storedIndexOf(column, heads));
+  return values.map((_, at) => values[at - (at % width) + columns[at % width]]);
+}
+
+/** Returns a function from a row's index to its index in the file; null if the file has the same order. */
+export function storedRowOf({ shape, rearranged }: StoredTensor): ((row: number) => number) | null {
+  if (rearranged?.kind === "paired-rows") {
+    const headSize = shape[0] / rearranged.headCount;
+    return (row) => pairedRow(row, headSize);
+  }
+  if (rearranged?.kind !== "tiled-heads" || rearranged.axis !== "rows") return null;
+  return (row) => storedIndexOf(row, rearranged);
 }
 
 /**
  * Returns the stored index of a row in a tensor with `paired-rows`. Row r of a head's first half is stored as the
  * head's row 2 r, row r of the second half as 2 r + 1.
  */
-export function storedRowOf(row: number, headSize: number): number {
+function pairedRow(row: number, headSize: number): number {
   const inHead = row % headSize;
   const pair = inHead % (headSize / 2);
   return row - inHead + 2 * pair + (inHead < headSize / 2 ? 0 : 1);
+}
+
+/** Returns the stored index of a row or column in a tensor with `tiled-heads`. */
+function storedIndexOf(index: number, { first, headSize, keyHeads, valueHeads }: TiledHeads): number {
+  if (index < first) return index;
+  const inHead = (index - first) % headSize;
+  const head = (index - first - inHead) / headSize;
+  const perKey = valueHeads / keyHeads;
+  const stored = (head % perKey) * keyHeads + Math.floor(head / perKey);
+  return first + stored * headSize + inHead;
 }
 
 /** Reads a tensor of integers. */

@@ -33,7 +33,10 @@ type FourBitType = keyof typeof copiers;
 
 /** True if {@link readFourBitBlocks} can read the tensor. */
 export function hasFourBitBlocks(tensor: StoredTensor): tensor is StoredTensor<FourBitType> {
-  return Object.hasOwn(copiers, tensor.type);
+  const { rearranged } = tensor;
+  // Columns may move within blocks.
+  const movesColumns = rearranged?.kind === "tiled-heads" && rearranged.axis === "columns";
+  return Object.hasOwn(copiers, tensor.type) && !movesColumns;
 }
 
 /** Reads the blocks of a tensor of rank 2, in the same order of rows as `readFloats`. */
@@ -57,17 +60,15 @@ export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlo
 }
 
 /** Restores the row order that the converter changed; blocks do not cross rows. */
-function restoreRowOrder(
-  taken: BlockArrays,
-  { rearranged, shape: [rowCount, width] }: StoredTensor,
-): BlockArrays {
-  if (rearranged?.kind !== "paired-rows") return taken;
+function restoreRowOrder(taken: BlockArrays, tensor: StoredTensor): BlockArrays {
+  const storedOf = storedRowOf(tensor);
+  if (storedOf === null) return taken;
+  const [rowCount, width] = tensor.shape;
   const blocks = width / 32;
-  const headSize = rowCount / rearranged.headCount;
   const ordered = <Values extends Uint8Array | Float32Array>(values: Values, rowSize: number): Values => {
     const result = values.slice() as Values; // Safe cast: a copy of the same kind.
     for (let row = 0; row < rowCount; row++) {
-      const stored = storedRowOf(row, headSize);
+      const stored = storedOf(row);
       result.set(values.subarray(stored * rowSize, (stored + 1) * rowSize), row * rowSize);
     }
     return result;

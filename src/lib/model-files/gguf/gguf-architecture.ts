@@ -1,6 +1,6 @@
 // Maps the names of models, sizes and tensors in GGUF files to the Hugging Face layout. Source: the names in llama.cpp
 // (gguf-py's constants), and the reorderings of its converters.
-import { isPlainType, type StoredTensor } from "../stored-tensor.ts";
+import { isPlainType, type StoredTensor, type TiledHeads } from "../stored-tensor.ts";
 import { checkArchitectureKeys } from "./architecture-keys.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
@@ -81,6 +81,19 @@ const convolutionParts: Readonly<Record<string, string>> = {
   ffn_gate: "feed_forward.w1",
   ffn_up: "feed_forward.w3",
   ffn_down: "feed_forward.w2",
+};
+
+/** Names of Qwen3.5's tensors. */
+const deltaParts: Readonly<Record<string, string>> = {
+  ...layerParts,
+  post_attention_norm: "post_attention_layernorm",
+  attn_qkv: "linear_attn.in_proj_qkv",
+  attn_gate: "linear_attn.in_proj_z",
+  ssm_beta: "linear_attn.in_proj_b",
+  ssm_alpha: "linear_attn.in_proj_a",
+  ssm_conv1d: "linear_attn.conv1d",
+  ssm_norm: "linear_attn.norm",
+  ssm_out: "linear_attn.out_proj",
 };
 
 const outerParts: Readonly<Record<string, string>> = {
@@ -173,6 +186,27 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
     ownKeys: ["shortconv.l_cache"],
     fields: lfm2Fields,
+  },
+  qwen35: {
+    ...plain,
+    architecture: "Qwen3_5ForCausalLM",
+    modelType: "qwen3_5_text",
+    hasWholeNorms: true,
+    layerParts: deltaParts,
+    kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
+    ownKeys: [
+      "ssm.conv_kernel",
+      "ssm.state_size",
+      "ssm.group_count",
+      "ssm.time_step_rank",
+      "ssm.inner_size",
+      "full_attention_interval",
+      "rope.dimension_count",
+      // The positions of texts are the same in all sections.
+      "rope.dimension_sections",
+      "nextn_predict_layers",
+    ],
+    fields: qwen35Fields,
   },
   gemma3: {
     ...plain,
@@ -273,6 +307,67 @@ function lfm2Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<str
     conv_L_cache: metadata.number(`${prefix}.shortconv.l_cache`) ?? 3,
     layer_types: layerKvHeads(metadata, prefix).map((heads) => (heads === 0 ? "conv" : "full_attention")),
   };
+}
+
+/** Returns the dimensions of Qwen3.5's delta rules, as fields of config.json. */
+function qwen35Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, number>> {
+  const needed = (name: string): number =>
+    metadata.needed(`${prefix}.${name}`, metadata.number(`${prefix}.${name}`));
+  const valueHeads = needed("ssm.time_step_rank");
+  const headSize = needed("attention.key_length");
+  return {
+    linear_conv_kernel_dim: needed("ssm.conv_kernel"),
+    linear_key_head_dim: needed("ssm.state_size"),
+    linear_num_key_heads: needed("ssm.group_count"),
+    linear_num_value_heads: valueHeads,
+    linear_value_head_dim: needed("ssm.inner_size") / valueHeads,
+    full_attention_interval: metadata.number(`${prefix}.full_attention_interval`) ?? 4,
+    partial_rotary_factor: needed("rope.dimension_count") / headSize,
+  };
+}
+
+/** Returns the number of layers, without those that predict further tokens, which come last. */
+function layerCount(metadata: GgufMetadata, prefix: string): number {
+  const count = metadata.needed(`${prefix}.block_count`, metadata.uniform(`${prefix}.block_count`));
+  return count - (metadata.number(`${prefix}.nextn_predict_layers`) ?? 0);
+}
+
+/**
+ * Returns how the converter rearranged a tensor of a delta rule: llama.cpp repeats the heads of keys in rounds.
+ *
+ * @param part the part of the tensor's name in the Hugging Face layout within `linear_attn`
+ */
+function tiledHeads(part: string, metadata: GgufMetadata, prefix: string): TiledHeads | null {
+  const sizes = qwen35Fields(metadata, prefix);
+  const { linear_num_key_heads: keyHeads, linear_num_value_heads: valueHeads } = sizes;
+  const valueSize = sizes["linear_value_head_dim"];
+  const tiled = (first: number, headSize: number, axis: TiledHeads["axis"] = "rows"): TiledHeads | null =>
+    keyHeads === valueHeads ? null : { kind: "tiled-heads", axis, first, headSize, keyHeads, valueHeads };
+  switch (part) {
+    case "in_proj_qkv.weight":
+    case "conv1d.weight":
+      return tiled(2 * keyHeads * sizes["linear_key_head_dim"], valueSize);
+    case "in_proj_z.weight":
+      return tiled(0, valueSize);
+    case "in_proj_a.weight":
+    case "in_proj_b.weight":
+    case "dt_bias":
+      return tiled(0, 1);
+    case "out_proj.weight":
+      return tiled(0, valueSize, "columns");
+    case "A_log":
+      return {
+        kind: "tiled-heads",
+        axis: "rows",
+        first: 0,
+        headSize: 1,
+        keyHeads,
+        valueHeads,
+        isNegatedPower: true,
+      };
+    default:
+      return null;
+  }
 }
 
 /**
@@ -387,7 +482,7 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     vocab_size: embedding.shape[0],
     hidden_size: width,
     intermediate_size: needed("feed_forward_length"),
-    num_hidden_layers: needed("block_count"),
+    num_hidden_layers: layerCount(metadata, prefix),
     num_attention_heads: heads,
     num_key_value_heads: known.kvHeadCount(metadata, prefix) ?? heads,
     head_dim: headSize,
@@ -527,20 +622,32 @@ export function ggufTensors(
   const kvHeads = known.kvHeadCount(metadata, prefix) ?? heads;
   const named = new Map<string, StoredTensor>();
   for (const [ggufName, tensor] of tensors) {
-    if (known.ropeTensors.includes(ggufName)) continue;
+    if (known.ropeTensors.includes(ggufName) || isBehindLayers(ggufName)) continue;
     const name = namedAs(ggufName, known);
     // Converters drop the axis of the convolution's inputs, which has one entry.
     const [channels, size] = tensor.shape;
-    const shape = name.endsWith(".conv.conv.weight") ? [channels, 1, size] : tensor.shape;
-    named.set(name, { ...tensor, name, shape, ...rearrangement(ggufName) });
+    const isConvolution = /\.(?:conv\.conv|conv1d)\.weight$/.test(name);
+    const shape = isConvolution ? [channels, 1, size] : tensor.shape;
+    named.set(name, { ...tensor, name, shape, ...rearrangement(ggufName, name) });
   }
   return named;
 
-  function rearrangement(ggufName: string): Pick<StoredTensor, "rearranged"> {
+  /** True for tensors of layers that predict further tokens. */
+  function isBehindLayers(ggufName: string): boolean {
+    const layer = /^blk\.(\d+)\./.exec(ggufName)?.[1];
+    return layer !== undefined && Number(layer) >= layerCount(metadata, prefix) && prefix === "qwen35";
+  }
+
+  function rearrangement(ggufName: string, name: string): Pick<StoredTensor, "rearranged"> {
+    const part = /\.linear_attn\.(.+)$/.exec(name)?.[1];
+    if (part !== undefined) {
+      const heads = tiledHeads(part, metadata, prefix);
+      return heads === null ? {} : { rearranged: heads };
+    }
     if (known.hasWholeNorms && ggufName.endsWith("norm.weight")) return { rearranged: { kind: "plus-one" } };
-    const part = /\.attn_([qk])\.(?:weight|bias)$/.exec(ggufName)?.[1];
-    if (!known.hasPairedRows || part === undefined) return {};
-    return { rearranged: { kind: "paired-rows", headCount: part === "q" ? heads : kvHeads } };
+    const paired = /\.attn_([qk])\.(?:weight|bias)$/.exec(ggufName)?.[1];
+    if (!known.hasPairedRows || paired === undefined) return {};
+    return { rearranged: { kind: "paired-rows", headCount: paired === "q" ? heads : kvHeads } };
   }
 }
 
@@ -586,7 +693,16 @@ const keysOfFields: Readonly<Record<string, string>> = {
   final_logit_softcapping: "final_logit_softcapping",
 };
 
+/** Names of parameters without the ending `weight` or `bias`, by the part of the file's name after `blk.0.`. */
+const bareParts: Readonly<Record<string, string>> = {
+  ssm_a: "linear_attn.A_log",
+  "ssm_dt.bias": "linear_attn.dt_bias",
+};
+
 function namedAs(ggufName: string, known: GgufArchitecture): string {
+  const bare = /^blk\.(?<layer>\d+)\.(?<part>.+)$/.exec(ggufName)?.groups;
+  if (bare !== undefined && Object.hasOwn(bareParts, bare["part"]) && known.layerParts === deltaParts)
+    return `model.layers.${bare["layer"]}.${bareParts[bare["part"]]}`;
   const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>[\w.]+)\.(?<kind>weight|bias)$/.exec(ggufName);
   if (match?.groups === undefined) return ggufName;
   const { layer, part, kind } = match.groups;

@@ -165,6 +165,11 @@ const gpt2: PreTokenizer = { pieces: null };
 const gpt2Digits: PreTokenizer = { pieces: null, splitsDigits: true };
 const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begins: true };
 const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
+/** Like Qwen 2's, with marks as parts of words. */
+const qwen35: PreTokenizer = {
+  pieces: String.raw`${contractions}|${before}[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+  normalizer: "NFC",
+};
 
 /**
  * Pre-tokenizers by `tokenizer.ggml.pre`, for files of the supported architectures. SmolLM2 says `smollm`, Granite 3
@@ -195,6 +200,7 @@ const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   "smaug-bpe": { pieces: threeDigits },
   dbrx: { pieces: threeDigits },
   qwen2,
+  qwen35,
   "deepseek-r1-qwen": qwen2,
   megrez: qwen2,
   kormo: qwen2,
