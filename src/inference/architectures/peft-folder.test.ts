@@ -275,7 +275,7 @@ const fusedReference = "test/fixtures/goldens/phi3-adapter";
 
 /** Creates an adapter over fused projections, with numbers in all of its matrices. */
 /** Projections of the fused model. */
-const fusedTargets = projectionNames.filter((name) => name !== "in_proj" && name !== "out_proj");
+const fusedTargets = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
 
 function fusedAdapter(targets = projectionNames.slice()): LoraAdapter {
   const adapter = createLoraAdapter(fused, { rank: 3, alpha: 5, targets, seed: 4 });

@@ -1,0 +1,123 @@
+// Compares log-probabilities, the gradients of all LoRA matrices, and three optimizer steps with PyTorch and PEFT in
+// float64, for models whose layers are not all attention. The values are in test/fixtures/goldens/lora-gradients.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { present } from "../../../base/domain/assert.ts";
+import { projectionNames } from "../../../base/domain/model.ts";
+import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
+import { loraParameters } from "../../../inference/architectures/parameters.ts";
+import { addTrainingForward } from "../../../inference/architectures/training/forward.ts";
+import { readModelWeights } from "../../../inference/architectures/weights.ts";
+import { createSession } from "../../../inference/onnx/session.ts";
+import { GraphBuilder } from "../../../lib/graph/builder.ts";
+import { chunkSize } from "../../../lib/graph/delta.ts";
+import { gradient } from "../../../lib/graph/gradient.ts";
+import { float32Data, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
+import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
+import { readFloats, readIntegers } from "../../../lib/model-files/stored-tensor.ts";
+import { adamWStep, createAdamWState } from "../adamw.ts";
+
+const goldens = "test/fixtures/goldens";
+const lora = { rank: 2, scale: 1.5, targets: projectionNames };
+
+/** PyTorch's defaults, as in the script that made the values. */
+const adamW = {
+  learningRate: 0.01,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  gradientNormMax: 0,
+};
+
+/** Checks that values differ by at most `tolerance` of the largest expected value. */
+function checkClose(
+  actual: Float32Array,
+  expected: Float32Array,
+  { tolerance, what }: { readonly tolerance: number; readonly what: string },
+): void {
+  assert.equal(actual.length, expected.length, what);
+  const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const difference = expected.reduce((most, value, at) => Math.max(most, Math.abs(value - actual[at])), 0);
+  assert.ok(difference <= tolerance * largest, `${what} differs by ${difference} of ${largest}`);
+}
+
+for (const name of ["lfm2", "qwen3.5"]) {
+  test(`${name}: gradients and optimizer steps agree with PyTorch`, async () => {
+    const folder = `${goldens}/models/${name}`;
+    const config = readModelConfig(folder);
+    const { tensors } = readSafetensorsHeader(`${goldens}/lora-gradients/${name}.safetensors`);
+    const golden = (key: string): Float32Array => readFloats(present(tensors.get(key), key));
+    const ids = [...readIntegers(present(tensors.get("token_ids"), "the tokens"))].map(Number);
+    const parameters = loraParameters(config, lora);
+    const adapter = new Map(parameters.map(({ name: key }) => [key, golden(`adapter/${key}`)]));
+
+    const builder = new GraphBuilder();
+    const { logprobs_N, learned } = addTrainingForward(
+      builder,
+      config,
+      {
+        layout: {
+          kind: "rows",
+          tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+          ...(config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+        },
+        places_N: builder.input("places", "int64", ["N"]),
+        targets_N: builder.input("targets", "int64", ["N"]),
+      },
+      { learns: { kind: "lora", ...lora }, hasEntropy: false },
+    );
+    const slopes = gradient(builder, builder.reduceSum(logprobs_N), [...learned.values()]);
+    const named = [...learned.keys()].map((key, index) => [`gradient ${key}`, slopes[index]]);
+    const graph = builder.build({ logprobs: logprobs_N, ...Object.fromEntries(named) });
+    const weights = readModelWeights(folder, config, { cacheFolder: null });
+    const session = await createSession(graph, { weights, threads: 1 });
+    const count = ids.length - 1;
+    const compute = () =>
+      session.run({
+        tokens: int64Tensor([1, ids.length], ids),
+        ...(config.delta !== null && { chunks: chunksFor(ids.length) }),
+        places: int64Tensor([count], [...Array(count).keys()]),
+        targets: int64Tensor([count], ids.slice(1)),
+        ...Object.fromEntries(
+          parameters.map(({ name: key, shape }) => [
+            key,
+            float32Tensor(shape, present(adapter.get(key), key)),
+          ]),
+        ),
+      });
+
+    const state = createAdamWState(adapter);
+    for (let step = 0; step < 3; step++) {
+      const outputs = await compute();
+      const gradients = new Map(
+        parameters.map(({ name: key }) => [key, float32Data(outputs[`gradient ${key}`])]),
+      );
+      if (step === 0) {
+        checkClose(float32Data(outputs["logprobs"]), golden("logprobs_of_next"), {
+          tolerance: 1e-4,
+          what: "the log-probabilities",
+        });
+        // A norm follows the delta rule, and multiplies the rounding of values close to 0.
+        const tolerance = config.delta === null ? 1e-4 : 3e-4;
+        for (const [key, values] of gradients)
+          checkClose(values, golden(`gradient/${key}`), { tolerance, what: `the gradient of ${key}` });
+      }
+      // The optimizer minimizes, and the sum should grow.
+      const descent = new Map([...gradients].map(([key, values]) => [key, values.map((value) => -value)]));
+      adamWStep(state, adapter, descent, adamW);
+    }
+    await session.release();
+    for (const [key, values] of adapter)
+      checkClose(values, golden(`after_3_steps/${key}`), {
+        tolerance: 1e-3,
+        what: `${key} after three steps`,
+      });
+  });
+}
+
+/** Returns the input that says how many chunks of a delta rule hold the tokens. */
+function chunksFor(length: number) {
+  const count = Math.ceil(length / chunkSize);
+  return int64Tensor([count], Array<number>(count).fill(0));
+}
