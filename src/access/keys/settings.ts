@@ -8,7 +8,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Default limits shared by all keys of an entity: `requests=600` and `tokens=100000` per minute, `concurrent=8` running requests, `queue=50` percent of a server's request queue (`engine.waitingCountMax`). An entity's own limits override them. Default: unlimited.",
+      "Default limits for all keys of an entity together: `requests=600` and `tokens=100000` per minute, `concurrent=8` running requests, `queue=50` percent of a model's request queue (`engine.waitingCountMax`). Limits that are set for an entity override them. Default: unlimited.",
   },
 } as const satisfies SettingsSchema;
 

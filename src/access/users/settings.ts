@@ -6,7 +6,7 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Header in which a reverse proxy names the signed-in user, such as `X-Forwarded-User`; accepted only from `users.proxies`.",
+      "Header in which a reverse proxy names the signed-in user, such as `X-Forwarded-User`. It is accepted only from `users.proxies`.",
   },
   groupsHeader: {
     kind: "text",
@@ -17,13 +17,13 @@ const schema = {
   proxies: {
     kind: "list",
     default: [],
-    about: "Addresses of trusted proxies, such as `127.0.0.1` or `10.0.0.0/8`.",
+    about: "Addresses or networks of trusted reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`.",
   },
   issuer: {
     kind: "text",
     default: null,
     about:
-      "OpenID Connect issuer whose tokens are accepted instead of keys, such as `https://login.example.com/realms/team`.",
+      "OpenID Connect issuer whose tokens are accepted instead of API keys, such as `https://login.example.com/realms/team`.",
   },
   audience: {
     kind: "text",
@@ -35,23 +35,23 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Header in which a proxy forwards the token, such as `X-Forwarded-Access-Token`; tokens are also accepted in place of a key.",
+      "Header in which a proxy forwards the issuer's token, such as `X-Forwarded-Access-Token`. Tokens are also accepted where requests send an API key.",
   },
   nameClaim: {
     kind: "text",
     default: "email",
-    about: "Token claim with the user's name: `email`, `preferred_username`, `sub`.",
+    about: "Token claim that contains the user's name, such as `email`, `preferred_username` or `sub`.",
   },
   groupsClaim: {
     kind: "text",
     default: "groups",
-    about: "Token claim with the user's groups: a list of strings, or one string.",
+    about: "Token claim that contains the user's groups, as a list of strings or as one string.",
   },
   groups: {
     kind: "list",
     default: [],
     about:
-      "Access of each group: `group=entity`, or `group=*` for administrators. The first match counts; a user without a match is refused. If empty, every signed-in user is a member of `server.entity`.",
+      "Access of user groups: `group=entity` makes its users members of an entity, `group=*` makes them administrators. The first entry that matches one of the user's groups applies; a user without such a group is refused. If empty, every signed-in user is a member of `server.entity`.",
   },
 } as const satisfies SettingsSchema;
 

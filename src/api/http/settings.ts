@@ -19,20 +19,20 @@ const schema = {
     min: mebibyte,
     max: bodyBytesMax,
     about:
-      "Maximum size of a training job, a log or an uploaded file, in bytes. Feedback may have an eighth of it, a chat request a sixteenth.",
+      "Maximum size in bytes of a request with a training job, a log or an uploaded file. Requests with feedback are limited to an eighth of it, chat requests to a sixteenth.",
   },
   operatorRoutes: {
     kind: "choice",
     default: "auto",
     choices: ["auto", "open", "key"],
     about:
-      "Access to `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json`: `open` to everyone, or with a `key`. With authentication on, `auto` requires a key unless the server listens on a loopback address and the request's `Host` is one or `localhost`.",
+      "Access to `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json`: `open` allows everyone, `key` requires an API key. With authentication on, `auto` requires a key, unless the server listens on a loopback address and the request's `Host` is a loopback address or `localhost`.",
   },
   corsOrigins: {
     kind: "list",
     default: [],
     about:
-      "Origins whose pages may call the API from a browser, such as `https://app.example:8443`; `*` allows all if authentication is on. Default: none.",
+      "Origins of web pages that may call the API from a browser, such as `https://app.example:8443`. `*` allows all origins, if authentication is on. Default: none.",
   },
 } as const satisfies SettingsSchema;
 

@@ -14,8 +14,7 @@ export const pageQueryFields = {
   ),
   order: Type.Optional(
     Type.Enum(["asc", "desc"], {
-      description:
-        "Order of the items: oldest first (asc) or newest first (desc). The default depends on the list.",
+      description: "Order: oldest first (asc) or newest first (desc). The default depends on the list.",
     }),
   ),
 };
@@ -44,9 +43,7 @@ export function pageSchema(item: TSchema) {
     object: Type.Enum(["list"]),
     data: Type.Array(item),
     first_id: Type.String({ description: "Id of the first item; empty if the page is empty." }),
-    last_id: Type.String({
-      description: "Cursor of the last item; pass it as `after` to get the next page.",
-    }),
+    last_id: Type.String({ description: "Cursor; pass it as `after` to get the next page." }),
     has_more: Type.Boolean({ description: "True if another page follows." }),
   });
 }

@@ -21,8 +21,7 @@ export const logSchema = Type.Object(
   {
     split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
       default: defaultSplit,
-      description:
-        "Split that the trajectories belong to, such as train or val. It is the prefix of the metrics' names.",
+      description: "Split of the trajectories, such as train or val. The metrics' names begin with it.",
     }),
     step: nullable(Type.Integer({ minimum: 0 }), {
       description:

@@ -36,15 +36,20 @@ const serverSettings = {
     default: 8000,
     min: 0,
     max: 65535,
-    about: "Port to listen on; 0 picks a free one.",
+    about: "Port to listen on; 0 chooses a free port.",
     isEssential: true,
   },
-  data: { kind: "text", default: ".hone", about: "Data folder.", isEssential: true },
+  data: {
+    kind: "text",
+    default: ".hone",
+    about: "Data folder, in which the server stores everything.",
+    isEssential: true,
+  },
   blobs: {
     kind: "text",
     default: null,
     about:
-      "Storage for adapters and files, shared by servers on one PostgreSQL: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`). The `AWS_*` variables give its address and credentials. With `?path-style=on`, requests have the bucket's name in the path, the default with `AWS_ENDPOINT_URL`; with `off`, in the host name. Default: the data folder, which only one server can use.",
+      "Storage for adapters and files, shared by servers on one PostgreSQL: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`). The `AWS_*` variables set the endpoint and the credentials. `?path-style=on` puts the bucket's name into the path of requests, which is the default with `AWS_ENDPOINT_URL`; `?path-style=off` puts it into the host name. Default: the data folder, which only one server can use.",
   },
   databaseUrl: {
     kind: "text",
@@ -58,19 +63,19 @@ const serverSettings = {
     default: 10,
     min: 2,
     max: 1000,
-    about: "Maximum number of PostgreSQL connections, not counting five for feedback queries.",
+    about: "Maximum number of PostgreSQL connections of this server. Feedback queries use up to five more.",
   },
   roles: {
     kind: "list",
     default: ["serve", "train"],
     about:
-      "Roles of this server: `serve` answers requests, `train` runs training jobs; comma-separated. A server with one role needs others on the same PostgreSQL.",
+      "Roles of this server: `serve` answers requests, `train` runs training jobs; comma-separated. A server with only one role needs another server with the other role on the same PostgreSQL database.",
   },
   trainer: {
     kind: "text",
     default: null,
     about:
-      "Tinker API server that trains instead of this machine: `tinker+http://host:8000?kind=skyrl-jax`. Add `base=<name there>` if a base model has another name there.",
+      "Tinker API server that trains instead of this machine: `tinker+http://host:8000?kind=skyrl-jax`. Add `base=<name>` if the base model has another name on that server.",
   },
   trainerKey: {
     kind: "text",
@@ -90,51 +95,52 @@ const serverSettings = {
     default: "as-stored",
     choices: ["as-stored", "8", "4", "off"],
     about:
-      "Weight precision of all models but the built-in one: `as-stored`, `8`, `4` or `off` (float32). Weights stored as 16-bit floats are computed as float32; the built-in model always is.",
+      "Precision of the weights of all models except the built-in one: as stored in the model's file, 8 bits, 4 bits, or `off` for float32. Weights that are stored as 16-bit floats are computed in float32, and so is the built-in model.",
   },
   device: {
     kind: "choice",
     default: "cpu",
     choices: ["cpu", "webgpu"],
     about:
-      "Device that computes float32 models: the CPU, or a GPU through WebGPU (experimental). If the GPU is missing or computes wrong numbers, Hone uses the CPU and logs the reason.",
+      "Device that runs models in float32: the CPU, or a GPU through WebGPU (experimental). If the GPU is missing or computes wrong numbers, Hone uses the CPU and logs the reason.",
   },
   builtInModel: {
     kind: "choice",
     default: "on",
     choices: ["on", "off"],
-    about: "`off` does not load the built-in model, which saves its memory and processes.",
+    about: "Built-in model. `off` does not load it, which saves its memory and processes.",
   },
   defaultModel: {
     kind: "text",
     default: null,
     about:
-      "Base model of requests that name none. Default: the first of `model`, else the built-in model, else the first added model.",
+      "Base model for requests that name no model. Default: the first model of `server.model`, otherwise the built-in model, otherwise the first added model.",
   },
   auth: {
     kind: "choice",
     default: "on",
     choices: ["on", "off"],
-    about: "`off` gives everyone admin access; allowed only on a loopback address.",
+    about:
+      "Authentication with API keys. `off` gives everyone admin access, and is allowed only on a loopback address.",
     isEssential: true,
   },
   apiKey: {
     kind: "text",
     default: null,
-    about: "First (admin) key; without it, the first start creates one.",
+    about: "First API key of the server, which is an admin key. Default: the first start creates one.",
     isEssential: true,
     isSecret: true,
   },
   entity: {
     kind: "text",
     default: "local",
-    about: "Entity of the first key, and of models registered without an entity.",
+    about: "Entity of the first key, and of models that are registered without an entity.",
   },
   logLevel: {
     kind: "choice",
     default: "info",
     choices: ["debug", "info", "warn", "error", "silent"],
-    about: "Minimum level of logged lines.",
+    about: "Minimum level of the lines in the log.",
     isEssential: true,
   },
   logFormat: {
@@ -142,14 +148,14 @@ const serverSettings = {
     default: "auto",
     choices: ["auto", "people", "json"],
     about:
-      "Log format: `json` is one object per line; `auto` is readable text on a terminal, otherwise `json`.",
+      "Format of the log: `people` is readable text, `json` is one JSON object per line, `auto` is `people` on a terminal and otherwise `json`.",
   },
   drainSeconds: {
     kind: "number",
     default: 30,
     min: 0,
     max: 3600,
-    about: "Time for running requests to finish after SIGTERM, in seconds.",
+    about: "Time in seconds that running requests have to finish after SIGTERM.",
   },
 } as const satisfies SettingsSchema;
 

@@ -6,7 +6,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Tool call format of base models, as `model=format`: a format listed in docs/guides/tools.md or described in `chat.toolFormats`, `generic`, or `off`. Use `generic` for models whose template has no tools: it describes them in the system message. The default, `auto`, detects the format from the chat template; for the built-in model the default is `off`.",
+      "Tool call format of base models, as `model=format`: a format listed in docs/guides/tools.md or described in `chat.toolFormats`, `generic`, or `off`. Use `generic` for models whose chat template does not support tools: it describes the tools in the system message. The default, `auto`, detects the format from the chat template; for the built-in model the default is `off`.",
   },
   toolFormats: {
     kind: "list",
@@ -17,7 +17,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Reasoning between `<think>` and `</think>` before the answer, as `model=on` or `model=off`. Default: detected from the chat template.",
+      "Separation of reasoning from the answers of base models, as `model=on` or `model=off`. With `on`, text between `<think>` and `</think>` before the answer is reasoning. Default: detected from the chat template.",
   },
 } as const satisfies SettingsSchema;
 

@@ -13,7 +13,8 @@ const schema = {
     default: 0,
     min: 0,
     max: 1024,
-    about: "Compute threads, for serving and for training each; 0 uses one per core.",
+    about:
+      "Number of compute threads for serving, and the same number for training; 0 uses one thread per core.",
     isEssential: true,
     byMachine: ({ coreCount }) => coreCount,
   },
@@ -22,7 +23,8 @@ const schema = {
     default: 32_768,
     min: 16,
     max: 1_048_576,
-    about: "Maximum length of prompt and answer together, in tokens; a model with a smaller limit keeps it.",
+    about:
+      "Maximum length of prompt and answer together, in tokens. A model with a shorter context keeps its own limit.",
     isEssential: true,
   },
   kvCacheBytesMax: {
@@ -31,7 +33,7 @@ const schema = {
     min: 0,
     max: 2 ** 50,
     about:
-      "KV cache of a base model's requests, in bytes; 0 uses a quarter of the machine's memory, or of `models.memoryBytes` if that is less.",
+      "Maximum size of each base model's KV cache in bytes. 0 allows a quarter of the machine's memory, or of `models.memoryBytes` if that is less.",
     byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 4),
   },
   prefixCachePercent: {
@@ -40,26 +42,28 @@ const schema = {
     min: 0,
     max: 100,
     about:
-      "Share of the KV cache that may hold cached prompts for later requests with the same prefix, in percent. Running requests take it back when they need it. 0 disables prompt caching.",
+      "Maximum percentage of the KV cache that the prefix cache may occupy, which keeps prompts for later requests with the same prefix. Running requests take this memory back when they need it. 0 disables the prefix cache.",
   },
   scheduling: {
     kind: "choice",
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "Scheduling policy: first come, first served (`fcfs`), or lowest `priority` value first, which also preempts requests with higher values. A preempted request resumes where it stopped. Entities share each priority fairly: the one holding least runs next, and may preempt one that would still hold as much. vLLM servers must use the same `--scheduling-policy`.",
+      "Scheduling policy: `fcfs` runs requests in the order of arrival, `priority` runs requests with lower `priority` values first. Such a request also preempts requests with higher values, which resume later where they stopped. Among requests of the same priority, the entity that uses the smallest share of the engine is next. It may preempt requests of an entity that would still use as much afterwards. vLLM servers must use the same `--scheduling-policy`.",
   },
   waitingCountMax: {
     kind: "integer",
     default: 1024,
     min: 1,
     max: 1_000_000,
-    about: "Maximum number of queued requests; further requests are refused as overloaded.",
+    about:
+      "Maximum number of requests in the queue of a base model; further requests are refused as overloaded.",
   },
   logitsProcessors: {
     kind: "list",
     default: [],
-    about: "Additional logits processors for requests to name: `name=file`, each file a JavaScript module.",
+    about:
+      "Additional logits processors that requests can use, each as `name=file`, where the file is a JavaScript module.",
   },
 } as const satisfies SettingsSchema;
 

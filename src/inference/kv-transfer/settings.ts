@@ -6,14 +6,14 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Shared secret of servers that exchange prompts, at least 16 characters; without it, `kv_transfer_params` is refused.",
+      "Shared secret of servers that exchange the KV caches of prompts, at least 16 characters. Without it, `kv_transfer_params` is refused.",
     isSecret: true,
   },
   peers: {
     kind: "list",
     default: [],
     about:
-      "Servers that prompts may be fetched from, each as `http://host:port` or `https://host:port`; requests cannot name others.",
+      "Servers from which this server may fetch KV caches of prompts, each as `http://host:port` or `https://host:port`. Requests cannot name other servers.",
   },
   address: {
     kind: "text",
@@ -24,7 +24,8 @@ const schema = {
     kind: "choice",
     default: "recompute",
     choices: ["recompute", "fail"],
-    about: "If a prompt cannot be fetched: compute it here, or refuse the request with 503.",
+    about:
+      "Handling of a prompt whose KV cache cannot be fetched: `recompute` computes it on this server, `fail` refuses the request with 503.",
   },
 } as const satisfies SettingsSchema;
 

@@ -16,7 +16,7 @@ const schema = {
     min: 1,
     max: 1_000_000,
     about:
-      "Maximum number of concurrent answers per vLLM server, counting each choice of a request: its `--max-num-seqs`. Further requests queue here, where entities take turns.",
+      "Maximum number of concurrent answers per vLLM server, where each choice of a request counts. Set it to the server's `--max-num-seqs`. Further requests wait in Hone's queue, where entities take turns.",
   },
   adaptersMax: {
     kind: "integer",
@@ -24,13 +24,13 @@ const schema = {
     min: 1,
     max: 10_000,
     about:
-      "Maximum number of adapters loaded in each vLLM server; the least recently used are unloaded first. Adapters beyond its `--max-cpu-loras` are read from disk on each use.",
+      "Maximum number of adapters that are loaded in each vLLM server; the least recently used adapters are unloaded first. vLLM reads adapters beyond its `--max-cpu-loras` from disk on each use.",
   },
   adapterFolder: {
     kind: "text",
     default: null,
     about:
-      "Folder that vLLM servers can read, where Hone copies adapters for them; `folder=path` if it has another path there. Default: they can read the adapter folder at the same path.",
+      "Folder that vLLM servers can read, into which Hone copies adapters for them; `folder=path` if the folder has another path on their machines. Default: no copies; the vLLM servers read Hone's adapter folder, at the same path.",
   },
 } as const satisfies SettingsSchema;
 

@@ -10,30 +10,31 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Storage quota per entity, such as `20GB`; `acme=5GB` sets it for one entity, `acme=0` removes it. Writes above it are refused with 429 until data are deleted. Units: kB, MB, GB, TB, or plain bytes. Default: unlimited.",
+      "Storage quota per entity, such as `20GB`. `acme=5GB` sets the quota of one entity, `acme=0` removes it. Writes above the quota are refused with 429 until data is deleted. Units: kB, MB, GB, TB, or bytes without a unit. Default: unlimited.",
   },
   trajectories: {
     kind: "list",
     default: [],
     about:
-      "Retention of logged trajectories: age (`90d`) and size of an entity's newest (`20GB`). A model's newest log and all metrics are kept. Default: all are kept.",
+      "Retention limits of logged trajectories: maximum age (`90d`), and maximum size per entity (`20GB`), where the newest logs are kept. A model's newest log and all metrics are always kept. Default: all logs are kept.",
   },
   jobs: {
     kind: "list",
     default: [],
     about:
-      "Retention of a training job's data and its events but the last, from the job's end; the job and its version are kept.",
+      "Retention limits of training jobs' data, and of their events except the last: maximum age (`90d`, counted from the job's end), and maximum size per entity (`20GB`). The jobs and their versions are kept. Default: all data is kept.",
   },
   recordings: {
     kind: "list",
     default: ["30d", "100000/model"],
     about:
-      "Retention of recorded completions, also as a count of each model's newest (`100000/model`). If empty, all are kept.",
+      "Retention limits of recorded completions: maximum age (`30d`), maximum size per entity (`20GB`), and maximum number per model (`100000/model`). The newest completions are kept. If empty, all completions are kept.",
   },
   revisions: {
     kind: "list",
     default: [],
-    about: "Retention of replaced feedback.",
+    about:
+      "Retention limits of replaced feedback (earlier revisions): maximum age (`90d`), and maximum size per entity (`20GB`). Default: all revisions are kept.",
   },
   auditDays: {
     kind: "number",
@@ -41,7 +42,7 @@ const schema = {
     min: 0,
     max: 36_500,
     about:
-      "Age in days at which lines of the audit log are removed, within twice that time at the latest; 0 keeps them while there is space.",
+      "Age in days at which lines of the audit log are removed; some are removed later, at the latest at twice this age. 0 keeps them as long as there is space.",
   },
 } as const satisfies SettingsSchema;
 

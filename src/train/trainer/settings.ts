@@ -12,7 +12,8 @@ const schema = {
     default: 8,
     min: 1,
     max: 256,
-    about: "Rank of new adapters, whose alpha is twice the rank; a model with its own rank keeps it.",
+    about:
+      "LoRA rank of new adapters; alpha is twice the rank. Does not apply to models that were registered with a rank.",
   },
   batchTokens: {
     kind: "integer",
@@ -20,7 +21,7 @@ const schema = {
     min: 0,
     max: 1_048_576,
     about:
-      "Tokens per optimizer step if a job sets neither `steps` nor `batch_size`, with shared prefixes counted once; 0 takes one step per sequence, as ART does.",
+      "Number of tokens per optimizer step, for jobs that set neither `steps` nor `batch_size`. A prefix that sequences share counts once. 0 takes one optimizer step per sequence, as ART does.",
   },
   sequenceLengthMax: {
     kind: "integer",
@@ -36,7 +37,7 @@ const schema = {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Memory limit of a training process in bytes, weights included. If memory is short, it computes fewer tokens at the same time; a job estimated above the limit is refused before its first step. 0 allows three quarters of the machine's memory.",
+      "Memory limit of a training process in bytes, including the weights. If memory is short, the process computes fewer tokens at the same time. A job whose estimated memory exceeds the limit is refused before its first step. 0 allows three quarters of the machine's memory.",
     byMachine: ({ memoryBytes }) => Math.floor(0.75 * memoryBytes),
   },
 } as const satisfies SettingsSchema;

@@ -10,14 +10,14 @@ const schema = {
     min: 1024,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Maximum size of an entity's uploaded files, and of its trace files, in bytes; further files are refused until some are deleted.",
+      "Maximum total size in bytes of an entity's uploaded files, and of its files from Weave clients separately. Further files are refused until some are deleted.",
   },
   unusedDays: {
     kind: "number",
     default: 90,
     min: 0,
     max: 36_500,
-    about: "Days after which an unused uploaded file is deleted; 0 keeps all files.",
+    about: "Number of days after which an uploaded file that no job uses is deleted; 0 keeps all files.",
   },
 } as const satisfies SettingsSchema;
 

@@ -14,9 +14,7 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 export const feedbackExportSchema = Type.Object(
   {
     project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
-    query: expressionSchema(
-      "Condition on the records to export, as in `/feedback/query`. All records by default.",
-    ),
+    query: expressionSchema("Condition on the records, as in `/feedback/query`. All records by default."),
     fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
       description: "Fields to export of each record, as in `/feedback/query`. All fields by default.",
       examples: [["id", "created_at", "payload.stars"]],

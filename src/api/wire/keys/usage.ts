@@ -26,6 +26,8 @@ const filterFields = {
 export const usageQuerySchema = Type.Object({ ...filterFields, ...pageQueryFields });
 export const usageExportQuerySchema = Type.Object(filterFields);
 
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
 export const usageAnswer = answerOf<UsageRow>()("Usage", {
   id: [Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }), usageId],
   day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
@@ -37,24 +39,13 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
   ],
   entity: Type.String({ description: "Entity of the key." }),
   model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
-  requests: Type.Integer({
-    minimum: 0,
-    description:
-      "Number of requests that the model began to answer. Each prompt of a text completion counts as one request.",
-  }),
-  prompt_tokens: Type.Integer({
-    minimum: 0,
-    description: "Number of prompt tokens, including cached tokens.",
-  }),
-  cached_tokens: Type.Integer({
-    minimum: 0,
-    description: "Number of prompt tokens that were read from the prefix cache.",
-  }),
-  completion_tokens: Type.Integer({ minimum: 0, description: "Number of answer tokens." }),
-  training_tokens: Type.Integer({
-    minimum: 0,
-    description: "Number of tokens that successful jobs trained on, counted once per pass.",
-  }),
+  requests: count(
+    "Number of requests that the model began to answer. Each prompt of a text completion counts as one.",
+  ),
+  prompt_tokens: count("Number of prompt tokens, including cached tokens."),
+  cached_tokens: count("Number of prompt tokens that were read from the prefix cache."),
+  completion_tokens: count("Number of answer tokens."),
+  training_tokens: count("Number of tokens that successful jobs trained on, counted once per pass."),
 });
 
 /**

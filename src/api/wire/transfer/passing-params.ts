@@ -15,15 +15,13 @@ export const passingSchema = Type.Object(
     }),
     do_remote_prefill: nullable(Type.Boolean(), {
       default: false,
-      description:
-        "True to fetch the prompt's KV cache from the server that keeps it, which the other fields identify.",
+      description: "True to fetch the prompt's KV cache from the server that the other fields name.",
     }),
     remote_host: nullable(Type.String({ minLength: 1, maxLength: 253 }), {
-      description:
-        "Host of the server that keeps the KV cache. Must be among the hosts that the operator allows (setting `transfer.peers`).",
+      description: "Host of that server, one of those that the operator allows (`transfer.peers`).",
     }),
     remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), {
-      description: "Port of the server that keeps the KV cache.",
+      description: "Port of that server.",
     }),
     remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description: "Id of the kept KV cache, as the answer's `kv_transfer_params` state it.",

@@ -18,17 +18,19 @@ interface AnnotateFlags extends ConnectionFlags {
 
 const about = `
 Shows each item's conversation and asks the queue's questions. Keys: 1 to 9 for a choice, y or n, or a digit of a range;
-enter starts and ends typed answers. s skips an item, u undoes the last answer, arrows scroll, q quits. While you judge an
-item, the server leases it to you, so nobody else gets it. Quitting releases the lease.`;
+Enter starts and ends a typed answer. s skips an item, u undoes the last answer, the arrow keys scroll, q quits. While you
+answer an item, the server reserves it for you, so that nobody else gets it. Quitting releases the item.`;
 
 export function addAnnotateCommand(program: Command): void {
   addConnectionFlags(
     program
       .command("annotate <queue>")
-      .description("Judge the items of an annotation queue (project/name), with one keystroke per answer."),
+      .description(
+        "Answer the questions of an annotation queue (project/name), item by item, with one keystroke per answer.",
+      ),
   )
     .option("--as <name>", "name of the annotator (default: the owner of the key)")
-    .option("--json", "print a summary and annotator agreement as JSON at the end")
+    .option("--json", "print a summary and the agreement between annotators as JSON at the end")
     .addHelpText("after", about)
     .action(async (name: string, flags: AnnotateFlags) => {
       const client = connect(flags);

@@ -41,24 +41,30 @@ export function addQueuesCommand(program: Command): void {
   withServer(
     queues
       .command("list <project>", { isDefault: true })
-      .description("List the queues of a project with their progress."),
+      .description("List the annotation queues of a project with their progress."),
   ).action(listQueues);
   withServer(
     queues
       .command("create <project/name>")
-      .description("Create a queue whose questions are asked for each item."),
+      .description("Create an annotation queue, with the questions that annotators answer for each item."),
   )
     .option("--question <question>", questionForms, repeated(readQuestion))
-    .option("--spec <reference>", "annotation spec to ask; repeatable", repeated(String))
-    .option("--annotators <count>", "number of people who answer each item (default: 1)", count)
-    .option("--description <text>", "description for annotators")
+    .option(
+      "--spec <reference>",
+      "reference of an annotation spec, as another question; repeatable",
+      repeated(String),
+    )
+    .option("--annotators <count>", "number of annotators who answer each item (default: 1)", count)
+    .option("--description <text>", "description of the queue, for annotators")
     .action(createQueue);
   withServer(
     queues
       .command("add <queue> [call-ids...]")
-      .description("Add items: calls by id, targets of feedback, or recorded answers of a model."),
+      .description(
+        "Add items to an annotation queue: calls by id, subjects of feedback, or recorded answers of a model.",
+      ),
   )
-    .option("--feedback <query>", "targets of the feedback that matches this query (JSON, or @file)")
+    .option("--feedback <query>", "add the subjects of the feedback that matches this query (JSON, or @file)")
     .option(
       "--model <name>",
       "recorded answers of a trained model (project/name) or of a version (project/name@3)",
@@ -68,10 +74,14 @@ export function addQueuesCommand(program: Command): void {
   withServer(
     queues
       .command("stats <queue>")
-      .description("Show a queue's progress, overall and per annotator, and inter-annotator agreement."),
+      .description(
+        "Show the progress of an annotation queue, overall and per annotator, and the agreement between annotators.",
+      ),
   ).action(showStats);
   withServer(
-    queues.command("delete <queue>").description("Delete a queue; feedback given in it is kept."),
+    queues
+      .command("delete <queue>")
+      .description("Delete an annotation queue; feedback that was given in it is kept."),
   ).action(async (name: string, flags: Flags) => {
     const client = connect(flags);
     const queue = await client.queues.delete(await findQueue(client, name));

@@ -13,7 +13,7 @@ export function addExportCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("export <place>")
-      .description("Export only the database to a folder, for import into either kind of database."),
+      .description("Export only the database to a folder, for import into SQLite or PostgreSQL."),
   )
     .addHelpText("after", aboutExport)
     .action(async (folder: string, flags: ArchiveFlags) => {

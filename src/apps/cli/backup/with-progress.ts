@@ -15,8 +15,11 @@ export interface ArchiveFlags {
 export function addPlaceFlags(command: Command): Command {
   return command
     .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
-    .option("--database-url <url>", "its database, if not in the data folder (HONE_DATABASE_URL)")
-    .option("--blobs <place>", "its adapters and files, if not in the data folder (HONE_BLOBS)")
+    .option("--database-url <url>", "the server's database, if not in the data folder (HONE_DATABASE_URL)")
+    .option(
+      "--blobs <place>",
+      "folder or bucket of the server's adapters and files, if not in the data folder (HONE_BLOBS)",
+    )
     .option("--json", "print JSON");
 }
 

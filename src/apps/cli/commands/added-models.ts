@@ -40,10 +40,13 @@ export function addAddedModelCommands(models: Command): void {
       .command("add <model>")
       .description("Add a base model from the Hugging Face hub, or from a local file or folder."),
   )
-    .option("--name <name>", "name of the model here (default: the name of the repository, file or folder)")
+    .option(
+      "--name <name>",
+      "name of the model on this server (default: the name of the repository, file or folder)",
+    )
     .option(
       "--without-weights",
-      "download only configuration and tokenizer, for a model that vLLM servers compute",
+      "download only the configuration and the tokenizer, for a model that vLLM servers run",
     )
     .addHelpText("after", aboutAdding)
     .action(async (model: string, flags: AddFlags) => {

@@ -39,14 +39,18 @@ export function addChatCommand(program: Command): void {
   )
     .option(
       "--model <name>",
-      "model to talk with; repeatable (default: the server's default model)",
+      "model to chat with; repeatable (default: the server's default model)",
       (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
     )
     .option("--system <text>", "system message")
-    .option("--temperature <number>", "sampling temperature; 0 is greedy", number)
-    .option("--top-p <share>", "nucleus sampling: total probability of the tokens to sample from", number)
-    .option("--max-tokens <count>", "maximum length of an answer in tokens", number)
-    .option("--seed <number>", "seed for repeatable answers (default: a random one)", number)
+    .option("--temperature <number>", "sampling temperature; 0 is greedy (default: the model's)", number)
+    .option(
+      "--top-p <share>",
+      "nucleus sampling: sample only from the most probable tokens, up to this total probability (default: the model's)",
+      number,
+    )
+    .option("--max-tokens <count>", "maximum length of an answer in tokens (default: the model's)", number)
+    .option("--seed <number>", "seed for reproducible answers (default: a random one)", number)
     .option("--json", "print whole answers as JSON: one document, or one line per question of a conversation")
     .addHelpText("after", about)
     .action(async (words: readonly string[], flags: ChatFlags) => {

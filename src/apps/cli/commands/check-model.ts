@@ -15,9 +15,9 @@ interface CheckFlags {
 }
 
 const about = `
-Computes each precision of --quantize and float32 on the same text of some 2,000 tokens, and compares them. Perplexity is exp
-of the mean of -log p of each token; KL is the divergence of the distributions, in nats per token; "same token" is how often
-both rank the same token first. "kept finer" lists weights stored with more bits than the others.
+Runs the model in each precision and in float32 on the same text of some 2,000 tokens, and compares the results. Perplexity
+is exp of the mean of -log p over the tokens. KL is the divergence from the float32 distribution, in nats per token. "same
+token" is how often both rank the same token first. "kept finer" lists weights that have more bits than the others.
 
   hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf`;
 
@@ -30,7 +30,7 @@ export function addCheckCommand(models: Command): void {
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--threads <count>", "compute threads (default: one per core)", Number)
     .addOption(
-      new Option("--quantize <bits>", "precision to check (default: every distinct one)").choices(
+      new Option("--quantize <bits>", "precision to check (default: all distinct ones)").choices(
         quantizations,
       ),
     )

@@ -34,7 +34,7 @@ export function addFolderCommands(models: Command): void {
     .addOption(
       new Option(
         "--format <format>",
-        "an adapter for PEFT and vLLM, or a whole model with the adapter merged into its weights",
+        "peft: an adapter for PEFT and vLLM; merged: a whole model with the adapter merged into its weights",
       )
         .choices(["peft", "merged"])
         .default("peft"),
@@ -49,8 +49,8 @@ export function addFolderCommands(models: Command): void {
         "Import a PEFT folder as the next version of a model, registering the model if it is new.",
       ),
   )
-    .requiredOption("--name <name>", "project/name, or entity/project/name")
-    .option("--base-model <name>", "base model of a new model")
+    .requiredOption("--name <name>", "name of the model: project/name, or entity/project/name")
+    .option("--base-model <name>", "base model, if the model is new")
     .option("--json", "print JSON")
     .action(importAdapter);
 }

@@ -47,21 +47,21 @@ export function addDemoCommand(program: Command): void {
       "--task <name>",
       `task to teach: ${taskNames.join(", ")} (default: words for hone-tiny, sentiment for other models)`,
     )
-    .option("--teach <word>", `word that the task words teaches: ${words.join(", ")}`, "maybe")
-    .option("--seed <number>", "seed for a repeatable run (default: a random one)")
+    .option("--teach <word>", `word to teach, with the task words: ${words.join(", ")}`, "maybe")
+    .option("--seed <number>", "seed for a reproducible run (default: a random one)")
     .option("--jobs <count>", "maximum number of training jobs (default: the task's, 12 or 21)")
-    .option("--learning-rate <number>", "learning rate of every job (default: the task's)")
+    .option("--learning-rate <number>", "learning rate of all jobs (default: the task's)")
     .option(
       "--quantize <bits>",
       "weight precision of the demo's own server, as for `hone serve`: as-stored, 8, 4, off",
     )
     .option("--feedback", "train on your ratings: press + or - for each answer, and watch the model learn")
     .option("--simulate", "with --feedback: simulate the person who rates")
-    .option("--noise <share>", "share of wrong ratings by the simulated person, from 0 to 0.5", "0.1")
+    .option("--noise <share>", "share of the simulated person's ratings that are wrong, from 0 to 0.5", "0.1")
     .option("--url <address>", "address of a running server")
     .option("--key <key>", "API key of that server")
     .option("--data <folder>", "data folder with the admin key and the added models")
-    .option("--json", "print the curve as JSON instead of drawing it")
+    .option("--json", "print the reward curve as JSON instead of drawing it")
     .action(async (flags: DemoFlags) => {
       const model = demoModel(flags.model, flags.url === undefined ? await addedModels(flags) : null);
       const chosen = taskOf(flags.task ?? model.task, flags.teach);

@@ -56,7 +56,9 @@ export function addJobsCommand(program: Command): void {
       },
     );
   addConnectionFlags(
-    jobs.command("show <id>").description("Show a job: state, settings, progress, and data that it skips."),
+    jobs
+      .command("show <id>")
+      .description("Show a training job: state, settings, progress, and skipped data."),
   )
     .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
@@ -68,7 +70,7 @@ export function addJobsCommand(program: Command): void {
   addSftCommand(jobs);
   addPreferenceCommand(jobs);
   addWatchCommand(jobs);
-  addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job."))
+  addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running training job."))
     .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
@@ -79,7 +81,7 @@ export function addJobsCommand(program: Command): void {
         process.stderr.write("The job had already ended; nothing was cancelled.\n");
     });
   addConnectionFlags(
-    jobs.command("retry <id>").description("Retry a failed or cancelled job with its stored data."),
+    jobs.command("retry <id>").description("Retry a failed or cancelled training job with its stored data."),
   )
     .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
@@ -164,7 +166,7 @@ function addReplayCommand(jobs: Command): void {
     jobs
       .command("replay <id>")
       .description(
-        `Replay a job and compare the result with the version it made; status 0 if equal, ${statusDifferent} if not.`,
+        `Replay a training job, and compare the result with the version that it made; exits with status 0 if they are equal, ${statusDifferent} if not.`,
       ),
   )
     .option("--json", "print JSON")

@@ -25,7 +25,7 @@ export function addModelsCommand(program: Command): void {
   addConnectionFlags(
     models
       .command("list", { isDefault: true })
-      .description("List base models, and trained models with their newest step."),
+      .description("List base models, and trained models with their newest version."),
   )
     .option("--json", "print JSON")
     .action(async (flags: ConnectionFlags & { readonly json?: boolean }) => {
@@ -66,20 +66,26 @@ export function addModelsCommand(program: Command): void {
   addConnectionFlags(
     models
       .command("create <project> <name>")
-      .description("Register a model to train; without --from, returns an existing model of the same name."),
+      .description(
+        "Register a model to train. If it exists, show it; with --from, an existing name is an error.",
+      ),
   )
     .option("--base-model <name>", "base model to train")
     .option("--from <name[:stepN]>", "version of another model to start from, on the same base model")
     .option("--entity <entity>", "owner of the model (default: the key's entity)")
-    .option("--lora-rank <rank>", "rank of its adapters, 1 to 256 (default: the server's)", Number)
+    .option(
+      "--lora-rank <rank>",
+      "LoRA rank of its adapters, 1 to 256 (default: the server's setting)",
+      Number,
+    )
     .option(
       "--lora-alpha <alpha>",
-      "scale of its adapters, divided by their rank (default: the server's)",
+      "LoRA alpha of its adapters, which is divided by the rank (default: twice the rank)",
       Number,
     )
     .option(
       "--target-modules <names>",
-      "projections with adapters, such as q_proj,v_proj (default: all)",
+      "projections that get adapters, such as q_proj,v_proj (default: all)",
       (text: string) => text.split(","),
     )
     .option("--json", "print JSON")

@@ -19,8 +19,8 @@ const places = {
 } as const;
 
 const about = `
-It prints the address too, for machines without a browser; in a pipe it only prints. The page asks for a key the first time:
-the admin key is in the file admin-key of the server's data folder.`;
+Also prints the address, for machines without a browser. If the output is not a terminal, only prints it. The page asks for
+a key the first time: the admin key is in the file admin-key in the server's data folder.`;
 
 export function addOpenCommand(program: Command): void {
   addConnectionFlags(

@@ -35,11 +35,13 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
   const schemas = program.command("schemas").description("Check JSON Schemas for constrained answers.");
   schemas
     .command("check [files...]")
-    .description("Check whether schemas are served exactly and whether values match them; needs no server.")
-    .option("--instance <file>", "JSON value to check against every schema; repeatable", gathered)
+    .description(
+      "Check whether Hone can enforce JSON Schemas exactly, and whether values satisfy them; needs no server.",
+    )
+    .option("--instance <file>", "file with a JSON value to check against all schemas; repeatable", gathered)
     .option("--jsonl", "read {name, schema, tests} lines from the files, or from standard input (also -)")
     .option("--json", "print JSON")
-    .option("--tokenizer <path>", "model folder or tokenizer.json whose tokens write the values")
+    .option("--tokenizer <path>", "model folder or tokenizer.json whose vocabulary to use")
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
       const { createSchemaChecker } = await import("../../server/constraints/check-schemas.ts");

@@ -33,7 +33,7 @@ export function addTrajectoryCommand(models: Command): void {
     models
       .command("trajectories <name>")
       .description(
-        "Write a model's stored trajectories, one row each, or their groups; project/name:step3 selects one version.",
+        "Write a model's stored trajectories, or their groups, one per row; project/name:step3 selects one version.",
       ),
   )
     .addOption(
@@ -41,22 +41,22 @@ export function addTrajectoryCommand(models: Command): void {
         .choices(["jsonl", "parquet", "groups"])
         .default("jsonl"),
     )
-    .option("--out <file>", "new file to write; without it, JSON lines go to standard output")
+    .option("--out <file>", "new file to write (default: standard output, for JSON lines)")
     .addOption(
-      new Option("--source <source>", "only logged trajectories, or only those sent for training").choices([
-        "logs",
-        "jobs",
-      ]),
+      new Option(
+        "--source <source>",
+        "logs: only logged trajectories; jobs: only trajectories sent to training jobs",
+      ).choices(["logs", "jobs"]),
     )
     .option("--log <id>", "only trajectories of this log")
     .option("--job <id>", "only trajectories of this training job")
-    .option("--split <split>", "only logs of this split")
+    .option("--split <split>", "only trajectories of this split")
     .option("--step <step>", "only trajectories of this version", Number)
     .option("--from <time>", "only trajectories stored at this time or later (ISO 8601)")
     .option("--before <time>", "only trajectories stored before this time")
-    .option("--reward-min <reward>", "minimum reward", Number)
-    .option("--reward-max <reward>", "maximum reward", Number)
-    .option("--metadata <key=value...>", "only trajectories with these metadata values (all must match)")
+    .option("--reward-min <reward>", "only trajectories with at least this reward", Number)
+    .option("--reward-max <reward>", "only trajectories with at most this reward", Number)
+    .option("--metadata <key=value...>", "only trajectories whose metadata has all these values")
     .action(writeTrajectories);
 }
 

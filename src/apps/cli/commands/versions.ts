@@ -41,7 +41,7 @@ export function addVersionCommands(models: Command): void {
     models
       .command("accept-base <name>")
       .description(
-        "Allow a model's versions to run on changed weights of its base model; their answers will differ.",
+        "Allow a model's versions to run although the weights of its base model changed; their answers will differ.",
       ),
   )
     .option("--json", "print JSON")
@@ -54,12 +54,8 @@ export function addVersionCommands(models: Command): void {
       printResult(accepted, `${name} now accepts ${base} ${hash.slice(0, 12)}: ${which}`, flags);
     });
   for (const { verb, pinned, description } of [
-    {
-      verb: "pin",
-      pinned: true,
-      description: "Pin a version (project/name:step3): keep it until it is unpinned.",
-    },
-    { verb: "unpin", pinned: false, description: "Unpin a version." },
+    { verb: "pin", pinned: true, description: "Protect a version (name:step3) from automatic deletion." },
+    { verb: "unpin", pinned: false, description: "Allow the automatic deletion of a pinned version." },
   ]) {
     addConnectionFlags(models.command(`${verb} <name:stepN>`).description(description))
       .option("--json", "print JSON")

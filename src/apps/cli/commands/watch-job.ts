@@ -16,9 +16,11 @@ const pollMs = 1000;
 
 export function addWatchCommand(jobs: Command): void {
   addConnectionFlags(
-    jobs.command("watch <id>").description("Show a job's progress until it ends; fails if the job fails."),
+    jobs
+      .command("watch <id>")
+      .description("Show a training job's progress until it ends; fails if the job fails."),
   )
-    .option("--json", "print its events, one JSON object per line")
+    .option("--json", "print the job's events, one JSON object per line")
     .option("--plain", "print one line per event, as when the output is not a terminal")
     .action(
       async (id: string, flags: ConnectionFlags & { readonly json?: boolean; readonly plain?: boolean }) => {

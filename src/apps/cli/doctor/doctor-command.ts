@@ -8,8 +8,8 @@ import type { SeenServer } from "../../server/doctor/address.ts";
 import { addSettingOptions, toFlagNames } from "../setting-options.ts";
 
 const about = `
-Takes the settings of \`hone serve\` and examines what they would serve: replace \`serve\` by \`doctor\`. Starts and changes
-nothing. The status is 1 if a server would not work.`;
+To check a command line of \`hone serve\`, replace \`serve\` by \`doctor\`: it takes the same settings. The command starts and
+changes nothing. It exits with status 1 if a server with these settings would not work.`;
 
 export function addDoctorCommand(program: Command): void {
   addSettingOptions(

@@ -62,25 +62,27 @@ export function addFeedbackCommand(program: Command): void {
     addSelectionFlags(
       feedback
         .command("query <project>")
-        .description("Query feedback by an expression, with a choice of fields and order."),
+        .description(
+          "Query a project's feedback by an expression, and choose the fields and the order to show.",
+        ),
     ),
   )
     .option("--fields <field...>", "fields to show, such as id payload.stars")
     .option("--sort <field...>", "fields to sort by, such as payload.stars:desc created_at")
     .option("--limit <count>", "maximum number of records", Number, 100)
-    .option("--count", "print only the number of matches")
+    .option("--count", "print only the number of matching records")
     .action(list);
   withFlags(
     feedback
       .command("add <project> <reference>")
-      .description("Add feedback on a reference, or on the call with a request id."),
+      .description("Add feedback on a reference, or on the recorded completion with this request id."),
   )
     .option("--emoji <emoji>", "reaction, such as 👍")
-    .option("--note <text>", "a note")
+    .option("--note <text>", "text of a note")
     .option("--type <type>", "feedback type of --payload")
     .option("--payload <json>", "content of the feedback, as a JSON object; @file reads a file")
     .option("--creator <name>", "author (default: the key's owner)")
-    .option("--id <id>", "id of the record; repeating it adds nothing (default: a new one)")
+    .option("--id <id>", "id of the record; adding the same record again has no effect (default: a new id)")
     .action(add);
   addExportCommand(feedback);
   withFlags(

@@ -4,6 +4,7 @@ import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from
 import {
   preferenceLosses,
   preferenceReferences,
+  resolvePreferenceConfig,
 } from "../../../base/domain/preferences/preference-config.ts";
 import type {
   PreferenceLossName,
@@ -25,6 +26,9 @@ interface PreferenceFlags extends ConnectionFlags, JsonFlag, StepFlags, Feedback
   readonly watch?: boolean;
 }
 
+const defaults = resolvePreferenceConfig({});
+const simpo = resolvePreferenceConfig({ loss: "simpo" });
+
 /** Adds the subcommand `preference` to `hone jobs`. */
 export function addPreferenceCommand(jobs: Command): void {
   addTermFlags(
@@ -32,38 +36,52 @@ export function addPreferenceCommand(jobs: Command): void {
       jobs
         .command("preference <model> [file]")
         .description(
-          "Train a model on preferences: from a file, one JSON object per line, or from feedback on its recorded answers.",
+          "Train a model on preferences from a file (one JSON object per line), or from feedback on its recorded answers.",
         ),
     ),
   )
     .option("--rule <rule>", "stored reward rule, by id or as project/name")
     .option(
       "--corrections [type:path]",
-      "corrections of answers to train on, such as fix:text (default: `correction` in any payload)",
+      "also train on people's corrections of answers: feedback type and path in the payload, such as fix:text (default: the path `correction` of any type)",
     )
     .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
-    .option("--version-age-max <count>", "maximum age of an answer in versions (default: unlimited)")
-    .option("--dry-run", "show the feedback that would be used, and train nothing")
-    .addOption(new Option("--loss <loss>", "loss function").choices(preferenceLosses))
-    .option("--beta <number>", "weight of log ratios", positiveNumber)
+    .option(
+      "--version-age-max <count>",
+      "maximum age of an answer: number of versions before the newest one (default: unlimited)",
+    )
+    .option("--dry-run", "only show the feedback that would be used")
+    .addOption(
+      new Option("--loss <loss>", `loss function (default: ${defaults.loss})`).choices(preferenceLosses),
+    )
+    .option(
+      "--beta <number>",
+      `factor of the log-ratios to the reference; a greater value keeps the model closer to it (default: ${defaults.beta}; ${simpo.beta} with simpo)`,
+      positiveNumber,
+    )
     .option(
       "--label-smoothing <share>",
-      "share of preferences assumed to be the wrong way round",
+      "with dpo and simpo: fraction of preferences that are assumed to be swapped, 0 to 0.5 (default: 0)",
       shareOfLabels,
     )
     .option(
       "--gamma <number>",
-      "margin by which the chosen reward should exceed the other, with simpo",
+      `with simpo: target margin between the rewards of the chosen and the rejected answer (default: ${simpo.gamma})`,
       positiveNumber,
     )
     .addOption(
-      new Option("--reference <version>", "version that log ratios are taken against").choices(
-        preferenceReferences,
-      ),
+      new Option(
+        "--reference <version>",
+        "reference model: the version that the job starts from, or the base model (default: start)",
+      ).choices(preferenceReferences),
     )
-    .option("--batch-size <count>", "pairs per optimizer step", positiveNumber)
-    .option("--learning-rate <rate>", "learning rate", positiveNumber)
-    .option("--epochs <count>", "passes over the pairs", positiveNumber)
+    .option(
+      "--batch-size <count>",
+      `pairs per optimizer step (default: ${defaults.batchSize})`,
+      positiveNumber,
+    )
+    .option("--learning-rate <rate>", `learning rate (default: ${defaults.learningRate})`, positiveNumber)
+    .option("--epochs <count>", `passes over the pairs (default: ${defaults.epochCount})`, positiveNumber)
     .option("--no-shuffle", "keep the order of the file")
     .option("--watch", "watch the job until it ends")
     .option("--json", "print the job as JSON; with --watch, then its events, one per line")

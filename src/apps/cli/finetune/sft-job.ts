@@ -1,10 +1,13 @@
 // `hone jobs sft`: fine-tune a model on a file of conversations.
 import type { Command } from "commander";
+import { resolveSupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
 import type { Hone } from "../../client/hone.ts";
 import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./training-file.ts";
 import { watchJob } from "../commands/watch-job.ts";
+
+const defaults = resolveSupervisedConfig({});
 
 interface SftFlags extends ConnectionFlags, JsonFlag, StepFlags {
   readonly watch?: boolean;
@@ -16,12 +19,20 @@ export function addSftCommand(jobs: Command): void {
     jobs
       .command("sft <model> <file>")
       .description(
-        "Fine-tune a model on the assistant messages of a file of conversations, one JSON object per line.",
+        "Fine-tune a model on the assistant's messages in a file of conversations (one JSON object per line).",
       ),
   )
-    .option("--batch-size <count>", "conversations per optimizer step", positiveNumber)
-    .option("--learning-rate <rate>", "learning rate", positiveNumber)
-    .option("--epochs <count>", "passes over the conversations", positiveNumber)
+    .option(
+      "--batch-size <count>",
+      `conversations per optimizer step (default: ${defaults.batchSize})`,
+      positiveNumber,
+    )
+    .option("--learning-rate <rate>", `learning rate (default: ${defaults.learningRate})`, positiveNumber)
+    .option(
+      "--epochs <count>",
+      `passes over the conversations (default: ${defaults.epochCount})`,
+      positiveNumber,
+    )
     .option("--no-shuffle", "keep the order of the file")
     .option("--watch", "watch the job until it ends")
     .option("--json", "print the job as JSON; with --watch, then its events, one per line")

@@ -39,42 +39,67 @@ export function addKeysCommand(program: Command): void {
     command
       .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
       .option("--json", "print JSON");
-  const withChoices = (command: Command, none: string): Command =>
+  /** Adds the flags of a key; `suffix` returns the end of a description, given the default of a new key. */
+  const withChoices = (command: Command, suffix: (usual: string) => string): Command =>
     withData(command)
-      .option("--name <name>", `name of the program that uses the key, as a label${none}`)
-      .option("--expires <when>", `expiry: a time, or a length such as 30d or 12h${none}`)
-      .option("--scopes <scopes...>", `scopes of the key: chat, train, feedback, read (default: all)${none}`)
-      .option("--project <project>", `the only project of its entity that it can access${none}`);
-  const withLimits = (command: Command, none: string): Command =>
-    limitFlags.reduce((limited, [flag, about]) => limited.option(flag, `${about}${none}`), command);
-  withLimits(withChoices(keys.command("create").description("Create a key; it is shown only once."), ""), "")
+      .option("--name <name>", `label: name of the program that uses the key${suffix("none")}`)
+      .option(
+        "--expires <when>",
+        `expiry: a time (ISO 8601), or a duration such as 30d or 12h${suffix("never")}`,
+      )
+      .option("--scopes <scopes...>", `scopes of the key: chat, train, feedback, read${suffix("all")}`)
+      .option("--project <project>", `only project of its entity that the key can access${suffix("all")}`);
+  const withLimits = (command: Command, suffix: (usual: string) => string): Command =>
+    limitFlags.reduce(
+      (limited, [flag, about]) => limited.option(flag, `${about}${suffix("unlimited")}`),
+      command,
+    );
+  const ofNewKey = (usual: string): string => ` (default: ${usual})`;
+  const ofChange = (): string => "; `none` removes it";
+  withLimits(
+    withChoices(keys.command("create").description("Create a key; its secret is shown only once."), ofNewKey),
+    ofNewKey,
+  )
     .option(
       "--entity <entity>",
-      "entity whose projects and models it can access (default: the server's entity)",
+      "entity whose projects and models the key can access (default: the server's entity)",
     )
-    .option("--owner <name>", "name of the owner; feedback names it as the author (default: the entity)")
+    .option(
+      "--owner <name>",
+      "name of the key's owner, which is the author of its feedback (default: the entity)",
+    )
     .option("--role <role>", "member or admin", "member")
     .action(create);
   withData(
-    keys.command("list", { isDefault: true }).description("List keys; secrets are not stored."),
+    keys
+      .command("list", { isDefault: true })
+      .description("List keys, without their secrets, which the server does not store."),
   ).action(list);
   withLimits(
     withChoices(
-      keys.command("change <id>").description("Change the limits of a key, starting with its next request."),
-      "; `none` removes the limit",
+      keys
+        .command("change <id>")
+        .description(
+          "Change the name, expiry, scopes, project or limits of a key. Changes take effect with the next request.",
+        ),
+      ofChange,
     ),
-    "; `none` removes the limit",
+    ofChange,
   ).action(change);
   withLimits(
     withData(
       keys
         .command("limit <entity>")
-        .description("Change the limits shared by all keys of an entity; without flags, show them."),
+        .description(
+          "Change the limits of an entity, which apply to all its keys together; without flags, show them.",
+        ),
     ),
-    "; `none` removes the limit",
+    ofChange,
   ).action(limit);
-  withData(keys.command("rotate <id>").description("Rotate a key's secret; the new one is shown only once."))
-    .option("--grace <length>", "how long the old secret stays valid, such as 12h or 0", "1d")
+  withData(
+    keys.command("rotate <id>").description("Rotate a key's secret; the new secret is shown only once."),
+  )
+    .option("--grace <length>", "duration for which the old secret remains valid, such as 12h or 0", "1d")
     .action(rotate);
   withData(keys.command("revoke <id>").description("Revoke a key immediately.")).action(revoke);
 }

@@ -19,16 +19,16 @@ interface LogFlags extends ConnectionFlags {
 const linesMax = 1000;
 
 const about = `
-Prints the log of the server that answers; of several servers each has its own. A server keeps its newest 1,000 lines since
-its start, up to 1 MiB, at server.logLevel and above. Older lines are only in its standard error. Needs an administrator's
-key. --follow ends with Ctrl+C, and waits up to two minutes for a server that restarts.`;
+Prints the log of the server that answers; if several servers share a database, each has its own log. A server keeps the
+newest 1,000 lines since its start, at most 1 MiB, of server.logLevel and above. Older lines are only in its standard
+error. Requires an admin key. --follow waits up to two minutes for a server that restarts; Ctrl+C ends it.`;
 
 export function addLogsCommand(program: Command): void {
   addConnectionFlags(program.command("logs").description("Print the newest lines of a running server's log."))
     .option("-f, --follow", "keep printing new lines")
     .option("-n, --lines <count>", `number of recent lines to print, 0 to ${linesMax}`, count, 100)
     .addOption(
-      new Option("--level <level>", "only lines of this level and above")
+      new Option("--level <level>", "only lines of this level or a more severe one")
         .choices(lineLevels)
         .default("debug"),
     )

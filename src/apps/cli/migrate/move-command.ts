@@ -51,12 +51,15 @@ export function addMoveCommand(models: Command): void {
   )
     .option(
       "--to <address>",
-      "address of the server with the target trainer (default: the current server, after a restart with the new trainer)",
+      "address of the server with the new trainer (default: the same server, restarted with the new trainer)",
     )
     .option("--to-key <key>", "API key of the target server (HONE_TO_API_KEY)")
     .option("--as <name>", "project/name of the new model (default with --to: the same name)")
     .option("--go-on", "resume an interrupted move to an existing model")
-    .option("--merged <folder>", "copy the weights: new folder for the base model merged with the version")
+    .option(
+      "--merged <folder>",
+      "copy the weights instead of replaying jobs: new folder for the base model with the version merged into it",
+    )
     .option("--dry-run", "only show what would be done")
     .option("--json", "print JSON")
     .addHelpText("after", about)

@@ -31,9 +31,12 @@ export function addRecordingCommands(program: Command): void {
   addConnectionFlags(
     completions.command("list", { isDefault: true }).description("List recorded completions, newest first."),
   )
-    .option("--model <name>", "only completions of this model, or with :step3 of this version")
-    .option("--project <project>", "only completions of this entity/project")
-    .option("--feedback <kind>", "any: only with feedback; none: only without; otherwise a feedback type")
+    .option("--model <name>", "only completions of this model, or of one version (project/name:step3)")
+    .option("--project <project>", "only completions of this project, as entity/project")
+    .option(
+      "--feedback <kind>",
+      "any: only completions with feedback; none: only completions without; otherwise a feedback type that they have",
+    )
     .option("--since <time>", "only completions that ended at this time or later (ISO 8601)")
     .option("--until <time>", "only completions that ended before this time")
     .option("--limit <count>", "maximum number of completions", Number, 20)
@@ -42,10 +45,10 @@ export function addRecordingCommands(program: Command): void {
   addConnectionFlags(
     completions
       .command("show <request_id>")
-      .description("Show a whole completion: its prompt and each answer."),
+      .description("Show a recorded completion: its prompt and all answers."),
   )
-    .option("--project <project>", "entity/project, if several have a completion with this id")
-    .option("--json", "print JSON with tokens and log probabilities")
+    .option("--project <project>", "project as entity/project, if several have a completion with this id")
+    .option("--json", "print JSON, with tokens and log-probabilities")
     .action(async (requestId: string, flags: PlaceFlags) => {
       const completion = await connect(flags).recordings.get(requestId, placeOf(flags));
       printResult(completion, shown(completion), flags);
@@ -53,9 +56,9 @@ export function addRecordingCommands(program: Command): void {
   addConnectionFlags(
     completions
       .command("delete <request_id>")
-      .description("Delete a completion permanently; feedback on it is kept."),
+      .description("Delete a recorded completion permanently; feedback on it is kept."),
   )
-    .option("--project <project>", "entity/project, if several have a completion with this id")
+    .option("--project <project>", "project as entity/project, if several have a completion with this id")
     .option("--json", "print JSON")
     .action(async (requestId: string, flags: PlaceFlags) => {
       const deleted = await connect(flags).recordings.delete(requestId, placeOf(flags));

@@ -27,7 +27,11 @@ export function addRetentionCommand(program: Command): void {
       else showRetention(found);
     });
   addConnectionFlags(
-    retention.command("sweep").description("Remove expired data now; the server does so every minute."),
+    retention
+      .command("sweep")
+      .description(
+        "Remove data beyond the retention limits now; the server does so automatically every minute.",
+      ),
   )
     .option("--dry-run", "only show what would be removed")
     .option("--json", "print JSON")

@@ -36,15 +36,17 @@ export function addRulesCommand(program: Command): void {
       );
     });
   addAddCommand(rules);
-  addConnectionFlags(rules.command("show <rule>").description("Show a rule and when it trains next."))
+  addConnectionFlags(
+    rules.command("show <rule>").description("Show a reward rule, and the time of its next training."),
+  )
     .option("--json", "print JSON")
     .action(async (name: string, flags: Flags) => {
       const rule = await findRule(connect(flags), name);
       printResult(rule, shown(rule).join("\n"), flags);
     });
   for (const [verb, description] of [
-    ["pause", "Pause a rule: stop its automatic training."],
-    ["resume", "Resume a paused rule."],
+    ["pause", "Pause the automatic training of a reward rule."],
+    ["resume", "Resume the automatic training of a paused reward rule."],
   ] as const)
     addConnectionFlags(rules.command(`${verb} <rule>`).description(description))
       .option("--json", "print JSON")
@@ -54,7 +56,7 @@ export function addRulesCommand(program: Command): void {
         printResult(rule, shown(rule).join("\n"), flags);
       });
   addConnectionFlags(
-    rules.command("delete <rule>").description("Delete a rule; versions trained by it are kept."),
+    rules.command("delete <rule>").description("Delete a reward rule; versions that its jobs made are kept."),
   )
     .option("--json", "print JSON")
     .action(async (name: string, flags: Flags) => {
@@ -80,16 +82,22 @@ function addAddCommand(rules: Command): void {
     addConnectionFlags(
       rules
         .command("add <project> <name>")
-        .description("Add a rule; with --train, it trains a model automatically as feedback arrives."),
+        .description("Add a reward rule. With --train, it trains a model automatically as feedback arrives."),
     ),
   )
-    .option("--train <model>", "model to train automatically")
-    .option("--groups-min <count>", "minimum number of groups in a job (default 8)")
-    .option("--seconds-between <seconds>", "minimum seconds between jobs (default 3600)")
+    .option("--train <model>", "model that the rule trains automatically")
+    .option(
+      "--groups-min <count>",
+      "minimum number of groups, that is prompts with differing rewards, in a job (default 8)",
+    )
+    .option("--seconds-between <seconds>", "minimum time between two jobs in seconds (default 3600)")
     .option("--jobs-per-day <count>", "maximum number of jobs in 24 hours (default 24)")
     .option("--tokens-per-day <count>", "maximum number of training tokens in 24 hours (default: unlimited)")
-    .option("--version-age-max <count>", "maximum age of an answer in versions (default: unlimited)")
-    .option("--learning-rate <number>", "learning rate of its jobs")
+    .option(
+      "--version-age-max <count>",
+      "maximum age of an answer: number of versions before the newest one (default: unlimited)",
+    )
+    .option("--learning-rate <number>", "learning rate of the rule's jobs")
     .option("--json", "print JSON")
     .action(async (project: string, name: string, flags: AddFlags) => {
       const client = connect(flags);
@@ -123,13 +131,19 @@ interface TrainFlags extends Flags, TermFlags {
 
 function addTrainingCommands(rules: Command): void {
   for (const [verb, description] of [
-    ["preview", "Show which answers would train with which rewards, and why others would not."],
-    ["train", "Train a model on the feedback so far, in one job."],
+    [
+      "preview",
+      "Show the answers that a job would train on, with their rewards, and why other answers are left out.",
+    ],
+    ["train", "Create a job that trains a model on its feedback so far."],
   ] as const)
     addTermFlags(addConnectionFlags(rules.command(`${verb} <model>`).description(description)))
-      .option("--rule <rule>", "stored rule, by id or as project/name")
+      .option("--rule <rule>", "stored reward rule, by id or as project/name")
       .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
-      .option("--version-age-max <count>", "maximum age of an answer in versions (default: unlimited)")
+      .option(
+        "--version-age-max <count>",
+        "maximum age of an answer: number of versions before the newest one (default: unlimited)",
+      )
       .option("--learning-rate <number>", "learning rate of the job")
       .option("--json", "print JSON")
       .action(async (name: string, flags: TrainFlags) => {

@@ -16,17 +16,17 @@ export interface TermFlags {
 
 export function addTermFlags(command: Command): Command {
   return command
-    .option("--terms <file>", "terms of a rule as JSON; `-` reads standard input")
-    .option("--reactions <table>", "rewards of reactions, such as 👍=1,👎=0")
+    .option("--terms <file>", "file with the terms of a reward rule as JSON; `-` reads standard input")
+    .option("--reactions <table>", "reward of each emoji reaction, such as 👍=1,👎=0")
     .option(
       "--number <type:path:range>",
-      "number in the payload, and the range mapped to 0 to 1, such as score:stars:1..5",
+      "reward from a number in the payload: feedback type, path, and the range that maps to 0 to 1, such as score:stars:1..5",
     )
     .option(
       "--annotation <name:range|table>",
-      "reward from an annotation or a queue's answer: right (true is 1, false is 0), style:1..5 (range mapped to 0 to 1), tone:kind=1,rude=0 (reward of each value)",
+      "reward from an annotation or an answer in a queue: right (true is 1, false is 0), style:1..5 (the range maps to 0 to 1), or tone:kind=1,rude=0 (reward of each value)",
     )
-    .option("--preferences", "preferences between two answers (better_than)");
+    .option("--preferences", "reward from comparisons of two answers (`better_than` feedback)");
 }
 
 /** True if any of these flags is given. */

@@ -16,17 +16,17 @@ interface TopFlags extends ConnectionFlags {
 }
 
 const about = `
-Rates cover the last interval; the first sample has none, except with --once, which samples twice. If the output is not a
-terminal, each sample is one line. Shows the jobs that the key can access. q or Ctrl+C quits.`;
+Rates are averages over the last interval. The first sample has no rates, except with --once, which waits one interval. If
+the output is not a terminal, each sample is one line. Shows the jobs that the key can access. q or Ctrl+C quits.`;
 
 export function addTopCommand(program: Command): void {
   addConnectionFlags(
     program
       .command("top")
-      .description("Show a running server live: throughput, queue, memory, prefix hits, models and jobs."),
+      .description("Show a running server live: throughput, queue, memory, prefix cache, models and jobs."),
   )
     .option("--interval <seconds>", "seconds between samples, 0.2 to 3600", seconds, 2)
-    .option("--once", "sample once, over one interval, and exit")
+    .option("--once", "take one sample, over one interval, and exit")
     .option("--json", "print one JSON object per line for each sample")
     .addHelpText("after", about)
     .action(showServer);

@@ -46,24 +46,26 @@ export function addWebhooksCommand(program: Command): void {
       ["feedback.created"],
     )
     .option("--project <entity/project>", "only events of this project")
-    .option("--type <type>", "only feedback records of this type")
+    .option("--type <type>", "feedback events only for records of this feedback type")
     .option("--records-max <count>", "maximum number of records in one event", Number)
     .action(addWebhook);
   withFlags(
-    webhooks.command("enable <id>").description("Enable a disabled webhook for events from now on."),
+    webhooks.command("enable <id>").description("Enable a disabled webhook again, for events from now on."),
   ).action(async (id: string, flags: Flags) => {
     printResult(await connect(flags).webhooks.change(id, { enabled: true }), `enabled ${id}`, flags);
   });
-  withFlags(webhooks.command("deliveries <id>").description("List deliveries, newest first."))
+  withFlags(
+    webhooks.command("deliveries <id>").description("List the deliveries of a webhook, newest first."),
+  )
     .option("--state <state>", "only deliveries in this state: pending, delivered or failed")
     .option("--limit <count>", "maximum number of deliveries", Number, 20)
     .action(listDeliveries);
   withFlags(
     webhooks
       .command("replay <id> [delivery]")
-      .description("Replay a delivery, or all that failed since a time."),
+      .description("Send a webhook's delivery again, or all deliveries that failed since a time."),
   )
-    .option("--failed-since <time>", "replay all that failed at this time or later (ISO 8601)")
+    .option("--failed-since <time>", "send all deliveries again that failed at this time or later (ISO 8601)")
     .action(replay);
   withFlags(webhooks.command("delete <id>").description("Delete a webhook and its deliveries.")).action(
     async (id: string, flags: Flags) => {

@@ -9,7 +9,7 @@ const schema = {
     default: "on",
     choices: ["on", "asked", "off"],
     about:
-      "Recording of trained models' completions, with their messages and tokens: `on` records all but those whose request says `store: false`; `asked` records only those that say `store: true`. Answers of base models are never recorded.",
+      "Recording of the completions of trained models, with their messages and tokens. `on` records all completions except those of requests with `store: false`; `asked` records only those of requests with `store: true`. Completions of base models are never recorded.",
   },
 } as const satisfies SettingsSchema;
 

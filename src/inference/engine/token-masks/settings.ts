@@ -7,7 +7,7 @@ const schema = {
     kind: "flag",
     default: defaultGrammarLimits.strictFormats,
     about:
-      "Refuses schemas with an unknown `format`. If off, such a format is ignored and named in the header `x-hone-notice`.",
+      "Refuses JSON Schemas with an unknown `format`. If false, such a format is ignored, and the response header `x-hone-notice` names it.",
   },
 } as const satisfies SettingsSchema;
 

@@ -8,7 +8,7 @@ const schema = {
     min: 0,
     max: 1_000_000,
     about:
-      "Number of newest versions to keep per model; a new version deletes older ones, except those that are pinned, in use, or the base. 0 keeps all.",
+      "Number of newest versions to keep per model. Each new version deletes older ones, except versions that are pinned or in use, and step 0. 0 keeps all versions.",
   },
   memoryBytes: {
     kind: "integer",
@@ -16,7 +16,7 @@ const schema = {
     min: 0,
     max: 2 ** 50,
     about:
-      "Memory for loaded base models and the KV caches of their requests, in bytes. Models beyond it are loaded on demand, and others evicted. 0 keeps all models loaded.",
+      "Maximum memory in bytes for loaded base models and their KV caches. If not all models fit, each is loaded on demand, and other models are unloaded. 0 sets no limit and keeps all models loaded.",
   },
   keepAliveSeconds: {
     kind: "integer",
@@ -24,7 +24,7 @@ const schema = {
     min: 0,
     max: 1_000_000,
     about:
-      "Idle time in seconds after which a base model is unloaded; the default model stays. 0 unloads a model only if `models.memoryBytes` is needed for others.",
+      "Idle time in seconds after which a base model is unloaded, except the default model. With 0, a model is unloaded only to make room for another one within `models.memoryBytes`.",
   },
 } as const satisfies SettingsSchema;
 

@@ -4,6 +4,8 @@ import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 import { passingSchema } from "../../transfer/passing-params.ts";
 
+const flag = (description: string) => nullable(Type.Boolean(), { default: false, description });
+
 export const requestFields = {
   model: field("identity.model", nullable(Type.String()), {
     about:
@@ -66,14 +68,8 @@ export const requestFields = {
     nullable(
       Type.Object(
         {
-          include_usage: nullable(Type.Boolean(), {
-            default: false,
-            description: "Sends the token usage in a last chunk, which has no choices.",
-          }),
-          continuous_usage_stats: nullable(Type.Boolean(), {
-            default: false,
-            description: "With include_usage: also sends the token usage so far in every chunk.",
-          }),
+          include_usage: flag("Sends the token usage in a last chunk, which has no choices."),
+          continuous_usage_stats: flag("With include_usage: also sends the usage so far in every chunk."),
         },
         { title: "StreamOptions" },
       ),
