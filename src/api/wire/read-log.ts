@@ -21,7 +21,8 @@ export const logSchema = Type.Object(
   {
     split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
       default: defaultSplit,
-      description: "Split of the trajectories, such as train or val. The metrics' names begin with it.",
+      description:
+        "Split of the trajectories, such as train or val, after which metrics are named (`val/reward`).",
     }),
     step: nullable(Type.Integer({ minimum: 0 }), {
       description:
@@ -45,7 +46,10 @@ const logForm: BodyForm<typeof logSchema> = {
 
 export const loggedSchema = Type.Object(
   {
-    detail: Type.Array(Type.Unknown(), { maxItems: 0 }),
+    detail: Type.Array(Type.Unknown(), {
+      maxItems: 0,
+      description: "Always empty; some clients expect the field.",
+    }),
     model_id: Type.String({ format: "uuid" }),
     split: Type.String(),
     step: Type.Integer({ minimum: 0, description: "Version of the model that the log belongs to." }),

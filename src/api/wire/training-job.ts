@@ -167,7 +167,7 @@ export const trainingJobSchema = Type.Object(
     kind: Type.Enum([...jobKinds], {
       description: "Kind of the job: reinforcement learning, supervised fine-tuning, or preference training.",
     }),
-    state: Type.Enum([...jobStates]),
+    state: Type.Enum([...jobStates], { description: "State of the job; the last three are final." }),
     created_at: dateTime,
     started_at: orNull(dateTime),
     ended_at: orNull(dateTime),
@@ -443,7 +443,9 @@ function replayBody({ files, matrixCount, differentCount, different }: ReplayCom
 export const jobEventSchema = Type.Object(
   {
     id: Type.String(),
-    type: Type.Enum(["preparing", "training_started", "gradient_step", "training_ended", "training_failed"]),
+    type: Type.Enum(["preparing", "training_started", "gradient_step", "training_ended", "training_failed"], {
+      description: "Type of the event. One `gradient_step` follows each optimizer step.",
+    }),
     data: Type.Object(
       {},
       {

@@ -361,14 +361,17 @@ export function trajectoryGroupBody(group: TrajectoryGroup): object {
   };
 }
 
-export const metricsSchema = Type.Object({}, { additionalProperties: Type.Number() });
+export const metricsSchema = Type.Object(
+  {},
+  { additionalProperties: Type.Number(), description: "Metrics, by name." },
+);
 
 /** Answer with a stored log without its trajectories, for the history of metrics. */
 export const loggedMetricsAnswer = answerOf<TrajectoryLog>()("LoggedMetrics", {
-  id: Type.String({ format: "uuid" }),
+  id: Type.String({ format: "uuid", description: "Id of the log." }),
   split: Type.String(),
-  step: Type.Integer({ minimum: 0 }),
-  recorded_at: Type.String({ format: "date-time" }),
+  step: Type.Integer({ minimum: 0, description: "Version of the model that the log belongs to." }),
+  recorded_at: Type.String({ format: "date-time", description: "Time at which the server stored the log." }),
   metrics: metricsSchema,
 });
 export const trajectoryPageSchema = pageSchema(
@@ -380,7 +383,7 @@ export const trajectoryPageSchema = pageSchema(
         Type.Integer({
           minimum: 0,
           description:
-            "Size of the log's trajectories in bytes, only if they do not fit in a page. Read them row by row, or export them.",
+            "Size of the log's trajectories in bytes, present only if they do not fit in a page. List them with their content, or export them.",
         }),
       ),
     },

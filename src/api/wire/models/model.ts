@@ -133,14 +133,14 @@ export const modelAnswer = answerOf<TrainedModel>()("Model", {
   name: Type.String(),
   base_model: Type.String(),
   ...adapterRows,
-  run_id: [Type.Null({ description: "Always null; a field of ART's clients." }), () => null],
+  run_id: [Type.Null({ description: "Always null; some clients expect the field." }), () => null],
   created_at: Type.String({ format: "date-time" }),
 });
 
 export const modelDeletionSchema = Type.Object({
   model_id: Type.String({ format: "uuid" }),
   deleted_checkpoints: Type.Integer({ minimum: 0, description: "Number of versions deleted." }),
-  deleted_run: Type.Boolean({ description: "Always false; a field of ART's clients." }),
+  deleted_run: Type.Boolean({ description: "Always false; some clients expect the field." }),
 });
 
 export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {

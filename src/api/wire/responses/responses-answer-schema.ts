@@ -29,7 +29,7 @@ const logprobs = Type.Array(
 const textPart = Type.Object({
   type: Type.Enum(["output_text"]),
   text: Type.String(),
-  annotations: Type.Array(Type.Unknown(), { maxItems: 0 }),
+  annotations: Type.Array(Type.Unknown(), { maxItems: 0, description: "Always empty." }),
   logprobs,
 });
 
@@ -75,7 +75,7 @@ const item = Type.Union([
     {
       type: Type.Enum(["reasoning"]),
       id: Type.String(),
-      summary: Type.Array(Type.Unknown(), { maxItems: 0 }),
+      summary: Type.Array(Type.Unknown(), { maxItems: 0, description: "Always empty." }),
       content: Type.Array(reasoningPart, { description: "The model's thoughts." }),
       status,
     },
@@ -143,11 +143,20 @@ export const responseSchema = Type.Object(
 );
 
 function event(types: readonly string[], members: Readonly<Record<string, TSchema>>) {
-  return Type.Object({ type: Type.Enum([...types]), sequence_number: count, ...members });
+  return Type.Object({ type: Type.Enum([...types]), sequence_number: sequenceNumber, ...members });
 }
 
-const at = { item_id: Type.String(), output_index: count };
-const inPart = { ...at, content_index: count };
+const sequenceNumber = Type.Integer({ minimum: 0, description: "Index of the event in the stream." });
+const output_index = Type.Integer({
+  minimum: 0,
+  description: "Index of the item in the response's `output`.",
+});
+const at = { item_id: Type.String({ description: "Id of the item." }), output_index };
+const inPart = {
+  ...at,
+  content_index: Type.Integer({ minimum: 0, description: "Index of the part in the item's `content`." }),
+};
+const delta = Type.String({ description: "Text to append." });
 
 /** An event of a stream; its type is also its name. */
 export const responseEventSchema = Type.Union(
@@ -162,22 +171,22 @@ export const responseEventSchema = Type.Union(
       ],
       { response: responseSchema },
     ),
-    event(["response.output_item.added", "response.output_item.done"], { output_index: count, item }),
+    event(["response.output_item.added", "response.output_item.done"], { output_index, item }),
     event(["response.content_part.added", "response.content_part.done"], {
       ...inPart,
       part: Type.Union([textPart, reasoningPart]),
     }),
-    event(["response.output_text.delta"], { ...inPart, delta: Type.String(), logprobs }),
+    event(["response.output_text.delta"], { ...inPart, delta, logprobs }),
     event(["response.output_text.done"], { ...inPart, text: Type.String(), logprobs }),
-    event(["response.reasoning_text.delta"], { ...inPart, delta: Type.String() }),
+    event(["response.reasoning_text.delta"], { ...inPart, delta }),
     event(["response.reasoning_text.done"], { ...inPart, text: Type.String() }),
-    event(["response.function_call_arguments.delta"], { ...at, delta: Type.String() }),
+    event(["response.function_call_arguments.delta"], { ...at, delta }),
     event(["response.function_call_arguments.done"], {
       ...at,
       name: Type.String(),
       arguments: Type.String(),
     }),
-    event(["response.custom_tool_call_input.delta"], { ...at, delta: Type.String() }),
+    event(["response.custom_tool_call_input.delta"], { ...at, delta }),
     event(["response.custom_tool_call_input.done"], { ...at, input: Type.String() }),
     event(["error"], {
       code: Type.String(),

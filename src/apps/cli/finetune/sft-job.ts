@@ -27,7 +27,11 @@ export function addSftCommand(jobs: Command): void {
       `conversations per optimizer step (default: ${defaults.batchSize})`,
       positiveNumber,
     )
-    .option("--learning-rate <rate>", `learning rate (default: ${defaults.learningRate})`, positiveNumber)
+    .option(
+      "--learning-rate <rate>",
+      `learning rate (default: ${String(defaults.learningRate)})`,
+      positiveNumber,
+    )
     .option(
       "--epochs <count>",
       `passes over the conversations (default: ${defaults.epochCount})`,
