@@ -1,5 +1,5 @@
-// Generates keys: the secret (`hone_` and 32 random bytes in base 62) and its database record. Does not store the
-// record.
+// Generates API keys: the secret (`hone_` and 32 random bytes in base 62) and the database record. This module does
+// not store the record.
 import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
@@ -10,7 +10,10 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** Number of base-62 digits for 32 bytes, since 62^43 > 2^256. */
 const digitCount = 43;
 
-/** Prefix of the ids of keys created when a server starts. Such a key is revoked when `HONE_API_KEY` sets another. */
+/**
+ * Prefix of the ids of keys that a server creates when it starts. Such a key is revoked at a later start with a
+ * different `HONE_API_KEY`.
+ */
 const startKeyPrefix = "first-";
 
 /** Returns a new id for a key created when a server starts. */

@@ -1,5 +1,5 @@
-// Key administration, over HTTP and directly in a data folder: create, find, change, rotate, revoke. Callers check
-// permissions.
+// Key administration: create, find, list, change, rotate and revoke keys. Used over HTTP and by commands that open a
+// data folder directly. The callers of this service check permissions.
 import {
   type AccessKey,
   type KeyChoices,
@@ -29,34 +29,35 @@ export interface NewKey {
 export interface KeyRequest extends KeyChoices {
   readonly entity: string;
   readonly role: KeyRole;
-  /** Owner of the key; null for the entity. */
+  /** User to whom the key belongs; null if it belongs to the entity as a whole. */
   readonly owner: string | null;
 }
 
 export interface KeyService {
-  /** @throws ServiceError `invalid` with faults at the request's fields */
+  /** @throws ServiceError `invalid`, with locations that name the request's fields */
   create(request: KeyRequest): Promise<NewKey>;
   /** Finds a key, revoked or not. @throws ServiceError `not_found` */
   find(id: string): Promise<AccessKey>;
   /** Lists keys in creation order, including revoked ones. */
   list(page: PageRequest, filter: KeyFilter): Promise<Page<AccessKey>>;
   /**
-   * Changes the given fields of a key, with effect on subsequent requests.
+   * Changes the given fields of a key. Requests that arrive later use the new values.
    *
-   * @throws ServiceError `not_found` if there is no such live key, `invalid` with faults at the choices' fields
+   * @throws ServiceError `not_found` if no such key exists or it is revoked; `invalid`, with locations that name the
+   * given fields
    */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey>;
   /**
    * Gives a key a new secret. The current secret stays valid for `graceSeconds`, but not beyond the key's expiry; any
    * older secret becomes invalid.
    *
-   * @throws ServiceError `not_found` if there is no such live key, `invalid` at `graceSeconds`, `conflict` for a key
-   * created by a start of the server
+   * @throws ServiceError `not_found` if no such key exists or it is revoked; `invalid` for an invalid `graceSeconds`;
+   * `conflict` for a key that the server created when it started
    */
   rotate(id: string, graceSeconds: number): Promise<NewKey>;
   /**
-   * Revokes a key: subsequent requests are refused, and running work is ended. @throws ServiceError `not_found` if
-   * there is no such live key
+   * Revokes a key. Later requests with the key are refused, and requests and jobs that are running are ended. @throws
+   * ServiceError `not_found` if no such key exists or it is already revoked
    */
   revoke(id: string): Promise<AccessKey>;
 }
@@ -118,7 +119,10 @@ export function createKeyService({
   };
 }
 
-/** Returns the given fields, with scopes deduplicated and in canonical order. @throws ServiceError `invalid` */
+/**
+ * Validates the given fields and returns them, with scopes deduplicated and in canonical order. @throws ServiceError
+ * `invalid`
+ */
 function checkedChoices<Choices extends Partial<KeyChoices>>(
   choices: Choices,
   role: KeyRole,

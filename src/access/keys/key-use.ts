@@ -1,4 +1,5 @@
-// Records the use of keys: when each was last used, and how much. Writes to the database after the requests.
+// Records how keys are used: when each key was last used, and how many requests and tokens it used. Requests do not
+// wait for the database writes.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -20,7 +21,7 @@ interface KeyUseDependencies {
 }
 
 export interface KeyUse extends Service {
-  /** Records a request with the key in memory. Never throws and never waits. */
+  /** Records in memory that the key was used. Never throws and never waits. */
   note(keyId: string): void;
 }
 
@@ -30,16 +31,19 @@ const preciseMs = 60_000;
 const gatherMs = 1000;
 /** Maximum number of key ids in a statement. */
 const idsMax = 1000;
-/** Maximum number of keys remembered. Beyond it, the oldest is forgotten and is written once more on its next use. */
+/**
+ * Maximum number of keys whose last use is remembered. Beyond this number, the key with the oldest use is forgotten,
+ * so its next use causes a write.
+ */
 const keysMax = 100_000;
 
 /**
- * Records when keys were last used. Requests note the use in memory; the database is written afterwards, at most once
- * a minute per key, and never without requests. `stop` resolves when all noted uses are written.
+ * Records when keys were last used. Requests record the use in memory. The database is written afterwards, at most
+ * once a minute per key, and only if there were requests. `stop` resolves when all recorded uses are written.
  */
 export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyUse {
   const closing = new AbortController();
-  /** Time of each key's last noted use, on the monotonic clock, oldest first. */
+  /** Time of each key's last recorded use, on the monotonic clock, oldest first. */
   const noted = new Map<string, number>();
   const waiting = new Set<string>();
   let writing: Promise<void> | null = null;
@@ -98,13 +102,13 @@ const usageGatherMs = 5000;
 const rowsMax = 300;
 
 /**
- * Counts the usage of keys in memory and adds it to the database every few seconds, without delaying requests; writes
- * nothing if nothing was counted. If the server dies, usage not yet added is lost. `stop` resolves when all usage was
- * added or could not be.
+ * Counts the usage of keys in memory, and adds it to the database every few seconds if there was any. Requests never
+ * wait for these writes. If the server dies, usage not yet written is lost. `stop` resolves when all usage is written,
+ * or the final write has failed.
  */
 export function createUsageMeter({ store, clock, onFault }: UsageMeterDependencies): UsageMeter {
   const closing = new AbortController();
-  /** Usage that is not in the database yet, by row id. */
+  /** Usage that is not in the database yet. The key is the id of the row to which it will be added. */
   const waiting = new Map<string, UsageRow>();
   let writing: Promise<void> | null = null;
 
@@ -120,7 +124,7 @@ export function createUsageMeter({ store, clock, onFault }: UsageMeterDependenci
       await store.add(rows.map(([, row]) => row));
       return true;
     } catch (error) {
-      // The transaction failed, so nothing was added.
+      // The transaction failed and was rolled back, so the usage is counted in memory again.
       for (const [, row] of rows) add(row);
       onFault(error);
       return false;

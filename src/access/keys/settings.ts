@@ -24,7 +24,8 @@ const limitOf: Readonly<Record<string, keyof KeyLimits>> = {
 };
 
 /**
- * Returns the default limits, which apply to entities without limits of their own. The queue enforces limits on jobs.
+ * Returns the default limits, which apply to an entity for which no limits are set. The limit on queued jobs is
+ * enforced by the job queue.
  *
  * @throws ServiceError `invalid` naming the item that cannot be parsed
  */

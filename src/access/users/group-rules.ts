@@ -1,4 +1,5 @@
-// Determines the permissions of a signed-in user from the groups that the operator configures.
+// Determines the permissions of a signed-in user from the user's groups. The operator configures which entity each
+// group may access.
 import type { Caller } from "../../base/domain/access.ts";
 import { cut, invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
@@ -12,7 +13,7 @@ export interface SignedInUser {
 /** Parsed line of `users.groups`. */
 interface GroupRule {
   readonly group: string;
-  /** Entity of the group's users; null for administrators. */
+  /** Entity that users of the group may access; null if they are administrators. */
   readonly entity: string | null;
 }
 
@@ -34,8 +35,8 @@ export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
 }
 
 /**
- * Returns the caller for a user. The key id is `user:<name>`, which no real key has, so that limits, usage and the
- * audit log are kept per user.
+ * Returns the caller for a user. Its key id is `user:<name>`. No real key has such an id, so limits, usage and the
+ * audit log apply to each user separately.
  *
  * @param defaultEntity entity of users if there are no rules
  * @throws ServiceError `forbidden` if no rule matches the user
@@ -64,7 +65,7 @@ export function isUserName(name: unknown): name is string {
     typeof name === "string" &&
     name.trim() !== "" &&
     name.length <= nameLengthMax &&
-    // Refuses control characters and unassigned code points, which headers may contain.
+    // Refuses control characters and unassigned code points. A header may contain them, but a user name may not.
     !/\p{C}/u.test(name)
   );
 }

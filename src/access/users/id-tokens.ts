@@ -23,7 +23,10 @@ const issuerWaitMs = 5000;
 /** Maximum size in bytes of a document from the issuer; most have a few thousand bytes. */
 const documentBytesMax = 4 * 2 ** 20;
 const client = new HttpClient();
-/** Time in milliseconds during which an unreachable issuer is not contacted again, however many tokens arrive. */
+/**
+ * Pause in milliseconds after the issuer could not be reached. During the pause, tokens are refused without contacting
+ * the issuer.
+ */
 const issuerPauseMs = 10_000;
 
 export interface IdTokens {
@@ -41,8 +44,8 @@ export function isTokenLike(text: string): boolean {
 }
 
 /**
- * @param issuer issuer exactly as in its tokens (`iss`); its keys are fetched with the first token, and again when a
- * token's key is unknown
+ * @param issuer issuer exactly as in its tokens (`iss`). Its public keys are fetched with the first token, and again
+ * if a token is signed with an unknown key
  */
 export function createIdTokens({
   issuer,

@@ -1,5 +1,5 @@
-// Identifies callers without a key: a user named in a reverse proxy's header, or in a token of an OpenID Connect
-// issuer.
+// Identifies callers who have no API key. The user is named in a header of a reverse proxy, or in a token of an OpenID
+// Connect issuer.
 import { BlockList, isIP } from "node:net";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -15,11 +15,11 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface SignedInUsers {
   /**
-   * Returns the user identified by a proxy's headers; null if there is none.
+   * Returns the user named in a proxy's headers; null if no header names a user.
    *
    * @param address remote address of the connection
-   * @throws ServiceError `unauthorized` for a header from an address that is not a trusted proxy, and as `ofToken`
-   * does
+   * @throws ServiceError `unauthorized` for such a header from an address that is not a trusted proxy; also the errors
+   * of `ofToken`
    */
   readonly ofHeaders: (headers: Headers, address: string) => Promise<Caller | null>;
   /**
@@ -86,9 +86,9 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
 }
 
 /**
- * Requires that the issuer verified the claim used as name. OpenID Connect Core 1.0, section 5.1: users may declare
- * `email` and `phone_number` themselves; `email_verified` and `phone_number_verified` report the issuer's check. Some
- * issuers send these as text, and some omit them.
+ * Requires that the issuer has verified the claim that serves as user name. Users may declare `email` and
+ * `phone_number` themselves; `email_verified` and `phone_number_verified` report the issuer's check (OpenID Connect
+ * Core 1.0, section 5.1). Some issuers send the result as text, and some omit it.
  *
  * @throws ServiceError `unauthorized` if the issuer sends anything but true
  */

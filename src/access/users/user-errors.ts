@@ -6,7 +6,10 @@ export function unauthorized(what: string): ServiceError {
   return new ServiceError({ code: "unauthorized", message: `${what}.` });
 }
 
-/** Refusal of an expired token. The issuer signed it for this server, so the refusal does not count as a guess. */
+/**
+ * Refusal of an expired token. The issuer really signed the token for this server. The refusal is therefore not
+ * counted as an attempt to guess a secret.
+ */
 export class TokenExpired extends ServiceError {
   constructor() {
     super({ code: "unauthorized", message: "The token has expired; sign in again." });

@@ -1,5 +1,5 @@
-// Annotation queues, as callers may use them. Restricts callers to their entity, validates content, and adds ids,
-// times and annotators' names.
+// Service for annotation queues. It restricts callers to their entity, validates content, and adds ids, times and
+// annotators' names.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationItem, AnnotationQueue, QueueContent } from "../../base/domain/annotation/queue.ts";
@@ -22,7 +22,7 @@ import { reachQueue, type AnnotationDependencies, type QueueName, type ShownQueu
  * not in the project.
  */
 export interface AnnotationService extends AnnotatorService {
-  /** @throws ServiceError `invalid` with every fault of the content, as `update` does */
+  /** @throws ServiceError `invalid` with every fault of the content; `update` does the same */
   create(projectId: string, content: QueueContent, caller: Caller): Promise<ShownQueue>;
   find(name: QueueName, caller: Caller): Promise<ShownQueue>;
   list(
@@ -38,8 +38,8 @@ export interface AnnotationService extends AnnotatorService {
    */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
   /**
-   * Adds items to a queue: calls by id, other objects by reference, the subjects of feedback that matches a condition,
-   * and recorded completions. @throws ServiceError also `too_large`
+   * Adds items to a queue: calls given by id, other objects given by reference, the subjects of feedback that matches
+   * a condition, and recorded completions. @throws ServiceError `too_large`, besides those of every method
    */
   addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
   listItems(
@@ -50,7 +50,10 @@ export interface AnnotationService extends AnnotatorService {
   ): Promise<readonly AnnotationItem[]>;
   /** Counts the progress in each of the given queues that exists. */
   stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
-  /** Computes the annotators' agreement by question. @throws ServiceError also `too_slow`, `overloaded` */
+  /**
+   * Computes the annotators' agreement by question. @throws ServiceError `too_slow` and `overloaded`, besides those of
+   * every method
+   */
   agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
 }
 
@@ -65,7 +68,10 @@ export interface ItemsToAdd {
 
 export interface AddedItems {
   readonly addedCount: number;
-  /** Number of skipped items: the queue already had them, or the request repeated them. */
+  /**
+   * Number of skipped items. An item is skipped if the queue already contained it, or if the request contained it more
+   * than once.
+   */
   readonly duplicateCount: number;
 }
 
@@ -151,7 +157,7 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
   };
 }
 
-/** Maximum number of keys in one lookup. */
+/** Maximum number of completions that one lookup in the recordings covers. */
 const keysMax = 100;
 
 function recordedIn(store: Pick<CompletionStore, "findOutlines">): FindRecorded {

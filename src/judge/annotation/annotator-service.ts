@@ -34,7 +34,8 @@ export type Annotator = string | null;
  */
 export interface AnnotatorService {
   /**
-   * Holds an item for the annotator and returns it: the item that the annotator already holds, or else the next one.
+   * Claims an item for the annotator: no other annotator may claim it until the hold expires. Returns the item that
+   * the annotator already holds, or else the next free one.
    *
    * @param holdSeconds duration of the hold; defaults to the setting
    */
@@ -44,8 +45,8 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<ClaimedItem>;
   /**
-   * Sets the annotator's state for the item. Setting the current state has no effect, except that `in_progress` renews
-   * the hold.
+   * Sets the annotator's state for the item. Setting the current state again has no effect, except that setting
+   * `in_progress` again renews the hold.
    *
    * @throws ServiceError `unsupported` for an impossible transition
    */
@@ -59,8 +60,8 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<AnnotationItem>;
   /**
-   * Stores the answers as feedback on the item, replacing the annotator's earlier answers. Then completes the item from
-   * any state.
+   * Stores the answers as feedback on the item, replacing the annotator's earlier answers. Then sets the annotator's
+   * state for the item to `completed`, from any earlier state.
    *
    * @throws ServiceError `invalid` with every invalid answer and every unanswered question
    */
@@ -82,10 +83,10 @@ export interface AnnotatorService {
 export interface ClaimedItem {
   /** Claimed item; null if none is available. */
   readonly item: AnnotationItem | null;
-  /** Content to show for the item; null if this server does not store it. */
+  /** Content to show to the annotator, such as a conversation; null if this server does not store the item's content. */
   readonly content: ItemContent | null;
   readonly annotator: string;
-  /** Remaining items, including the claimed one. */
+  /** Work left for the annotator in the queue, including the claimed item. */
   readonly remaining: Remaining;
 }
 
@@ -168,8 +169,8 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
         else
           records.push(await put({ id, ...contentOf({ queue, item, annotator, question, value }) }, caller));
       }
-      // The item is completed last, so that a completed item always has all its answers. A client that was interrupted
-      // before can send the answers again.
+      // The item is marked as completed only after its answers are stored, so a completed item always has all its
+      // answers. A client that is interrupted between these two steps can send the answers again.
       const key = { ...name, queueId: queue.id };
       const completed = await move(key, annotator, "completed", ["unstarted", "in_progress", "skipped"]);
       return { item: completed, feedback: records };
@@ -189,7 +190,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
     },
   };
 
-  /** Creates a record, or replaces the record with its id; leaves an identical record unchanged. */
+  /** Creates the record. If a record with its id exists, replaces it, or leaves it unchanged if it is identical. */
   async function put(
     input: FeedbackInput & { readonly id: string },
     caller: Caller,

@@ -11,8 +11,8 @@ export interface AskedQuestion {
   /** Schema of the answers; null if this server does not store the spec, in which case any answer is accepted. */
   readonly schema: JsonObject | null;
   /**
-   * Form for showing the question and entering an answer; null if the schema has none, so that the answer is entered
-   * as JSON.
+   * Form for showing the question and entering an answer. Null if no form can be derived from the schema; the answer
+   * is then entered as JSON.
    */
   readonly form: AnswerForm | null;
   readonly isOptional: boolean;
@@ -62,15 +62,18 @@ function toAnswerForm(schema: JsonObject): AnswerForm | null {
   return "form" in read ? read.form : null;
 }
 
-/** Returns the annotation name of a spec; null if the reference does not refer to an object. */
+/**
+ * Returns the annotation name of the spec to which a reference refers; null if the reference does not refer to an
+ * object.
+ */
 export function specName(reference: string): string | null {
   const parsed = parseReference(reference);
   return parsed.isValid && parsed.reference.kind === "object" ? parsed.reference.name : null;
 }
 
 /**
- * Returns the feedback type for answers to a question. For a spec with Weave's scheme, this is the type for which
- * Weave's clients look.
+ * Returns the feedback type for answers to a question. For a spec whose reference has Weave's scheme, this is the type
+ * that Weave's clients look up.
  */
 export function feedbackTypeOf({ name, specRef }: Pick<AskedQuestion, "name" | "specRef">): string {
   if (specRef === null) return `annotation.${name}`;

@@ -23,7 +23,7 @@ export function checkQueueContent(content: Partial<QueueContent>, questionsMax: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Returns the faults of a caller's text: excessive length in characters, and characters that a database cannot store. */
+/** Returns the faults of a caller's text: too many characters, or characters that a database cannot store. */
 export function textFaults(
   location: readonly string[],
   text: string,

@@ -8,7 +8,7 @@ import type { CompletionContent, RecordedPrompt } from "../../base/domain/record
 export interface ItemContent {
   /** Messages of the prompt, oldest first. */
   readonly messages: readonly { readonly role: string; readonly text: string }[];
-  /** Answers to show: the choice to which the item refers, or else all choices. */
+  /** Answers to show: if the item refers to one choice of the completion, only that choice; otherwise all choices. */
   readonly answers: readonly ShownAnswer[];
 }
 

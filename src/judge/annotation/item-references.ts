@@ -1,4 +1,4 @@
-// Parses what callers send to add items to a queue: ids of calls, or complete references.
+// Parses the items that callers add to a queue. Each item is given as the id of a call, or as a complete reference.
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -6,13 +6,14 @@ import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
 /**
- * Returns the given ids that belong to completions recorded in the project. References to these use this server's own
- * scheme.
+ * Returns those of the given ids that belong to completions recorded in the project. References to recorded
+ * completions use this server's own scheme.
  */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Returns the items for calls given by id, and for references to calls, objects or ops of the project.
+ * Returns the items for calls given by id, and for references. A reference must refer to a call, object or op of the
+ * project.
  *
  * @throws ServiceError `invalid` with every invalid id
  */

@@ -7,7 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { draftOf } from "./item-references.ts";
 import { type RecordSource, scannedRecords } from "./scanned-records.ts";
 
-/** Filter for completions that are recorded in the queue's project; a null field matches everything. */
+/** Filter for completions that are recorded in the queue's project. A field that is null does not restrict the result. */
 export type RecordedFilter = Pick<CompletionFilter, "modelId" | "step" | "endedFrom" | "endedBefore">;
 
 interface QueriedPart {
@@ -16,8 +16,8 @@ interface QueriedPart {
 }
 
 /**
- * Returns the distinct subjects of a project's matching feedback, in the order of the records. Skips subjects of other
- * projects.
+ * Returns the distinct subjects of a project's matching feedback, in the order of their first matching record. Skips
+ * subjects of other projects.
  *
  * @throws ServiceError `too_large` for more than `itemsMax` subjects
  */

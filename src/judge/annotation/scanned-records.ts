@@ -1,4 +1,5 @@
-// Reads all of a project's matching feedback in pages, within the time limit of one query.
+// Reads all of a project's matching feedback, page by page. All pages together must be read within the time limit of
+// one query.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
@@ -17,11 +18,11 @@ export interface RecordSource {
 const pageRecords = 1000;
 
 /**
- * Yields records in the order of their last change. A record that is replaced while they are read is yielded again; no
- * record is missed.
+ * Yields records in the order of their last change. No record is missed; a record that is replaced during the scan is
+ * yielded again.
  *
  * @param asked.projectId validated project id
- * @throws ServiceError `too_slow` on timeout, `overloaded`
+ * @throws ServiceError `too_slow` on timeout; `overloaded` if too many searches wait
  */
 export async function* scannedRecords(
   { records, clock, timeMs }: RecordSource,

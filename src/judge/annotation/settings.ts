@@ -4,11 +4,14 @@ import { section, type SettingsIn, type SettingsSchema } from "../../base/domain
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum number of items in a queue. In the worst case, a claim has to search all of them. */
+  /**
+   * Maximum number of items in a queue. In the worst case, finding the next item for an annotator searches all of
+   * them.
+   */
   queueItems: 10_000,
   /** Default time in seconds for which a claimed item is held before other annotators may claim it. */
   holdSeconds: 600,
-  /** Maximum number of questions in a queue, including those of specs. */
+  /** Maximum number of questions in a queue, including questions of annotation specs to which the queue refers. */
   questions: 50,
 };
 

@@ -8,8 +8,8 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * Returns true if all keys are already sorted. If so, the built-in serializer produces the canonical text in less than
- * half the time.
+ * Returns true if the keys of all objects in the value are already sorted. The built-in serializer then produces the
+ * canonical text, in less than half the time.
  */
 function isInOrder(value: Json): boolean {
   if (value === null || typeof value !== "object") return true;

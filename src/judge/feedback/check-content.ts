@@ -20,8 +20,8 @@ export type FeedbackInput = FeedbackContent & { readonly id: string | null };
 export interface ContentCheck {
   readonly faults: readonly ContentFault[];
   /**
-   * Content as sent, except that empty references are null. A request with the same id and the same content is a
-   * retry; with other content, it is a conflict.
+   * Content as sent, except that empty references are null. It decides between two requests with the same id: with
+   * equal content the second is a retry, with different content a conflict.
    */
   readonly content: FeedbackContent;
   /** Payload to store. */
@@ -63,12 +63,12 @@ export function checkContent(input: FeedbackInput): ContentCheck {
   };
 }
 
-/** Returns the feedback to store from a check without faults. */
+/** Converts the result of a check without faults to the feedback to store. */
 export function checkedFeedback({ content, payload }: ContentCheck): Omit<CheckedFeedback, "id"> {
   return { content: { ...content, payload }, contentHash: contentHash(content) };
 }
 
-/** Returns only the content fields, so that the hash does not depend on others. */
+/** Returns only the content fields of the input, so that the content hash depends on nothing else. */
 function contentOf(input: FeedbackInput): FeedbackContent {
   const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
   return {
@@ -110,8 +110,8 @@ function checkSize(payloadText: string): readonly ContentFault[] {
 }
 
 /**
- * Parses a reference. Returns null and adds a fault if the reference is malformed, or of a kind that the field does
- * not accept.
+ * Parses a reference. Returns null and adds a fault if the reference is malformed, or if the field does not accept its
+ * kind (object, op or call).
  */
 function readReference(
   field: TypedReferenceField | "vendor_ref",

@@ -8,11 +8,11 @@ export interface QueuedFeedback extends Pick<FeedbackContent, "projectId" | "que
   readonly location: readonly string[];
 }
 
-/** The store in which queues are looked up. */
+/** The store in which annotation queues are looked up. */
 export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
 
 /**
- * @param records queue of each record (or null), and the location of the record for faults
+ * @param records for each record, its queue (null if none) and its location, which faults mention
  * @throws ServiceError `unsupported` that names each record whose queue is deleted or unknown in its project
  */
 export async function checkQueues(records: readonly QueuedFeedback[], queues: QueueSource): Promise<void> {

@@ -1,5 +1,5 @@
 // All emoji with their names, such as `thumbs_up_medium_skin_tone`, derived from the CLDR short names. The names equal
-// those of the Python package `emoji`, because its users compare their records with this server's.
+// those of the Python package `emoji`, because users of that package compare their own records with this server's.
 import { createRequire } from "node:module";
 
 interface EmojiEntry {
@@ -13,7 +13,10 @@ export interface EmojiNames {
   readonly nameOf: ReadonlyMap<string, string>;
   /** Fully qualified emoji for each name without a skin tone. */
   readonly emojiOf: ReadonlyMap<string, string>;
-  /** Every prefix of a key of `nameOf`. A search for an emoji stops at the first text that is not among them. */
+  /**
+   * Every prefix of a key of `nameOf`. A search for the longest emoji stops as soon as the text read so far is not in
+   * this set.
+   */
   readonly beginnings: ReadonlySet<string>;
 }
 
@@ -39,7 +42,7 @@ const hair: readonly (readonly [emoji: string, name: string])[] = [
   ["🦳", "white_hair"],
 ];
 
-/** Names that do not follow from the CLDR name by the general rule. */
+/** Names that cannot be derived from the CLDR name by the general rule. */
 const irregularNames: Readonly<Record<string, string>> = {
   "🇭🇲": "Heard_Island_&_McDonald_Islands",
   "🇸🇭": "St._Helena_Ascension_&_Tristan_da_Cunha",
@@ -60,8 +63,9 @@ const youngest: Readonly<Record<string, EmojiEntry>> = {
 };
 
 /**
- * Emoji of two people whose form without skin tones is not a sequence of both people. With two different tones, they
- * become a sequence of these members. `name` is given if it differs from the emoji's name.
+ * Emoji of two people that are a single character when they have no skin tones. With two different skin tones, they
+ * become a sequence of the listed members and of the characters in `between`. `name` is the name of that sequence, if
+ * it differs from the emoji's name.
  */
 const pairs: readonly {
   readonly emoji: string;
@@ -83,7 +87,7 @@ const pairs: readonly {
   { emoji: "🤼‍♀", members: ["👩", "👩"], between: ["🫯"] },
 ];
 
-/** Builds the table of about 4,000 entries. */
+/** Builds both tables of names, which have about 4,000 entries. */
 export function readEmojiNames(): EmojiNames {
   const packaged = require("unicode-emoji-json") as Readonly<Record<string, EmojiEntry>>;
   const entries = { ...youngest, ...packaged };
@@ -121,13 +125,14 @@ function regularName(entry: EmojiEntry): string {
     .replaceAll(" ", "_");
 }
 
-/** Adds the variants of an emoji with a skin tone: on its only person, or on each of two people. */
+/** Adds all skin-tone variants of an emoji. If the emoji shows two people, each of them has its own tone. */
 function addToned(nameOf: Map<string, string>, bare: string, name: string): void {
   const links = bare.split(joiner);
   const toned = links.flatMap((link, index) => {
-    // The handshake in the middle of a sequence has no skin tone.
+    // In a sequence of two people, the handshake between them has no skin tone.
     const isBetween = index > 0 && index < links.length - 1;
-    // A single emoji supports tones according to the data package; Node.js may know only an older Unicode.
+    // Whether a single emoji supports tones is read from the data package, because Node.js may only know an older
+    // version of Unicode.
     const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);
     return isPerson && !isBetween ? [index] : [];
   });

@@ -1,4 +1,5 @@
-// Service for feedback records: access checks, validation, ids, times and authors. The store handles storage.
+// Service for feedback records. It checks access, validates records, and adds ids, times and authors. The feedback
+// store reads and writes the records.
 import { type Caller, foreignMessage, mayReach } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -27,19 +28,19 @@ import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
 import { feedbackSettings, type FeedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
-  /** Format of packed batches; see {@link FeedbackStore.packForm}. */
+  /** Format in which a batch is packed for the store; see {@link FeedbackStore.packForm}. */
   readonly packForm: PackForm;
   /**
-   * Stores all records or none. A retry gets the response of the first request. The caller checks the number of
-   * records.
+   * Stores all records or none. A retry gets the response of the first request. This method does not limit the number
+   * of records; its caller does.
    *
    * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
-   * other content (`batch`, its index, the field)
+   * other content by its location: `batch`, the record's index, and the field
    */
   createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
   /**
-   * Stores one record, like a batch of one. Fault locations contain only the field. @throws ServiceError also
-   * `invalid`, with every fault
+   * Stores one record, like a batch of one. Fault locations start with the field, without a batch index. @throws
+   * ServiceError also `invalid`, with every fault
    */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
@@ -56,16 +57,16 @@ export interface FeedbackService {
    */
   query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
   /**
-   * Yields all records that a selection matches, in storage order. They come in pages, some of which are empty.
+   * Yields, page by page, all records that match a selection, in storage order. Some pages are empty.
    *
-   * @throws ServiceError as `query`
+   * @throws ServiceError with the codes of `query`
    */
   pages(
     selection: RecordSelection,
     caller: Caller,
     options: { readonly signal: AbortSignal },
   ): AsyncGenerator<readonly FeedbackRecord[], void>;
-  /** @throws ServiceError as `query` */
+  /** @throws ServiceError with the codes of `query` */
   statistics(
     selection: Pick<FeedbackQuery, "projectId" | "condition">,
     caller: Caller,
@@ -77,19 +78,19 @@ export interface FeedbackService {
   history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
 
-/** Result of a batch: either that all records are new, or each record as stored, in order. */
+/** Result of a batch. If all records are new, it only says so; otherwise it contains each record as stored, in order. */
 export type CreatedBatch =
   | { readonly kind: "new"; readonly createdAt: Date }
   | { readonly kind: "stored"; readonly records: readonly FeedbackRecord[] };
 
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
-  /** Source of the queues to which `queue_id` refers. */
+  /** The store that finds the annotation queues to which `queue_id` refers. */
   readonly queues: QueueSource;
-  /** Source of the specs that annotations must conform to. */
+  /** The store that finds the specs to which annotations must conform. */
   readonly specs: SpecSource;
   readonly clock: Clock;
-  /** Quota check of an entity; unlimited by default. */
+  /** Checks the storage quota of an entity; without it, storage is unlimited. */
   readonly room?: StorageRoom;
 }
 
@@ -240,7 +241,10 @@ async function holdToSpecs(
   if (faults.length > 0) throw invalid(faults);
 }
 
-/** Prefix of the fields' locations for a single record. It is empty because the caller did not send a batch. */
+/**
+ * Prefix of a single record's fault locations. It is empty, because the location has a batch index only if the caller
+ * sent a batch.
+ */
 const singleLocation: readonly string[] = [];
 
 /** @throws ServiceError `invalid` with all faults together, then `forbidden` if the caller may not access the project */
@@ -295,8 +299,8 @@ function recordOf(
 }
 
 /**
- * Replaces the location in the store's error (record index and field) with the location in the caller's request. Other
- * errors stay unchanged.
+ * Converts an error of the store. The store reports a record index and a field; the result has the location in the
+ * caller's request. Returns other errors unchanged.
  */
 function relocated(
   error: unknown,

@@ -3,8 +3,8 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 
 /**
- * Duration of a turn in milliseconds, after which other work can run. It is also the total time that such turns get in
- * one round of the event loop.
+ * Duration of a turn in milliseconds. After each turn, other work of the process can run. All such turns together also
+ * get at most this time in one round of the event loop.
  */
 const turnMs = 2;
 

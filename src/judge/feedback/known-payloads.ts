@@ -28,8 +28,8 @@ type KnownType =
   | { readonly kind: "annotation" | "runnable"; readonly name: string };
 
 /**
- * Returns the kinds of reference that each field may have: the kinds in the API, and objects, which known clients also
- * use for scores.
+ * Returns the kinds of reference that each field accepts for a feedback type. These are the kinds that the API
+ * documents. For outputs of runnables, objects are accepted too, because known clients use objects for scores.
  */
 export function referenceKinds(feedbackType: string): {
   readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
@@ -87,7 +87,7 @@ function knownTypeOf(feedbackType: string): KnownType {
   const [, known, rest] = match;
   if (known === "reaction.1") return { kind: "reaction" };
   if (known === "note.1") return { kind: "note" };
-  // A type without a dot has no name with which to compare references.
+  // A type without a dot contains no name, so there is nothing to compare the references' names with.
   const name = rest.startsWith(".") ? rest.slice(1) : "";
   return { kind: known === "annotation" ? "annotation" : "runnable", name };
 }
@@ -195,7 +195,10 @@ function refuseReferences(
     .map((field) => fault([field], `${field} is not allowed on ${owner}; leave it out`));
 }
 
-/** Returns the number of code points, which matches how people and other languages count characters. */
+/**
+ * Returns the number of code points. People and most other languages count characters in this way, whereas JavaScript
+ * counts UTF-16 units.
+ */
 export function characterCount(text: string): number {
   return Array.from(text).length;
 }

@@ -2,9 +2,12 @@
 import { type EmojiNames, emojiSelector, readEmojiNames, textSelector } from "./emoji-names.ts";
 
 export interface NormalReaction {
-  /** The text with its emoji replaced by the emoji's name between colons. */
+  /** The reaction's text, with its emoji replaced by the emoji's name between colons. */
   readonly alias: string;
-  /** The text with its emoji in the default skin tone. If no such emoji exists, the name between colons replaces it. */
+  /**
+   * The reaction's text, with its emoji in the default skin tone. If the emoji does not exist in the default skin
+   * tone, its name between colons replaces it.
+   */
   readonly detoned: string;
   readonly detonedAlias: string;
 }
@@ -20,7 +23,10 @@ const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g
 
 let names: EmojiNames | null = null;
 
-/** Returns the normalized reaction; or the number of emoji if the text is not a reaction. */
+/**
+ * Returns the normalized reaction. A reaction has exactly one emoji: for a text with more or none, returns the number
+ * of emoji.
+ */
 export function normaliseReaction(text: string): NormalReaction | { readonly emojiCount: number } {
   names ??= readEmojiNames();
   const matches = findEmoji(names, text);

@@ -5,7 +5,7 @@ import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
 
-/** A step of a reference from an object to a part of that object. */
+/** One step of a path within an object: it leads from the object, or from a part of it, to an inner part. */
 export interface ReferenceEdge {
   readonly edge: "key" | "index" | "attr" | "id";
   /** Percent-decoded value; decimal digits for `index`. */

@@ -1,4 +1,4 @@
-// Service that records and reads traced calls.
+// Service that records traced calls, and lists, counts and deletes them.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -31,8 +31,8 @@ export interface StartedCall {
 
 export interface CallService {
   /**
-   * Stores all parts or none. A repeated part changes nothing. Returns an item for each part: the call's identity, or
-   * null for a part that has only an end.
+   * Stores all parts or none. Sending the same part again changes nothing. Returns one entry for each part: the call's
+   * identity, or null for a part that contains only an end.
    *
    * @param projectId project that all parts must belong to; null if each part names its project
    * @throws ServiceError `invalid`, `forbidden`

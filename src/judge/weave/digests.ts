@@ -1,5 +1,6 @@
-// Digests that identify data published by clients of traces. Some clients compute the digest before sending, so the
-// algorithms must be the same. The hashed JSON is that of Python's `json.dumps(value, sort_keys=True)`.
+// Digests that identify data published by clients of traces. Some clients compute a digest before they send the data,
+// so this server must use the same algorithms. The hashed JSON is the output of Python's `json.dumps(value,
+// sort_keys=True)`.
 import { createHash } from "node:crypto";
 import {
   ExactNumber,
@@ -37,7 +38,7 @@ export function bytesDigest(bytes: Uint8Array): string {
   return asDigest(createHash("sha256").update(bytes).digest());
 }
 
-/** Returns a SHA-256 hash in the form of a digest. */
+/** Formats a SHA-256 hash as a digest. */
 export function asDigest(sha256: Buffer): string {
   return sha256.toString("base64url").replaceAll("-", "X").replaceAll("_", "Y");
 }
@@ -65,7 +66,7 @@ function asciiText(text: string): string {
 
 /**
  * Compares texts by code points; returns a negative number if the first sorts first. JavaScript's own comparison is by
- * UTF-16 units, so it would compare surrogates separately.
+ * UTF-16 units, so it sorts characters outside the basic plane differently.
  */
 function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length);

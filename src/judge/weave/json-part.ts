@@ -1,5 +1,5 @@
-// Extracts the part at a path from a JSON text without parsing the text. Numbers therefore keep their digits, and each
-// skipped character is read only once.
+// Extracts the part at a path from a JSON text without parsing the text. Numbers in the part therefore keep all their
+// digits. Each character that is skipped is read only once.
 
 /** A step to a member of an object by name, or to an item of a list by index. */
 export type PartStep = { readonly name: string } | { readonly index: number };
@@ -51,7 +51,8 @@ function endOfValue(text: string, start: number): number {
     }
     if (sign === "{" || sign === "[") depth += 1;
     else if (sign === "}" || sign === "]") {
-      // The number or word is not followed by a comma: this bracket closes the object or list that contains it.
+      // A number or literal ends at this character, which is not a comma. It is therefore the bracket that closes the
+      // surrounding object or list.
       if (depth === 0) return at;
       depth -= 1;
       if (depth === 0) return at + 1;

@@ -1,11 +1,14 @@
-// Determines from a published value whether it is an op, and its class. The clients' classes write both into the
-// value.
+// Finds out from a published value whether it is an op, and which class it has. The clients' classes write both facts
+// into the value.
 import { isExactList, isExactObject, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
 
 export interface ObjectClasses {
-  /** Class that the value's own class derives from, such as `AnnotationSpec` or `Model`. */
+  /**
+   * The class directly below the root class among the value's classes, such as `AnnotationSpec` or `Model`; null if
+   * unknown.
+   */
   readonly base: string | null;
   readonly leaf: string | null;
 }
@@ -38,7 +41,7 @@ function isName(value: ExactJson | undefined): value is string {
   return typeof value === "string" && isStorable(value);
 }
 
-/** Returns the value as an instance of a class that its sender specified separately. */
+/** Returns the value with a class written into it. Used if the sender specified the class separately from the value. */
 export function asClass(value: ExactJson, className: string): ExactJson {
   if (!isExactObject(value)) return value;
   return { _type: className, ...value, _class_name: className, _bases: ["BaseObject", "BaseModel"] };

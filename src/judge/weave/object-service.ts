@@ -1,4 +1,5 @@
-// Service that publishes and reads objects: checks access, and finds the version to which a name refers.
+// Service that publishes, reads, lists and deletes objects. It checks access, and finds the version to which a name
+// refers.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -14,18 +15,22 @@ import {
 
 /** A published object, parsed from a request. */
 export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"> {
-  /** Digest that the client has computed; null if it expects none. */
+  /** Digest that the client computed in advance; null if the client did not compute one. */
   readonly expectedDigest: string | null;
 }
 
 export interface ObjectService {
   /**
-   * Stores the content as a version of the object with its name. Idempotent: equal content adds no version.
+   * Stores the content as a new version of the object with the given name. Idempotent: content that equals an existing
+   * version adds no version.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's
    */
   publish(input: ObjectInput, caller: Caller): Promise<PublishedObject>;
-  /** @param version digest, `v0` and so on, or `latest`. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /**
+   * @param version a digest, a version number such as `v0`, or `latest`. @throws ServiceError `invalid`, `forbidden`,
+   * `not_found`
+   */
   read(
     wanted: {
       readonly projectId: string;

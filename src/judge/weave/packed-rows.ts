@@ -1,4 +1,5 @@
-// Rows of a table, packed into two texts. A thread passes a text to another in constant time, however many rows it has.
+// Rows of a table, packed into two texts. One thread can pass a text to another in constant time, so the cost does not
+// grow with the number of rows.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {

@@ -1,4 +1,4 @@
-// Service for all data that clients have published and recorded in a project's traces.
+// Services for all traces of a project: calls, objects, tables and files.
 import type { Service } from "../../base/domain/lifecycle.ts";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Caller } from "../../base/domain/access.ts";

@@ -17,7 +17,10 @@ export interface ReferenceDependencies {
 export interface ReferredValue {
   /** JSON of the value; null if the object has no part at the reference's path. */
   readonly text: string | null;
-  /** Number of JSON characters that were read to resolve the reference; it may exceed the length of the value. */
+  /**
+   * Number of JSON characters that were read to resolve the reference. It exceeds the length of the value if the value
+   * is only a part of the object.
+   */
   readonly readLength: number;
 }
 
@@ -61,7 +64,7 @@ function stepOf({ edge, value }: ReferenceEdge): PartStep {
 
 const tablePattern = /^"[^:"]+:\/\/\/([^/"]+)\/([^/"]+)\/table\/([^/"]+)"$/;
 
-/** Returns the row with this digest in the table that a value refers to; null if there is none. */
+/** Returns the row with this digest in the table to which a value refers; null if the table has no such row. */
 async function rowOf(
   tables: TableStore,
   value: string | null,

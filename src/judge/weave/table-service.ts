@@ -12,9 +12,12 @@ import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 export interface TableInput {
   readonly projectId: string;
   readonly digest: string;
-  /** Digest that the client has computed; null if it expects none. */
+  /** Digest that the client computed in advance; null if the client did not compute one. */
   readonly expectedDigest: string | null;
-  /** Rows of the table; null if the project already stores them. */
+  /**
+   * JSON of the table's rows. Null if the client sent only the rows' digests, because the project already stores the
+   * rows.
+   */
   readonly lines: PackedRows["lines"] | null;
   readonly rowDigests: PackedRows["digests"];
 }

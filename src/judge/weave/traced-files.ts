@@ -1,5 +1,5 @@
 // Files of traces. A file's bytes are stored before its database row is written, and deleted after the row is deleted.
-// Bytes without a row are therefore orphans once they are old enough.
+// Bytes without a row are therefore orphans, unless they are so new that their row may still be written.
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -23,7 +23,7 @@ export interface ReceivedBytes {
   readonly byteCount: number;
 }
 
-/** While started, periodically removes unreferenced files. */
+/** Files of traces. While started, this service periodically removes bytes without a database row. */
 export interface TracedFiles extends Service {
   /**
    * Writes the content in chunks as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading
@@ -31,8 +31,8 @@ export interface TracedFiles extends Service {
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
   /**
-   * Durably records the bytes as a file of the project. If the project already has a file with the same bytes, that
-   * file stays.
+   * Durably records the bytes as a file of the project. If the project already has a file with the same bytes, keeps
+   * that file and discards the new bytes.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `too_large` if
    * the entity's quota is exhausted
@@ -42,7 +42,7 @@ export interface TracedFiles extends Service {
     about: { readonly projectId: string; readonly expectedDigest: string | null },
     caller: Caller,
   ): Promise<TracedFile>;
-  /** Removes an upload that will not be kept. */
+  /** Removes received bytes that will not become a file. */
   discard(received: ReceivedBytes): Promise<void>;
   /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
   read(
@@ -122,7 +122,10 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
   };
 }
 
-/** Writes all chunks. Returns their size and hash. @throws ServiceError `too_large` beyond `bytesMax` */
+/**
+ * Writes all chunks. Returns their total size and their hash. @throws ServiceError `too_large` if they exceed
+ * `bytesMax`
+ */
 async function writeHashed(
   file: string,
   content: AsyncIterable<Uint8Array>,

@@ -1,5 +1,5 @@
-// Admission of one request under its limits. Decides, counts the request while it runs, and returns unused amounts at
-// the end.
+// Admission of one request under the limits of its key and entity. It decides whether the request may run, counts the
+// request while it runs, and returns unused amounts at the end.
 import {
   LimitRefusal,
   type Allowance,
@@ -29,12 +29,12 @@ export class Admission implements Allowance {
   /** Subjects (key or entity) with a limit on running requests. */
   readonly #running: readonly Limited[];
   #isInside = false;
-  /** Number of requests and of tokens that this request has counted. */
+  /** Amounts that this request has added to the counts: `#requests` is 0 or 1, and `#tokens` its number of tokens. */
   #requests = 0;
   #tokens = 0;
-  /** Time slot in which those were counted. */
+  /** Time slot to which the request was counted. */
   #slot = 0;
-  /** Number of this request's places in each model's queue, by model name. */
+  /** Number of entries of this request in each model's queue, by model name. */
   readonly #waiting = new Map<string, number>();
 
   constructor(counts: SharedCounts, all: readonly Limited[], onRefusal: OnRefusal) {
@@ -44,7 +44,10 @@ export class Admission implements Allowance {
     this.#running = all.filter(({ limits }) => limits.concurrentRequests !== null);
   }
 
-  /** @throws LimitRefusal if one more request would exceed a limit, by the counts known here */
+  /**
+   * @throws LimitRefusal if one more request would exceed a limit. Only the counts in this server's memory are
+   * checked, without reading the other servers' counts
+   */
   refuseFull(): void {
     for (const limited of this.#all) {
       this.#refuseRunning(limited, 1);
@@ -60,7 +63,10 @@ export class Admission implements Allowance {
     this.#isInside = true;
   }
 
-  /** @throws LimitRefusal if the request exceeds a limit by the latest counts; this also removes it from the counts */
+  /**
+   * @throws LimitRefusal if the request, which is already counted, exceeds a limit by the latest counts of all
+   * servers; it is then removed from the counts
+   */
   confirm(): void {
     try {
       for (const limited of this.#all) {
@@ -81,8 +87,8 @@ export class Admission implements Allowance {
   }
 
   /**
-   * Adds to every subject's counts, even without a request limit. Servers that admit at the same time see each other's
-   * counts in the request's slot.
+   * Adds the request to the counts of its key and entity, even of those without a request limit. Servers that admit
+   * requests at the same time see each other's counts in the current slot.
    */
   #count(by: 1 | -1): void {
     for (const { subject } of this.#all) this.#counts.add(subject, this.#slot, { requests: by });
@@ -141,7 +147,7 @@ export class Admission implements Allowance {
     return this.#all.filter(({ limits }) => limits[rates[kind]] !== null);
   }
 
-  /** @param more number of requests to allow for besides those counted */
+  /** @param more number of additional requests that must fit under the limit; 0 if this request is already counted */
   #refuseRunning(limited: Limited, more: 0 | 1): void {
     const { subject, limits, name } = limited;
     const { running, othersRunning } = this.#counts.of(subject);
@@ -160,8 +166,8 @@ export class Admission implements Allowance {
     const window = this.#counts.of(limited.subject).window(kind);
     const own = kind === "tokens" ? this.#tokens : this.#requests;
     const others = Math.max(0, usedAt(window, seconds) - own);
-    // An amount above the limit of a whole minute is admitted once nothing else counts, since waiting longer would not
-    // help.
+    // An amount that exceeds the limit of a whole minute could never fit. It is admitted as soon as no other usage
+    // counts in the minute.
     const needed = Math.min(own + count, limit);
     if (others + needed <= limit) return;
     const wait = secondsUntil(window, seconds, limit - needed + own);
@@ -179,7 +185,8 @@ export class Admission implements Allowance {
     const { queuePercent } = limits;
     if (queuePercent === null) return;
     const countMax = Math.max(1, Math.floor((waitingCountMax * queuePercent) / 100));
-    // A request that queues several times for a model is admitted if no other request waits, regardless of the number.
+    // A request may put several entries into a model's queue. If no other request of the key or entity waits, any
+    // number of them is admitted.
     const own = this.#waiting.get(model) ?? 0;
     const others = (this.#counts.of(subject).waiting.get(model) ?? 0) - own;
     if (others + Math.min(own + 1, countMax) <= countMax) return;

@@ -2,7 +2,7 @@
 import { limitFields, limitNames, type KeyLimits } from "../../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** @throws ServiceError `invalid` at the limit */
+/** @throws ServiceError `invalid`, with the invalid limit as location */
 export function requireValidLimits(limits: Partial<KeyLimits>): void {
   for (const limit of limitNames) {
     const value = limits[limit] ?? null;

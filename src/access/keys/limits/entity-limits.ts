@@ -1,18 +1,19 @@
-// Limits that all keys of an entity share; administrators read and set them. Callers check permissions.
+// Service for the limits that all keys of an entity share. Administrators read and set them. The callers of this
+// service check permissions.
 import type { KeyLimits, LimitStore } from "../../../base/domain/keys/limits.ts";
 import { requireValidEntity } from "../key-secret.ts";
 import { requireValidLimits } from "./check-limits.ts";
 
 export interface EntityLimits {
   /**
-   * Returns the entity's own limits; a null limit means that the server's setting applies. @throws ServiceError
-   * `invalid` at `entity`
+   * Returns the limits that are set for the entity. If a limit is null, the server's setting applies. @throws
+   * ServiceError `invalid` for an invalid entity
    */
   find(entity: string): Promise<KeyLimits>;
   /**
-   * Changes the given limits, with effect on subsequent requests. Also works for an entity without keys.
+   * Changes the given limits of an entity, which need not have keys. Requests that arrive later use the new limits.
    *
-   * @throws ServiceError `invalid` at `entity`, and at the limits
+   * @throws ServiceError `invalid` for an invalid entity or limit
    */
   change(entity: string, limits: Partial<KeyLimits>): Promise<KeyLimits>;
 }

@@ -7,12 +7,12 @@ import { SharedCounts, type SharedCountsDependencies } from "./shared-counts.ts"
 
 export interface RateLimiter extends Service {
   /**
-   * Admits and counts a request. Each server counts the request before it knows the other servers' counts, and takes
-   * back any excess. Together, the servers therefore stay within the limits.
+   * Admits and counts a request. Each server counts the request before it reads the other servers' counts, and stops
+   * counting it if a limit is exceeded. Together, the servers therefore stay within the limits.
    *
-   * @param all subjects for which the request counts
+   * @param all key and entity for which the request counts
    * @returns allowance to release when the request is over
-   * @throws LimitRefusal with the retry time; nothing is counted then
+   * @throws LimitRefusal with the time after which to retry; the request is then not counted
    */
   admit(all: readonly Limited[]): Promise<Allowance>;
 }

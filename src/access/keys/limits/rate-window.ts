@@ -5,7 +5,7 @@ import { slotSeconds } from "../../../base/domain/keys/limits.ts";
 
 export const windowSeconds = 60;
 
-/** Counts by slot number; slots are numbered from 1970. */
+/** Counts by slot number. Slot 0 begins with the year 1970 in UTC. */
 export type Window = ReadonlyMap<number, number>;
 
 /** Returns the slot number of a time in seconds since 1970. */
@@ -26,7 +26,8 @@ export function remainingAt(window: Window, seconds: number, limit: number): num
 }
 
 /**
- * Returns the seconds until the used amount falls to `used`, if nothing else arrives; 0 if it is no higher already.
+ * Returns the seconds until the used amount has fallen to `used`, if no more requests arrive; 0 if the used amount is
+ * not above `used`.
  *
  * @param used at least 0
  */

@@ -1,6 +1,6 @@
 // Counts of keys and entities, shared by all servers on one database. Each server counts locally and exchanges counts
-// with the others: immediately if a request waits, otherwise at most twice a second. Subjects without requests cause
-// no reads or writes.
+// through the database: immediately if a request waits for the result, otherwise at most twice a second. Keys and
+// entities without requests cause no reads or writes.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import {
@@ -28,7 +28,7 @@ const freshMs = 1000;
 const deadlineMs = 1000;
 /** Minimum interval in milliseconds between exchanges for which no request waits. */
 const gatherMs = 500;
-/** Time in milliseconds after which an unused subject is forgotten. */
+/** Time in milliseconds after which the counts of an unused key or entity are dropped from memory. */
 const forgottenMs = 180_000;
 const sweepSlots = 600 / slotSeconds;
 /** Maximum number of subjects in a statement. */
@@ -38,11 +38,14 @@ export class SharedCounts {
   readonly #dependencies: SharedCountsDependencies;
   readonly #closing = new AbortController();
   readonly #counts = new Map<LimitSubject, SubjectCounts>();
-  /** Subjects with counts that are not stored yet. */
+  /** Keys and entities with counts that are not in the database yet. */
   readonly #behind = new Set<LimitSubject>();
-  /** Subjects for whose counts a request is waiting. */
+  /** Keys and entities for whose counts a request is waiting. */
   readonly #wanted = new Set<LimitSubject>();
-  /** Serializes exchanges, so that each exchange knows which counts it includes. */
+  /**
+   * Ends when the last exchange ends. Exchanges run one after the other, so that each exchange knows which counts it
+   * includes.
+   */
   #turn: Promise<unknown> = Promise.resolve();
   /** The next exchange, not started yet. */
   #next: Promise<boolean> | null = null;
@@ -71,7 +74,7 @@ export class SharedCounts {
     this.#store(subject);
   }
 
-  /** @param change increase of running requests */
+  /** @param change amount to add to the number of running requests; negative when requests end */
   run(subject: LimitSubject, change: number): void {
     this.of(subject).running += change;
     this.#store(subject);
@@ -84,7 +87,10 @@ export class SharedCounts {
     return subjects.every((subject) => this.of(subject).readMs >= since);
   }
 
-  /** Stores the subjects' counts and reads the totals of all servers. Resolves when done, or on timeout. */
+  /**
+   * Stores this server's counts and reads the totals of all servers, for the given keys and entities. Resolves when
+   * done, or on timeout.
+   */
   async exchange(subjects: readonly LimitSubject[]): Promise<void> {
     for (const subject of subjects) this.#wanted.add(subject);
     const waiting = new AbortController();
@@ -128,7 +134,7 @@ export class SharedCounts {
 
   /** Exchanges all pending counts; never rejects. */
   async #exchangeAll(): Promise<boolean> {
-    // Later callers join the next exchange.
+    // From here on, new callers wait for the next exchange, because this one has fixed the counts that it sends.
     this.#next = null;
     this.#exchangedMs = this.#dependencies.clock.monotonicMs();
     const subjects = [...new Set([...this.#wanted, ...this.#behind])];
@@ -167,8 +173,8 @@ export class SharedCounts {
       await this.#sweep();
       return true;
     } catch (error) {
-      // If the write succeeded and only its response was lost, these counts are doubled, and fewer requests are
-      // admitted for a minute.
+      // If the database stored these counts and only its response was lost, they are sent a second time. Fewer
+      // requests are then admitted for a minute.
       for (const subject of subjects) if (this.of(subject).giveBack()) this.#behind.add(subject);
       for (const { subject } of running) this.#behind.add(subject);
       onFault(error);

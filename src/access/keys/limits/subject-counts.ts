@@ -6,7 +6,7 @@ import type { Window } from "./rate-window.ts";
 interface Slot {
   /** Last known counts of all servers, including this one. */
   shared: RateCounts;
-  /** This server's counts in transit. */
+  /** This server's counts that are being sent to the database. */
   sent: RateCounts;
   /** This server's counts not yet sent. */
   own: RateCounts;
@@ -28,7 +28,7 @@ export class SubjectCounts {
   storedRunning = 0;
   /** Number of requests running on the other servers at the last exchange. */
   othersRunning = 0;
-  /** Time of the last exchange, on the monotonic clock. */
+  /** Time of the last exchange with the database, on the monotonic clock. */
   readMs = -Infinity;
   /** Number of waiting requests, by model name. */
   readonly waiting = new Map<string, number>();
@@ -51,7 +51,7 @@ export class SubjectCounts {
     return this.running !== 0 || this.waiting.size > 0;
   }
 
-  /** Returns the counts to send, which are in transit until {@link settle} or {@link giveBack}. */
+  /** Returns the unsent counts and marks them as in transit. A call of {@link settle} or {@link giveBack} must follow. */
   take(): readonly Omit<SlotCounts, "subject">[] {
     const taken: Omit<SlotCounts, "subject">[] = [];
     for (const [slot, of] of this.#slots) {
@@ -62,7 +62,7 @@ export class SubjectCounts {
     return taken;
   }
 
-  /** Returns counts in transit that could not be stored to the unsent counts. @returns true if there were any */
+  /** Marks the counts in transit as unsent, because they could not be stored. @returns true if there were any */
   giveBack(): boolean {
     let isSome = false;
     for (const of of this.#slots.values()) {
@@ -72,7 +72,7 @@ export class SubjectCounts {
     return isSome;
   }
 
-  /** Replaces counts in transit by the total of all servers, which includes them; forgets slots before `since`. */
+  /** Replaces the counts in transit by the total of all servers, which includes them. Drops slots before `since`. */
   settle(shared: readonly Omit<SlotCounts, "subject">[], since: number): void {
     for (const [slot, of] of this.#slots) {
       if (slot < since) this.#slots.delete(slot);

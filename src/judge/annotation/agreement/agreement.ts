@@ -1,5 +1,5 @@
-// Computes the agreement of a queue's annotators on each question, from feedback with the queue's id. The feedback may
-// have been stored by this server's annotation routes or directly by a client.
+// Computes how well a queue's annotators agree on each question. It reads the feedback records that have the queue's
+// id, whether this server's annotation routes or a client stored them.
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import { jsonHash } from "../../feedback/canonical-json.ts";
 import { feedbackTypeOf, type AskedQuestion } from "../asked-questions.ts";
@@ -10,11 +10,11 @@ import { cohensKappa, fleissKappa } from "./kappa.ts";
 export interface Agreement {
   /** Number of items with at least two answers. */
   readonly itemCount: number;
-  /** Number of annotators who answered at least one of those items. */
+  /** Number of annotators who answered at least one item that has two or more answers. */
   readonly annotatorCount: number;
   /**
-   * Share of pairs of answers to an item that are equal, from 0 to 1, averaged over items; null if no item has two
-   * answers.
+   * Observed agreement. For each item, the share of its pairs of answers that are equal, from 0 to 1; averaged over
+   * all items with two or more answers. Null if no item has two answers.
    */
   readonly observed: number | null;
   /** Cohen's kappa for exactly two annotators, Fleiss' kappa for more; null if undefined. */
@@ -24,7 +24,7 @@ export interface Agreement {
   readonly reason: string | null;
 }
 
-/** Answers to one question as categories, by item and then by annotator. */
+/** Answers to one question as categories. The outer key is the item; the inner key is the annotator. */
 export type Ratings = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export function agreementOf(ratings: Ratings): Agreement {
@@ -53,8 +53,8 @@ export function agreementOf(ratings: Ratings): Agreement {
 const sameAnswer = "everybody gave the same answer everywhere, and then kappa is undefined";
 
 /**
- * Returns an annotator's category for an item. An empty result cannot occur here: of only two annotators, each has
- * answered an item with two answers.
+ * Returns an annotator's category for an item. The empty default is never returned: the queue has only two annotators,
+ * so an item with two answers has one from each of them.
  */
 function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): string {
   return answers.get(annotator) ?? "";

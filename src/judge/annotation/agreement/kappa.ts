@@ -1,9 +1,9 @@
 // Chance-corrected agreement of annotators on unordered categories. Has no side effects.
 
 export interface ChanceCorrected {
-  /** Observed share of agreeing answers, in [0, 1]. */
+  /** Observed agreement of the answers, in [0, 1]. */
   readonly observed: number;
-  /** Share of agreeing answers expected by chance, in [0, 1]. */
+  /** Agreement expected by chance, in [0, 1]. */
   readonly expected: number;
   /** Kappa, in [-1, 1]; null if all answers are in one category, for which kappa is undefined. */
   readonly kappa: number | null;

@@ -6,14 +6,14 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/t
 import type { NumberRoom } from "./number-summary.ts";
 import { PathCollector, type PathStatistics } from "./path-statistics.ts";
 
-/** Statistics over the records of one feedback type that were read. */
+/** Statistics on the payloads of one feedback type, over the records that were read. */
 export interface PayloadStatistics {
   readonly count: number;
   /** Statistics by path, most frequent path first. */
   readonly paths: readonly PathStatistics[];
   /**
-   * Number of values not counted: there were too many paths, the value's path was too long, or the record had too many
-   * values.
+   * Number of values that are missing from the statistics: there were too many paths, the value's path was too long,
+   * or the record had too many values.
    */
   readonly otherCount: number;
 }
@@ -21,7 +21,9 @@ export interface PayloadStatistics {
 const pathsMax = 100;
 /** Maximum length of a path in characters. */
 const pathLengthMax = 1024;
-/** Maximum depth of nested objects, and maximum number of values examined per record. */
+/**
+ * `depthMax` is the maximum depth of nested objects, and `valuesMax` the maximum number of values examined per record.
+ */
 const depthMax = 16;
 const valuesMax = 1000;
 /** Maximum number of numeric values kept for all paths together; they take 8 MiB. */

@@ -20,11 +20,14 @@ export interface FeedbackStatistics {
     readonly feedbackType: string;
     readonly totalCount: number;
   })[];
-  /** Number of records with types that are not reported. */
+  /** Number of records whose type is not among `types`. */
   readonly otherTypesCount: number;
-  /** Share of the records that were read for payload statistics; 1 if all were read. `isSampled` selects the records. */
+  /**
+   * Share of the selection's records that were read for payload statistics; 1 if all were read. The records of a
+   * sample are chosen by `isSampled`.
+   */
   readonly share: number;
-  /** Number of records read. */
+  /** Number of records read for payload statistics. */
   readonly sampleCount: number;
 }
 
@@ -47,9 +50,9 @@ interface Dependencies {
 }
 
 /**
- * @param turn time limit of the whole operation
+ * @param turn entity that searches, and the time limit of the whole operation
  * @param options.signal aborts between two pages
- * @throws ServiceError `too_slow`, `overloaded` as `FeedbackStore.scan`
+ * @throws ServiceError `too_slow` or `overloaded`, like `FeedbackStore.scan`
  */
 export async function feedbackStatistics(
   dependencies: Dependencies,
@@ -60,8 +63,8 @@ export async function feedbackStatistics(
   try {
     return await statisticsWithin(dependencies, selection, turn, { signal, bounds });
   } catch (error) {
-    // Replaces the error of the last search, which names only the time that was left for it, by one that names the
-    // whole time limit.
+    // The last search reports only the time that was left for it. This replaces its error by one that reports the time
+    // limit of the whole operation.
     if (error instanceof ServiceError && error.code === "too_slow") throw tooSlow(turn.timeMs, error);
     throw error;
   }
@@ -84,8 +87,8 @@ async function statisticsWithin(
   const names = types.map(({ feedbackType }) => feedbackType);
   let share = Math.min(1, bounds.records / Math.max(1, totalCount));
   let sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
-  // When a limit is reached, the records read so far are only the oldest. A smaller but uniform sample represents the
-  // selection better.
+  // If a limit stops the reading, the records read so far are the oldest ones. A smaller, uniformly chosen sample
+  // represents the selection better, so reading starts again with a smaller share.
   while (!sample.isWhole) {
     share /= 4;
     sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
@@ -102,7 +105,7 @@ async function statisticsWithin(
 
 interface Sample {
   readonly collector: StatisticsCollector;
-  /** Number of records. */
+  /** Number of records read. */
   readonly count: number;
   /** False if reading stopped early at the character limit. */
   readonly isWhole: boolean;
@@ -130,7 +133,7 @@ async function readSample(
       { clock, tenant: left().entity },
     );
     count += page.items.length;
-    // A sample of one record is read even if it exceeds the limit.
+    // The character limit does not apply to a sample's first record, so a sample is never empty.
     if (characters > bounds.characters && count > 1) return { collector, count, isWhole: false };
     after = page.last ?? after;
     hasMore = page.hasMore;

@@ -1,5 +1,5 @@
-// Summary of the numbers at one payload path: moments computed one number at a time, and, if there is room to keep all
-// numbers, percentiles and a histogram.
+// Summary of the numbers at one payload path. The moments are computed one number at a time. Percentiles and a
+// histogram need all numbers, so they exist only if there is room to keep all numbers.
 
 export interface NumberSummary {
   readonly count: number;
@@ -22,7 +22,7 @@ export interface NumberSpread {
 /** Number of histogram bins. */
 export const partCount = 20;
 
-/** Remaining capacity for kept numbers, shared by several collectors. */
+/** How many more numbers may be kept. Several collectors share it. */
 export interface NumberRoom {
   left: number;
 }
@@ -32,11 +32,11 @@ export class NumberCollector {
   #kept: Float64Array<ArrayBuffer> | null = new Float64Array(16);
   #count = 0;
   #sum = 0;
-  /** Accumulated rounding error of the sum. */
+  /** Rounding error of the sum so far, which Neumaier's algorithm adds at the end. */
   #lost = 0;
   /** Running mean. */
   #mean = 0;
-  /** Sum of squared deviations from the mean. */
+  /** Sum of squared deviations from the running mean. */
   #squares = 0;
   #min = Infinity;
   #max = -Infinity;
@@ -75,7 +75,10 @@ export class NumberCollector {
     };
   }
 
-  /** Returns the mean. If the sum overflowed because numbers are near the largest double, returns the running mean. */
+  /**
+   * Returns the mean. Returns the running mean instead if the sum overflowed, which it does if numbers are close to
+   * the largest double.
+   */
   #meanOfAll(): number {
     const mean = (this.#sum + this.#lost) / this.#count;
     return Number.isFinite(mean) ? mean : this.#mean;
@@ -84,7 +87,8 @@ export class NumberCollector {
   #keep(value: number): void {
     if (this.#kept === null) return;
     if (this.#room.left === 0) {
-      // Percentiles of only a part of the numbers would be misleading, so all kept numbers are dropped.
+      // Percentiles of only some of the numbers would be misleading. If one number cannot be kept, all kept numbers
+      // are therefore dropped.
       this.#room.left += this.#count;
       this.#kept = null;
       return;
@@ -102,7 +106,7 @@ export class NumberCollector {
 function spreadOf(sorted: Float64Array): NumberSpread {
   const [min, max] = [sorted[0], sorted[sorted.length - 1]];
   const histogram = Array.from({ length: partCount }, () => 0);
-  // Half of the range, because the whole range of doubles may overflow.
+  // Half of the range, because the difference of two doubles may overflow.
   const width = max / 2 - min / 2;
   for (const value of sorted) {
     const place = width === 0 ? 0 : (value / 2 - min / 2) / width;

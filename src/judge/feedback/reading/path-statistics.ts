@@ -22,7 +22,10 @@ export interface ValueCount {
   readonly count: number;
 }
 
-/** Maximum number of distinct values counted at one path, and maximum length of each text among them in characters. */
+/**
+ * `valuesMax` is the maximum number of distinct values counted at one path, and `textLengthMax` the maximum length in
+ * characters of a text among them.
+ */
 const valuesMax = 50;
 const textLengthMax = 200;
 

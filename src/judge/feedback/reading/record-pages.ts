@@ -12,14 +12,14 @@ export interface RecordSelection {
   readonly after: string | null;
 }
 
-/** Maximum number of records in a page. Its bytes are limited as in all pages. */
+/** Maximum number of records in a page. A page is also limited in bytes, like the pages of all lists. */
 const pageRecords = 1000;
 
 /**
- * Yields pages in storage order. Some pages are empty, because each scans a limited number of records.
+ * Yields pages in storage order. A page scans a limited number of records, so it may contain none that match.
  *
  * @param options.signal aborts between two pages
- * @throws ServiceError `invalid` if `after` names no record; `too_slow`, `overloaded` as `FeedbackStore.scan`
+ * @throws ServiceError `invalid` if `after` names no record; `too_slow` or `overloaded`, like `FeedbackStore.scan`
  */
 export async function* recordPages(
   store: Pick<FeedbackStore, "scan" | "placeOf">,

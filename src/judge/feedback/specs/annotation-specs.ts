@@ -1,5 +1,6 @@
-// Validates annotations against their specs: objects published by clients, whose `field_schema` constrains annotation
-// values. An annotation whose spec is not stored here is not checked, since clients may publish specs elsewhere.
+// Validates annotations against their specs. A spec is an object that a client published; its `field_schema`
+// constrains the values of annotations. An annotation is not checked if its spec is not stored here, since clients may
+// publish specs elsewhere.
 import type { FeedbackContent } from "../../../base/domain/feedback.ts";
 import { plainJson, parseExactJson } from "../../../base/domain/text/exact-json.ts";
 import {
@@ -92,7 +93,10 @@ function specOf({ baseClass, leafClass, value }: PublishedObject): Spec {
   };
 }
 
-/** Returns a stored spec's text, from which its question is shown to people; null if the project stores no such spec. */
+/**
+ * Returns the text of a stored spec, for showing the spec's question to annotators. Returns null if the project stores
+ * no such spec.
+ */
 export async function findSpecText(
   source: SpecSource,
   projectId: string,

@@ -1,15 +1,18 @@
-// Validates a value against a parsed schema. Limits the number of steps, because even a small schema can require very
-// much work.
+// Validates a value against a parsed schema. The number of steps is limited, because even a small schema can require
+// very much work.
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json } from "../../../base/domain/text/json.ts";
 import { shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
 import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";
 
-/** Maximum number of keyword applications, or equivalent work; takes some tens of milliseconds. */
+/**
+ * Maximum number of keyword applications. Other work is counted as an equivalent number of applications. At the limit,
+ * validation has taken some tens of milliseconds.
+ */
 const stepsMax = 200_000;
 const faultsMax = 20;
-/** Maximum number of consecutive references that do not descend into the value. */
+/** Maximum number of references (`$ref`) followed one after the other without descending into the value. */
 const depthMax = 400;
 
 /** Returns a value's faults with their paths; empty if the value is valid. */
@@ -30,7 +33,10 @@ class ValueCheck {
   readonly #schema: FieldSchema;
   #stepsLeft = stepsMax;
   #depth = 0;
-  /** True while a schema is only tried, as by `anyOf`. A trial determines if the value matches, but adds no faults. */
+  /**
+   * True while the result of a schema is only tested, as `anyOf` does for each of its schemas. During a test, faults
+   * are not reported.
+   */
   #isTrial = false;
   #trialFails = false;
 
@@ -68,7 +74,7 @@ class ValueCheck {
     this.#depth -= 1;
   }
 
-  /** True if further faults would not change the result. */
+  /** True if the result is already known, so that no further faults need to be found. */
   get #isDone(): boolean {
     return this.#isTrial ? this.#trialFails : this.faults.length >= faultsMax;
   }
@@ -84,7 +90,7 @@ class ValueCheck {
     return fits;
   }
 
-  /** @param value value to show before the message; undefined if only a property name is invalid */
+  /** @param value value that the message shows; undefined if the fault is an invalid property name */
   #report(value: Json | undefined, path: readonly string[], message: string): void {
     if (this.#isTrial) this.#trialFails = true;
     else this.faults.push({ path, message: value === undefined ? message : `${shown(value)} ${message}` });

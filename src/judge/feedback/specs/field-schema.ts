@@ -1,5 +1,6 @@
-// Parses the JSON Schema of an annotation spec. Because anyone may publish a spec, it fetches and executes nothing. It
-// checks the schema's structure, resolves references, and refuses keywords that Hone does not enforce.
+// Parses the JSON Schema of an annotation spec. Because anyone may publish a spec, parsing fetches nothing and
+// executes nothing. It checks the schema's structure, resolves references, and refuses keywords that Hone does not
+// enforce.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
@@ -46,7 +47,7 @@ class Reading {
   readonly patterns = new TextPatterns();
   readonly targets = new Map<string, Json>();
   readonly #root: Json;
-  /** Schemas that have been visited. Needed because references may form cycles. */
+  /** Schemas that have already been checked. Needed because references may form cycles. */
   readonly #known = new Set<Json>();
   readonly #anchors = new Map<string, Json>();
   /** References in the schema. They are resolved once all anchors are known. */
@@ -119,8 +120,8 @@ class Reading {
   }
 
   /**
-   * Returns the schema that a reference points to, by JSON pointer or anchor in the same document; undefined if there
-   * is none.
+   * Returns the schema to which a reference points. A reference is a JSON pointer or an anchor in the same document.
+   * Returns undefined if the target does not exist.
    */
   #targetOf(reference: string): Json | undefined {
     if (!reference.startsWith("#")) return undefined;
@@ -142,7 +143,7 @@ class Reading {
   }
 }
 
-/** Returns the expected form of a keyword's value; null if the value already has it. */
+/** Checks the form of a keyword's value. Returns a description of the expected form; null if the value has that form. */
 function faultOfForm(form: KeywordForm, wanted: Json): string | null {
   switch (form) {
     case "schema":
@@ -203,7 +204,7 @@ export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns a value for messages. A list or an object can be large, so only its type is shown. */
+/** Formats a value for a message. A list or an object can be large, so only its type is shown. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
   if (isJsonObject(value)) return "the object";

@@ -1,4 +1,4 @@
-// A test in decimal notation of whether one number is a multiple of another. For example, 0.0075 is a multiple of
+// Tests whether one number is a multiple of another, using their decimal forms. For example, 0.0075 is a multiple of
 // 0.0001, although dividing the doubles leaves a remainder.
 
 /** @param step number greater than 0 */

@@ -1,5 +1,6 @@
-// Keywords of JSON Schema 2020-12 and the form of their values, for parsing. value-rules.ts enforces the constraints.
-// As in the standard, all other keywords are annotations, which constrain nothing.
+// Keywords of JSON Schema 2020-12, and the form that each keyword's value must have. The parser uses them;
+// value-rules.ts enforces the constraints. As in the standard, all other keywords are annotations, which constrain
+// nothing.
 
 /** Form of a keyword's value. */
 export type KeywordForm =
@@ -22,7 +23,7 @@ export type KeywordForm =
 export const keywordForms = {
   $ref: "reference",
   $defs: "schema-map",
-  // Keyword of earlier drafts, parsed because references still point into it.
+  // Keyword of earlier drafts. It is parsed because references may still point into it.
   definitions: "schema-map",
   type: "types",
   enum: "values",

@@ -12,7 +12,10 @@ import {
 } from "../../../lib/constraints/regex/limits.ts";
 import { parsePattern } from "../../../lib/constraints/regex/parse-pattern.ts";
 
-/** Limits for all patterns of a schema and their matches in one request; they correspond to about 20 ms. */
+/**
+ * Limits for compiling and matching all patterns of one schema in one request. At these limits, the work takes about
+ * 20 ms.
+ */
 const limits: GrammarLimits = { ...defaultGrammarLimits, compileSteps: 20_000, states: 2000 };
 
 /** Patterns of one schema, which share one budget. */

@@ -1,5 +1,5 @@
-// Validation rules of JSON Schema 2020-12, one for each keyword. A rule reports a fault as a phrase that follows the
-// shown value. Through `Walk`, a rule applies inner schemas to inner values.
+// Validation rules of JSON Schema 2020-12, one for each keyword. A rule describes a fault as a phrase, which a message
+// appends to the value. Through `Walk`, a rule applies inner schemas to inner values.
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { isMultipleOf } from "./multiples.ts";
@@ -12,23 +12,23 @@ export interface Walk {
   readonly schema: JsonObject;
   /** Adds a fault at the value, or at a part of it. */
   fault(message: string, ...below: readonly string[]): void;
-  /** Validates a value against an inner schema and adds its faults. */
+  /** Validates a value against an inner schema, and reports the faults found. */
   visit(schema: Json, value: Json, ...below: readonly string[]): void;
-  /** True if a value conforms to an inner schema; adds no faults. */
+  /** Returns true if a value conforms to an inner schema; reports no faults. */
   fits(schema: Json, value: Json): boolean;
   /** Returns the target of a reference. */
   target(reference: string): Json;
   /** True if a pattern matches anywhere in a text. */
   matches(pattern: string, text: string): boolean;
-  /** Subtracts steps from the remaining ones, for work that grows with the value or the schema. */
+  /** Counts steps against the maximum number of steps. Rules call it for work that grows with the value or the schema. */
   spend(steps: number): void;
 }
 
 type Rule = (wanted: Json, value: Json, walk: Walk) => void;
 
 /**
- * Rule for keywords that constrain nothing by themselves: another keyword's rule reads them, or they only contain
- * schemas that references point to.
+ * Rule of keywords that constrain nothing on their own. Either another keyword's rule reads them, or they only contain
+ * schemas to which references point.
  */
 const none: Rule = () => undefined;
 
@@ -174,7 +174,10 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
   },
 };
 
-/** A bound on a measure such as a length. Returns the fault; null if the measure is within the bound. */
+/**
+ * Checks a measure of the value, such as its length, against the keyword's bound. Returns the fault; null if the
+ * measure is within the bound.
+ */
 type Bound = (bound: number, measure: number) => string | null;
 
 function bounded(measureOf: (value: Json, walk: Walk) => number | null, bound: Bound): Rule {
