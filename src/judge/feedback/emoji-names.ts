@@ -131,8 +131,7 @@ function addToned(nameOf: Map<string, string>, bare: string, name: string): void
   const toned = links.flatMap((link, index) => {
     // In a sequence of two people, the handshake between them has no skin tone.
     const isBetween = index > 0 && index < links.length - 1;
-    // Whether a single emoji supports tones is read from the data package, because Node.js may only know an older
-    // version of Unicode.
+    // The data package says which single emoji support tones, because Node.js may know only an older Unicode.
     const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);
     return isPerson && !isBetween ? [index] : [];
   });
