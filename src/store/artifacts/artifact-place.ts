@@ -14,8 +14,8 @@ export type ArtifactPlace =
 
 export interface PlacedArtifacts extends ArtifactStore {
   /**
-   * Parameters with which another process of the same server opens the store. They can change, because the server gets
-   * a new id after it has lost its lease.
+   * Parameters with which another process of the same server opens the store. They change when the server gets a new
+   * id, which happens after it has lost its lease.
    */
   readonly place: ArtifactPlace & { readonly server: string };
 }

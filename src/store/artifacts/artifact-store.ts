@@ -9,8 +9,8 @@ export interface ArtifactStore {
   placeId(): Promise<string>;
   /**
    * Calls `write` with an empty folder, then atomically and durably stores the folder's files under the key. They
-   * replace everything at and below the key. If `write` throws, nothing is stored and the old artifact is kept, so
-   * `write` may check its own output.
+   * replace everything at and below the key. If `write` throws, for example because its own output is faulty, nothing
+   * is stored and the old artifact stays.
    *
    * @param options.mayPut called just before the artifact is moved into place; if it throws, nothing is stored
    */
@@ -23,8 +23,8 @@ export interface ArtifactStore {
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
    * Returns a path on this machine to an artifact's folder or file; for a missing artifact, a path that does not
-   * exist. The path is valid until the artifact is removed, or, if it was fetched from a remote store, for some
-   * minutes. The folder may or may not contain the artifacts below the key.
+   * exist. The path is valid until the artifact is removed; a path to files fetched from a remote store, only for some
+   * minutes. The folder may also contain the artifacts below the key.
    *
    * @param seal expected content; null to skip the check, which would read the files
    * @throws ServiceError `conflict` if the artifact differs from the seal or is missing
@@ -32,15 +32,15 @@ export interface ArtifactStore {
   path(key: string, seal: Seal | null): Promise<string>;
   /**
    * Copies an artifact's files to a path on this machine, whose parent folder must exist. Later changes of the
-   * artifact do not affect the copies, but the copies must not be written to. If the artifact is being removed, the
-   * copy may be incomplete, which a seal detects.
+   * artifact do not affect the copies. The copies must not be written to, and may be incomplete if the artifact is
+   * removed at the same time; checking a seal detects that.
    *
    * @returns false if there is no such artifact
    */
   copyTo(key: string, path: string): Promise<boolean>;
   /**
-   * Returns the same path as `path` if this machine already has the files; null if they would have to be fetched.
-   * Makes no requests to other machines.
+   * Returns an artifact's path, as `path` does, if this machine already has its files; null if they would have to be
+   * fetched. Makes no requests to other machines.
    */
   localPath(key: string): Promise<string | null>;
   /** Opens an artifact's file for reading. @throws ServiceError `not_found` */
@@ -50,11 +50,12 @@ export interface ArtifactStore {
   names(key: string): Promise<readonly string[]>;
   /** Removes an artifact with everything below its key. It is no error if the artifact does not exist. */
   remove(key: string): Promise<void>;
-  /** Removes unfinished writes at or below a key that dead processes of this server left behind. */
+  /** Removes unfinished writes at or below a key that this server's processes left behind when they died. */
   removeUnfinished(key: string): Promise<void>;
   /**
-   * Marks everything below a key as held: this server is about to remove it, or has stored it but not yet recorded its
-   * owner. If the server dies before `release`, {@link sweepAbandoned} decides whether it is removed.
+   * Marks everything below a key as held by this server. A server holds artifacts that it is about to remove, and
+   * artifacts that it has stored before their owner is in the database. If the server dies before `release`, {@link
+   * sweepAbandoned} decides whether they are removed.
    */
   hold(key: string): Promise<void>;
   release(key: string): Promise<void>;
@@ -69,7 +70,10 @@ export interface ArtifactStore {
     readonly isLive: (server: string) => Promise<boolean>;
     readonly isKnown: (key: string) => Promise<boolean>;
   }): Promise<readonly string[]>;
-  /** Removes artifacts directly below a key that have no owner and are older than a given time. Returns their keys. */
+  /**
+   * Removes each artifact directly below a key that has no owner in the database and is older than a given time.
+   * Returns the keys of the removed artifacts.
+   */
   sweep(
     key: string,
     among: { readonly olderThan: Date; readonly isKnown: (key: string) => Promise<boolean> },

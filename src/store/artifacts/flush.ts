@@ -27,10 +27,10 @@ export async function makeFolder(folder: string, root = folder): Promise<void> {
   for (let made = resolve(folder); made.length >= top; made = dirname(made)) await flush(dirname(made));
 }
 
-/** Error codes of a system on which this user cannot flush a parent folder, or nobody can. */
+/** Error codes for a folder that cannot be flushed: this user may not, or the system does not support it. */
 const unflushable: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP", "ENOSYS"]);
 
-/** Makes the entry of a folder in its parent durable, as far as this user's permissions allow. */
+/** Makes the name of a folder in its parent durable, as far as this user's permissions allow. */
 export async function keepName(folder: string): Promise<void> {
   await flush(dirname(resolve(folder))).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,5 +1,5 @@
-// Artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. Unfinished
-// writes and holds are in `work/<server>`, so that the server they belong to is known.
+// Artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. A server's
+// unfinished writes and holds are in `work/<server>`, so that the others can find them after the server has died.
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -143,8 +143,8 @@ export class FolderArtifacts implements PlacedArtifacts {
       for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
         if (await isKnown(key)) continue;
         const wasThere = await this.has(key);
-        // Removes the artifact even if it seems to be missing, because its holder may have died before the removal was
-        // durable.
+        // Removes the artifact even if it seems to be missing. The server that held it may have removed it, but died
+        // before the removal was durable.
         await this.remove(key);
         if (wasThere) removed.push(key);
       }
@@ -201,8 +201,8 @@ export class FolderArtifacts implements PlacedArtifacts {
 }
 
 /**
- * Moves an unfinished artifact to its place. A file replaces an existing file atomically; an existing folder can only
- * be the result of a lost attempt, which nobody uses.
+ * Moves an unfinished artifact to its place. A file replaces an existing file atomically. An existing folder is
+ * deleted first, because only a lost attempt at the same write can have left it, and nobody uses it.
  */
 async function place(
   unfinished: string,

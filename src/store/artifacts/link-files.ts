@@ -1,6 +1,6 @@
-// Duplicates the files of a folder as hard links, which take no space and almost no time, or as copies if the file
-// system has no hard links. Either duplicate can be removed without affecting the other. A shared content is safe,
-// because nobody writes to files of artifacts.
+// Duplicates the files of a folder as hard links, which take no space and almost no time. If the file system has no
+// hard links, copies the files. Removing one duplicate does not affect the other, and nobody writes to files of
+// artifacts, so linked files never change.
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { isMissing } from "./folder-names.ts";
 const withoutLinks = ["EPERM", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EACCES"];
 
 /**
- * Duplicates a file or folder. Only plain files are opened; other entries, such as named pipes and symbolic links to
- * folders, are linked as they are if the file system can, so that the caller can detect them.
+ * Duplicates a file or folder. Only plain files are opened. Other entries, such as named pipes and symbolic links to
+ * folders, are linked without opening them if the file system can do that, so that the caller can detect them.
  *
  * @returns false if `from` does not exist; files that are removed meanwhile are skipped
  */

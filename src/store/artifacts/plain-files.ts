@@ -18,8 +18,8 @@ export async function openArtifactFile(path: string, key: string): Promise<Reada
 }
 
 /**
- * Checks that a folder contains only plain files. Follows symbolic links, which the Hugging Face hub's cache uses;
- * ignores subfolders.
+ * Checks that a folder contains only plain files. Symbolic links are followed, because the Hugging Face hub's cache
+ * uses them. Subfolders are ignored.
  *
  * @throws ServiceError `invalid` with the first entry that is neither a plain file nor a folder
  */

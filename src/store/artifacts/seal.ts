@@ -1,5 +1,5 @@
-// Seals of artifacts: a hash over some of an artifact's files, with which a reader detects each changed byte. Files
-// are read synchronously, because seals are used only in processes and threads that read the files anyway.
+// Seals of artifacts. A seal is a hash over some of an artifact's files, with which a reader detects any changed byte.
+// Files are read synchronously, because only processes and threads that read the files anyway check seals.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// A server's own folder, which only one server at a time can lock. It contains caches, data that attempts at a job
-// keep for later attempts, and scratch files in `work/<server>`. The artifacts may be in the same folder or elsewhere.
+// A server's own folder, which only one server at a time can lock. It contains caches, the progress that attempts at a
+// job save for later attempts, and scratch files in `work/<server>`. The artifacts may be in the same folder or
+// elsewhere.
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { ArtifactWriter } from "./artifact-store.ts";
@@ -50,8 +51,8 @@ export class ServerFolder {
   }
 
   /**
-   * Returns the folder for data that is computed from a model, and computed again if missing. For an added model, it
-   * is in the model's own folder, so that it is deleted with the model.
+   * Returns the folder for data that is computed from a model, and computed again if it is missing. For a model that
+   * was added to this server, it is in the model's own folder, so that it is deleted together with the model.
    *
    * @param model path of the model, or a path in it
    */
@@ -77,8 +78,8 @@ export class ServerFolder {
   }
 
   /**
-   * Removes the scratch files of earlier servers. If the artifacts are in the same folder, call {@link
-   * ArtifactStore.sweepAbandoned} first, because this also removes unfinished writes of artifacts.
+   * Removes the scratch files of servers that no longer have a lease. If the artifacts are in the same folder, call
+   * {@link ArtifactStore.sweepAbandoned} first, because this function also removes unfinished writes of artifacts.
    */
   async sweep(isLive: (server: string) => Promise<boolean>): Promise<readonly string[]> {
     const { root } = this.#options;

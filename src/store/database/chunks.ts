@@ -1,5 +1,6 @@
-// Splits lists into chunks, one statement per chunk, because statements are built in the event loop and take at most
-// four thousand parameters. Also nests conditions, which keeps expressions shallow.
+// Splits lists into chunks, with one statement for each chunk. A statement takes at most four thousand parameters, and
+// building a large one would block the event loop. Also joins many conditions into a tree, because databases limit the
+// depth of expressions.
 import { type Expression, expressionBuilder, type SqlBool } from "kysely";
 import { assert } from "../../base/domain/assert.ts";
 import type { Schema } from "./schema.ts";

@@ -1,5 +1,6 @@
-// Clock with the database's time, for servers on different machines. Each server periodically compares its monotonic
-// clock with the database's time. Setting a machine's clock therefore has no effect.
+// Clock with the database's time, for servers on different machines. Each server periodically compares its own
+// monotonic clock with the database's time. The clock is therefore unaffected if somebody sets the clock of a server's
+// machine.
 import { assert } from "../../base/domain/assert.ts";
 import type { Clock, SharedClock } from "../../base/domain/clock.ts";
 
@@ -24,8 +25,9 @@ export function createDatabaseClock(clock: Clock, readTime: () => Promise<Date>)
     synchronize: async () => {
       const askedMs = clock.monotonicMs();
       const time = (await readTime()).getTime();
-      // The database read its time between the question and the answer. The estimate changes only if it is outside
-      // that interval. A slow answer therefore does not worsen the estimate, and the clock does not jitter.
+      // The database read its time at some moment between this server's question and the arrival of the answer. The
+      // estimate changes only if it lies outside the interval that follows from this. A slow answer therefore does not
+      // worsen the estimate, and the clock does not jitter.
       const [earliest, latest] = [time - clock.monotonicMs(), time - askedMs];
       startMs = Math.min(latest, Math.max(earliest, startMs ?? (earliest + latest) / 2));
     },

@@ -32,7 +32,7 @@ export interface Connection {
   readonly isMissingParent: (error: unknown) => boolean;
   /** True if a statement failed because a unique key of an inserted row is taken. */
   readonly isKeyTaken: (error: unknown) => boolean;
-  /** SQL that differs between databases. */
+  /** SQL for operations that each database writes differently. */
   readonly form: SqlForm;
   readonly searches: Searches;
   /** Sends announcements to all servers on the database; a server that is disconnected misses them. */
@@ -48,8 +48,8 @@ export interface Connection {
   /** Waits until no other process changes the tables, and blocks other processes until the transaction ends. */
   readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
   /**
-   * Executes one statement in a separate transaction; rows that it refers to may be written later. Null for databases
-   * in which a long transaction does not block other writers, so that early writes are unnecessary.
+   * Executes one statement in a separate transaction. Rows to which it refers may be written later. Null if a long
+   * transaction does not block other writers of this database, so that no statement needs to be written early.
    */
   readonly writeEarly: ((query: CompiledQuery) => Promise<void>) | null;
 }

@@ -1,6 +1,6 @@
 // Group commit: concurrent small writes share a transaction and its disk flush, and concurrent lookups share a query.
-// Items that arrive during a write form the next group; no group waits for further items. This module does not depend
-// on what the items are.
+// Items that arrive during a write form the next group; a group never waits for further items. This module does not
+// know what the items are.
 
 /** Result of one item in a group. An error concerns only that item; the other items are written. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
@@ -19,7 +19,7 @@ export interface GroupCommitOptions<Item, Result> {
   readonly carryOut: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
   /** Maximum number of items in a group. */
   readonly itemsMax: number;
-  /** Total length at which a group is closed. A single item may exceed it. */
+  /** Total length of the items at which a group is closed. A group with a single item may exceed this length. */
   readonly lengthMax: number;
   readonly lengthOf: (item: Item) => number;
 }

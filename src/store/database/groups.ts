@@ -1,5 +1,5 @@
-// Trajectory groups as rows: one or more rows for each group's folded line. A submission can have hundreds of
-// megabytes, too much for one statement. Groups are also read row by row.
+// Trajectory groups as rows. A group is one folded line of text, stored in one or more rows. A submission can have
+// hundreds of megabytes, too much for one statement, so groups are written and read row by row.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { Connection } from "./dialect.ts";
@@ -45,10 +45,10 @@ export interface StagedGroups {
 }
 
 /**
- * Stages the groups of an owner that is about to be stored. If one long transaction would block all other writers
- * (`Connection.writeEarly`), groups that need several statements are stored immediately, one transaction per
- * statement. Groups without an owner are invisible, and {@link removeUnowned} removes those that a killed process
- * left.
+ * Stages the groups of an owner (a job or a log) that is about to be stored. If one long transaction would block all
+ * other writers (`Connection.writeEarly`), groups that need several statements are stored immediately, one transaction
+ * per statement. Groups without a stored owner are invisible, and {@link removeUnowned} removes those that a killed
+ * process left.
  *
  * @param isWanted asked before anything is stored early; if false, `finish` stores everything
  * @throws the database's errors; nothing is stored then
@@ -158,8 +158,9 @@ export async function* readStoredLines(
     if (rows.length === 0) break;
     yield rows[0].content;
   }
-  // Checks that nothing was removed meanwhile. An owner is deleted together with its groups, or marked before they are
-  // removed. Databases that are being migrated to an early version have no mark.
+  // Checks that no rows were removed while they were read. An owner is either deleted together with its groups, or
+  // marked before its groups are removed. A database that is being migrated may be at an early version that has no
+  // such mark.
   const { rows } = await sql<Readonly<Record<string, unknown>>>`
     select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
   if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);

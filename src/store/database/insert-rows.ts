@@ -1,5 +1,5 @@
-// Inserts many rows with one statement. The statement's text is cached by number of rows, because building the text
-// takes longer than the insert itself.
+// Inserts many rows with one statement. The statement's text is cached for each number of rows, because building the
+// text takes longer than the insert itself.
 import { CompiledQuery, type Insertable, type Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 

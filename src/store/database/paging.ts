@@ -1,12 +1,12 @@
-// Lists whose items are numbered in commit order, and which are read in pages with a cursor.
+// Lists whose items are numbered in the order in which they are committed. They are read in pages, with a cursor.
 import { sql, type Transaction, type SelectQueryBuilder } from "kysely";
 import type { Schema } from "./schema.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../base/domain/page.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-// An auto-increment key is assigned before the commit. A row that commits later could get a lower number than one
-// already read, and a paging reader would never see it. Rows with a parent use a counter on the parent's row, locked
-// the same way.
+// Rows are not numbered by an auto-increment key, because such a key is assigned before the commit. A row that commits
+// later could get a lower number than a row that was already read, and a client that reads page by page would never
+// see it. Rows with a parent row take their number from a counter on that row, which is locked in the same way.
 
 /** Lists whose rows have no parent row. */
 type RootList =
@@ -45,8 +45,8 @@ export async function nextSequences(
   return rows[0].sequence;
 }
 
-// A query whose rows are ordered by one column. Pages are limited in items and bytes: the sizes are read first, and
-// then only the rows that fit.
+// A query whose rows are ordered by one column. A page is limited in items and in bytes, so the sizes of the rows are
+// read first, and then only the rows that fit.
 
 interface PagedList<Table extends keyof Schema, Row, Item> {
   /** Rows of the list after filtering, in any order. */
@@ -54,7 +54,7 @@ interface PagedList<Table extends keyof Schema, Row, Item> {
   readonly orderColumn: "sequence" | "step";
   /** Text columns without a small length limit. The length of their contents counts as a row's size. */
   readonly contentColumns: readonly string[];
-  /** Returns the order value of an item; undefined if the list has no such item. */
+  /** Returns the value of an item in the column that orders the list; undefined if the list has no such item. */
   readonly orderValueOf: (id: string) => Promise<number | undefined>;
   readonly itemOf: (row: Row) => Item;
 }
@@ -91,8 +91,8 @@ export async function readPage<Table extends keyof Schema, Row, Item>(
       .limit(count)
       .execute();
     const hasMore = sizes.length > count;
-    // All of these rows were deleted meanwhile. An empty page would have no cursor, and so would hide the rows after
-    // it.
+    // All rows of this page were deleted after they were found. An empty page has no cursor, so the reader could not
+    // continue to the rows after it.
     if (found.length === 0 && hasMore) continue;
     return { items: found.map(itemOf), hasMore };
   }

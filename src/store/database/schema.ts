@@ -1,6 +1,6 @@
-// Tables with the columns that the stores use; older databases have additional columns. Times are ISO 8601 in UTC with
-// milliseconds, which sort as text; flags are 0 or 1. JSON is stored as text with escaped NUL, because libsql cuts
-// plain text at a NUL.
+// Tables with the columns that the stores use; a database that was created by an older version has additional columns.
+// Times are ISO 8601 in UTC with milliseconds, which sort as text; flags are 0 or 1. JSON is stored as text in which
+// NUL is escaped, because libsql cuts a text at a NUL character.
 import type { Generated } from "kysely";
 import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
@@ -170,20 +170,20 @@ export interface ModelTable {
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
-  /** Number of the newest trajectory stored in any of the model's logs and jobs. */
+  /** Sequence number of the newest trajectory in the model's logs and jobs. */
   readonly trajectory_count: Generated<number>;
   /** Number of the model's recorded completions. */
   readonly completion_count: Generated<number>;
   /**
-   * Size of the model's logs in bytes, followed by the sizes of its job data and recorded completions. See
-   * retention/model-bytes.
+   * Size of the model's trajectory logs in bytes. `job_bytes` is the size of its job data, and `completion_bytes` that
+   * of its recorded completions. See retention/model-bytes.
    */
   readonly log_bytes: Generated<number>;
   readonly job_bytes: Generated<number>;
   readonly completion_bytes: Generated<number>;
   /**
-   * Turn of the model's last claimed job, greater than the turn of every model whose job was claimed earlier; 0 before
-   * the first claim.
+   * Number of the turn in which a job of the model was last claimed; 0 before the first claim. Of two models, the one
+   * with the smaller number has waited longer.
    */
   readonly last_turn: Generated<number>;
 }
@@ -237,20 +237,23 @@ export interface JobTable {
   readonly attempt_count: number;
   readonly lost_count: number;
   readonly restart_count: number;
-  /** 1 if the running or last attempt saved steps beyond those it started from. */
+  /** 1 if the running or last attempt saved further steps than those from which it started. */
   readonly has_advanced: Generated<number>;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;
   readonly cancel_requested: number;
   /**
-   * Server that runs the job, or that returned the job to the queue because its machine lacks something that the job
-   * needs.
+   * Server that runs the job. For a queued job, the server that returned it to the queue because the server's machine
+   * lacks something that the job needs.
    */
   readonly owner: string | null;
   /** Time before which a queued job is not claimed. */
   readonly not_before: string;
-  /** Time when `not_before` was set. A clock that shows an earlier time has been set back. */
+  /**
+   * Time when `not_before` was set. A clock that shows an earlier time has been set back, so `not_before` can no
+   * longer be trusted.
+   */
   readonly waits_since: string;
   readonly waiting_for: string | null;
   readonly warnings: string;
@@ -277,7 +280,7 @@ export interface JobGroupTable {
 
 export interface JobEventTable {
   readonly job_id: string;
-  /** Position in the job's list of events. Unique within the job, so storing an event again has no effect. */
+  /** Position in the job's list of events. It is unique within the job, so storing the same event twice has no effect. */
   readonly sequence: number;
   readonly type: string;
   readonly data: string;
@@ -302,7 +305,10 @@ export interface TrajectoryLogTable {
   readonly content_bytes: number;
   /** Time when removal began. From then on, the log counts as removed. */
   readonly removed_at: Generated<string | null>;
-  /** Tally of the version's logs under this split, up to and including this log; null if one of them has no tally. */
+  /**
+   * Tally of the version's logs under this split, up to and including this log. Null if one of these logs has no
+   * tally.
+   */
   readonly tally: Generated<string | null>;
 }
 
@@ -362,7 +368,7 @@ export interface FeedbackTable {
   readonly payload: string;
   /** Exact texts as JSON, if they differ from the form that queries compare. Null for nearly all records. */
   readonly exact: string | null;
-  /** Emoji of the payload, for lookups; null if it has none. */
+  /** Emoji of the payload, for lookups; null if the payload has no emoji. */
   readonly emoji: string | null;
   /** 1 if the payload has numbers that are missing from the index of numbers. */
   readonly has_more_numbers: Generated<number>;
@@ -384,11 +390,11 @@ export interface FeedbackFieldTable {
   readonly path: string;
 }
 
-/** Index of the numbers in feedback records. */
+/** Index of the numbers in feedback records, one row for each number. */
 export interface FeedbackNumberTable {
   readonly field_id: number;
   readonly number: number;
-  /** Sequence of the record, followed by its creation time in milliseconds since 1970. */
+  /** Sequence number of the record; `created_ms` is its creation time in milliseconds since 1970. */
   readonly sequence: number;
   readonly created_ms: number;
 }
@@ -419,7 +425,7 @@ export interface RecordedCompletionTable {
   readonly message_piece: string | null;
   /** Last piece of the prompt's tokens. */
   readonly token_piece: string | null;
-  /** The part of the completion that it does not share with others; null if the recording is incomplete. */
+  /** The part of the completion's content that is not in shared pieces; null if the recording is incomplete. */
   readonly content: string | null;
 }
 
@@ -498,7 +504,10 @@ export interface WebhookDeliveryTable {
   readonly state: string;
   readonly created_at: string;
   readonly tried_since: string;
-  /** Time of the next attempt; during an attempt, the time when its owner loses the delivery. Null once finished. */
+  /**
+   * Time of the next attempt. During an attempt, the time after which another server may take over the delivery. Null
+   * once the delivery is finished.
+   */
   readonly due_at: string | null;
   readonly owner: string | null;
   readonly ended_at: string | null;

@@ -1,5 +1,5 @@
-// SQL that differs between databases: JSON in texts, numbers in texts, and text order. This interface defines the
-// results; each database has an implementation (`sqlite/sqlite-form`).
+// SQL that each database writes differently: reading JSON in texts, reading numbers in texts, and sorting texts. This
+// interface defines the results; each database has an implementation (`sqlite/sqlite-form`).
 import type { RawBuilder } from "kysely";
 import type { FeedbackPack, PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../../base/domain/feedback-query/feedback-field.ts";
@@ -33,14 +33,14 @@ export interface SqlForm {
   /** Packing of feedback batches that the database reads fastest. */
   readonly packForm: PackForm;
   /**
-   * Returns a pack's records (in this database's form) as rows of a table `given`. Its columns are `place`, which
-   * counts from 0, and one text or number column for each of `packedFields`. This inserts many rows with few
-   * parameters.
+   * Returns a pack's records, in this database's format, as rows of a table named `given`. Its columns are `place`,
+   * which counts from 0, and one text or number column for each of `packedFields`. Many rows can thus be inserted with
+   * few parameters.
    */
   givenRecords(pack: FeedbackPack): RawBuilder<unknown>;
   /**
-   * Returns number lists of equal length as rows of a table `given`, with one column and one parameter per list. Null
-   * for databases in which one parameter per value is as fast.
+   * Returns lists of numbers of equal length as rows of a table named `given`, with one column and one parameter per
+   * list. Null for databases in which one parameter per number is as fast.
    */
   readonly givenNumbers: ((lists: Readonly<Record<string, Float64Array>>) => RawBuilder<unknown>) | null;
   /**
@@ -49,8 +49,9 @@ export interface SqlForm {
    */
   readonly clusteredTable: string;
   /**
-   * Returns the suffix of a query whose transaction writes the row it finds. The suffix locks the row of `table` and
-   * skips rows locked by other transactions. Empty if only one transaction writes at a time.
+   * Returns a suffix for a query whose transaction then writes the row that it finds. The suffix locks the row of
+   * `table`, and skips rows that other transactions have locked. It is empty for databases in which only one
+   * transaction writes at a time.
    */
   lockUnlocked(table: string): string;
 }

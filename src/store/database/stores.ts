@@ -101,8 +101,8 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   try {
     await migrate(connection);
     await clock.synchronize();
-    // With exclusive access, no other server is running. Servers with a lease have therefore died, and their work is
-    // free immediately.
+    // The database is exclusive to this server, so no other server is running. Servers that still have a lease have
+    // died, and their jobs can be claimed immediately.
     if (connection.isExclusive) {
       await queries.deleteFrom("servers").execute();
       await freeClaims(queries);
@@ -151,12 +151,15 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
 
 /** A database's version, and its compatibility with this program. */
 export interface DatabaseVersions {
-  /** Version of the database; null if it contains nothing of this program. */
+  /** Version of the database; null if it has no tables of this program. */
   readonly version: number | null;
   readonly newest: number;
   /** True if this program can use the database, directly or after migrating it. */
   readonly isServable: boolean;
-  /** A program can use the database alongside this one if it knows at least this version. */
+  /**
+   * Oldest program that can use the database at the same time as this one, as the newest database version that the
+   * program must know.
+   */
   readonly servesFrom: number;
 }
 

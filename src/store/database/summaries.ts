@@ -1,5 +1,5 @@
-// Summaries of a model's stored trajectories, numbered in storage order. They are filtered with a covering index. They
-// are counted when inserted, so that a list's length needs no scan.
+// Summaries of a model's stored trajectories, numbered in storage order. A covering index serves filtered lists. The
+// summaries are counted when they are inserted, so that the length of a list is known without a scan.
 import {
   type Expression,
   type Kysely,
@@ -30,7 +30,7 @@ const rowsMax = 300;
  */
 const scannedMax = 100_000;
 
-/** Maximum number of kinds in one answer with counts. */
+/** Maximum number of kinds that one response counts. */
 const countsMax = 100;
 
 /** Step under which the counts of trajectories without a step are stored. */
@@ -138,8 +138,8 @@ async function lockCount(transaction: Transaction<Schema>, modelId: string): Pro
 }
 
 /**
- * Returns a page of the summaries that match the filter. If the scan limit ends the page early, it has a cursor with
- * which to continue.
+ * Returns a page of the summaries that match the filter. If the scan limit is reached before the page is full, the
+ * page is shorter and has a cursor with which to continue.
  */
 export async function outlinePage(
   database: Kysely<Schema>,
@@ -223,7 +223,8 @@ export async function countOutlines(
   step: number | null,
 ): Promise<readonly OutlineCount[]> {
   const sum = sql<number>`sum(trajectory_count)`;
-  // Dividing by a power of two does not round, and a sum of this many parts of the largest double does not overflow.
+  // Sums are computed of numbers divided by this power of two. Such a division does not round, and the sum of this
+  // many parts of the largest double does not overflow.
   const parts = 2 ** 64;
   let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
   if (step !== null) rows = rows.where("step", "=", step);

@@ -1,4 +1,4 @@
-// Logged trajectories, each model's metric history, and the totals with which its running sums begin.
+// Logged trajectories, the metric history of each model, and the totals from which a model's running sums continue.
 import { createHash } from "node:crypto";
 import type { Selectable, Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -19,7 +19,7 @@ import { readPage } from "./paging.ts";
 import { addModelBytes } from "./retention/model-bytes.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
-/** Number of scenarios in one statement, at two parameters each. */
+/** Maximum number of scenarios in one statement, with two parameters each. */
 const scenariosPerStatement = 500;
 
 /** Creates the trajectory store on a migrated database. */
@@ -145,7 +145,10 @@ async function addContentBytes(
   await addModelBytes(transaction, "log_bytes", modelId, bytes);
 }
 
-/** Returns the current tally of the version's logs under the split; null if there are none. */
+/**
+ * Returns the tally of all the version's logs under the split, which is stored with the newest of them; null if there
+ * is none.
+ */
 async function newestTally(
   transaction: Transaction<Schema>,
   { modelId, split, step }: Pick<TrajectoryLogDraft, "modelId" | "split" | "step">,

@@ -1,5 +1,5 @@
-// Storage quotas of entities. An entity's usage is read before each write and cached briefly. Concurrent writes, on
-// this server or others, may therefore exceed a quota by their own size.
+// Storage quotas of entities. An entity's usage is read before each write, and cached for a short time. Concurrent
+// writes, on this server or others, may therefore exceed a quota by their own size.
 import type { Clock } from "../../base/domain/clock.ts";
 import { fullError, type StorageRoom } from "../../base/domain/retention/storage-room.ts";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
@@ -48,7 +48,7 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
     const used = store
       .stored(entity)
       .then((bytes) => Object.values(bytes).reduce((sum, one) => sum + one, 0));
-    // Moves the entry to the end, so that the oldest read comes first. Failed reads are not cached.
+    // Moves the entry to the end, so that the least recently read entry comes first. Failed reads are not cached.
     looks.delete(entity);
     looks.set(entity, { atMs: now, usedBytes: used });
     used.catch(() => looks.delete(entity));
@@ -71,7 +71,7 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
 
 interface QuotaTable {
   readonly byEntity: ReadonlyMap<string, number>;
-  /** Quota in bytes of all entities that are not listed; 0 means unlimited. */
+  /** Quota in bytes of each entity that the setting does not name; 0 means unlimited. */
   readonly others: number;
 }
 

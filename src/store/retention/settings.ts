@@ -63,7 +63,7 @@ export const retentionSettings = section(schema, fixed);
 
 export type RetentionSettings = SettingsIn<typeof retentionSettings>;
 
-/** Configured retention limits of a kind of data, with the age limit in days; zero means no limit. */
+/** Configured retention limits for a kind of data. The age limit is in days. A limit of zero means no limit. */
 export interface KeepPolicy {
   readonly days: number;
   readonly entityBytes: number;

@@ -1,5 +1,5 @@
-// Removes expired data in small steps, on one of the servers that share a database. Removals are counted by kind and
-// entity, in the log, in metrics and in the audit log.
+// Removes expired data in small steps. Of the servers that share a database, one runs the sweep. Removed data is
+// counted by kind and entity, in the log, in metrics and in the audit log.
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import {
@@ -50,7 +50,7 @@ export interface SweepOptions {
 
 /** While started, sweeps periodically. */
 export interface Sweeper extends Service {
-  /** Sweeps all kinds of data once. Returns null if another server is sweeping; a dry run ignores that. */
+  /** Sweeps all kinds of data once. Returns null if another server is sweeping; a dry run runs even then. */
   sweep(options: SweepOptions): Promise<SweepReport | null>;
 }
 

@@ -1,6 +1,6 @@
 // Cache of a bucket's artifacts on this machine, limited in bytes, with least-recently-used eviction. Several
-// processes of a server share it, and it also contains files that are about to be uploaded. An entry under its final
-// name is complete and never changes.
+// processes of a server share it. Files that are about to be uploaded are written to it too; an entry gets its final
+// name only when it is complete, and then never changes.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,16 +11,16 @@ import { isMissing, namesIn } from "../folder-names.ts";
 
 export interface ArtifactCacheOptions {
   readonly folder: string;
-  /** Maximum size in bytes. The cache may exceed it, because entries in use are not evicted. */
+  /** Maximum size in bytes. The cache may exceed it, because entries that are in use are not evicted. */
   readonly bytesMax: number;
 }
 
 /**
- * Time in milliseconds after its last use during which an entry counts as in use, because an adapter may still be
- * being loaded, or a file being sent.
+ * Time in milliseconds after its last use during which an entry counts as in use. A process may still be loading the
+ * adapter or sending the file.
  */
 const inUseMs = 600_000;
-/** Suffix of partial entries. The server removes them at its start; see `ServerFolder.sweep`. */
+/** Suffix of incomplete entries. The server removes them when it starts; see `ServerFolder.sweep`. */
 const unfinishedEnding = ".partial";
 
 export class ArtifactCache {
@@ -64,8 +64,8 @@ export class ArtifactCache {
   }
 
   /**
-   * Returns an entry's path like `find`. Fetches a missing entry, only once for all concurrent callers. @param bring
-   * fetches the entry to the path; resolves to false if there is no such artifact
+   * Returns an entry's path like `find`. A missing entry is fetched first, once for all concurrent callers. @param
+   * bring fetches the entry to the path; resolves to false if there is no such artifact
    */
   async take(content: string, bring: (path: string) => Promise<boolean>): Promise<string | null> {
     const here = await this.find(content);

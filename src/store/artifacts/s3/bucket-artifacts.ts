@@ -37,8 +37,8 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   : 0];
 
 /**
- * Time in milliseconds for which a manifest is cached. It is short because the pieces of a cached manifest may have
- * been removed, although they never change.
+ * Time in milliseconds for which a manifest is cached. It is short: a manifest never changes, but its artifact may be
+ * replaced or removed, and then the pieces that it names no longer exist.
  */
 const freshMs = 10_000;
 /** Maximum number of cached manifests; the oldest is dropped first. */
@@ -100,7 +100,8 @@ export class BucketArtifacts implements PlacedArtifacts {
         if (seal !== null) requireSealed(path, seal);
         return path;
       } catch (error) {
-        // The artifact may have been replaced after the store's response or the cached manifest was created.
+        // The files do not match the seal. The artifact may have been replaced since its manifest was read from the
+        // store or from the cache.
         if (tried === readsMax) throw error;
         this.#known.delete(key);
         await this.#bucket.pause(tried);
@@ -224,12 +225,12 @@ export class BucketArtifacts implements PlacedArtifacts {
       await this.#options.mayPut?.();
       await own.mayPut?.();
     } catch (error) {
-      // Pieces that remain are removed when this server's lease has ended.
+      // If this fails, another server removes the remaining pieces after this server's lease has ended.
       await this.#work.settle(noted).catch(() => undefined);
       throw error;
     }
     const manifest = { content, isFolder, files };
-    // If this fails, the manifest may or may not have been stored. The note is kept, so that a later sweep checks
+    // If this fails, it is unknown whether the manifest was stored. The note therefore stays, and a later sweep checks
     // whether the artifact exists.
     await this.#index.put(key, manifest);
     await this.#work.keep(noted);
@@ -239,8 +240,8 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   /**
-   * Removes the artifact that was at the key before, and those below the key. If this fails, a sweep completes the
-   * removal because of the note.
+   * Removes the artifact that the new one replaces, and all artifacts below the key. If this fails, the note stays,
+   * and a sweep completes the removal.
    */
   async #cleanUp({ server, key }: NotedContent, before: Manifest | null): Promise<void> {
     try {

@@ -1,6 +1,6 @@
-// Client for a bucket, with operations on objects and parts of objects. Each has a time limit and retries, and the
-// data of each request fits in memory. The client does not interpret objects, and loads the vendor's library at the
-// first request.
+// Client for a bucket, with operations on objects and on parts of objects. Each operation has a time limit and is
+// retried, and the data of one request fits in memory. The client does not interpret the objects' content; it loads
+// the vendor's library at the first request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { S3 } from "@aws-sdk/client-s3";
@@ -26,8 +26,8 @@ export interface UploadedPart {
 }
 
 /**
- * Environment variables of processes that use the library. They keep it from printing announcements of future versions
- * to the log.
+ * Environment variables for processes that use the library. They prevent the library from logging warnings about its
+ * support of Node.js versions.
  */
 export const storeEnvironment = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 
@@ -49,7 +49,10 @@ const patiently: Limits = { triesMax: 5, tryMs: 60_000 };
 const urgently: Limits = { triesMax: 1, tryMs: 2000 };
 
 export interface HowToRead {
-  /** True if the caller has an alternative and must not wait long: only one attempt is made, with a short time limit. */
+  /**
+   * True if the caller has an alternative to this request and must not wait long. Only one attempt is made, with a
+   * short time limit.
+   */
   readonly isUrgent?: boolean;
 }
 /** Maximum number of times that an object is read if its content is not as expected. */
@@ -57,11 +60,11 @@ export const readsMax = 3;
 /** Page size of object lists. */
 const listedMax = 1000;
 /**
- * Pause in milliseconds after the first attempt. It doubles with each attempt, and is multiplied by a random factor of
- * 0.5 to 1.5, so that servers do not retry at the same time.
+ * Pause in milliseconds after the first attempt. It doubles with each attempt. Each pause is also multiplied by a
+ * random factor from 0.5 to 1.5, so that servers do not all retry at the same time.
  */
 const firstPauseMs = 200;
-/** Region of requests if none is configured. Only AWS requires a specific region. */
+/** Region in requests if none is configured. AWS requires the bucket's region; other stores accept any. */
 const otherRegion = "us-east-1";
 
 export class BucketClient {
@@ -76,8 +79,8 @@ export class BucketClient {
   }
 
   /**
-   * Returns an object's bytes, at most as many as a piece has; null if there is no such object. @throws ServiceError
-   * `unavailable`, as all operations do
+   * Returns an object's bytes; null if there is no such object. An object may have at most the size of a piece.
+   * @throws ServiceError `unavailable`, as all operations do
    */
   read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
     return this.#get(key, { bytesMax: pieceBytes }, isUrgent ? urgently : patiently);
@@ -102,7 +105,10 @@ export class BucketClient {
     await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
   }
 
-  /** Writes an object, which is stored completely when this resolves. Stores that support it verify the SHA-256. */
+  /**
+   * Writes an object. When this resolves, the object is stored completely. The request contains the SHA-256 of the
+   * bytes, which stores verify if they support it.
+   */
   async write(key: string, bytes: Uint8Array): Promise<void> {
     const ChecksumSHA256 = createHash("sha256").update(bytes).digest("base64");
     await this.#ask("written", key, (s3, object, options) =>
@@ -195,8 +201,8 @@ export class BucketClient {
   }
 
   /**
-   * Reads an object. @throws ServiceError `unavailable`, also if the store sends more bytes than expected, because a
-   * faulty store could otherwise fill the memory
+   * Reads an object. @throws ServiceError `unavailable`. This includes a store that sends more bytes than expected,
+   * because a faulty store could otherwise fill the memory
    */
   async #get(
     key: string,
@@ -248,7 +254,10 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Returns a handler for `catch` that returns `none` if the error means a missing object, and rethrows other errors. */
+/**
+ * Returns a handler for `catch`. If the error means that the object is missing, the handler returns the value `none`;
+ * it rethrows other errors.
+ */
 function returnIfMissing<None>(none: None): (error: unknown) => None {
   return (error) => {
     if (error instanceof ServiceError && isMissingObject(error.cause)) return none;
@@ -263,7 +272,8 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
-      // The library makes only one attempt. Retries are made here, so that they include reading the body.
+      // The library makes only one attempt. This client retries instead, so that an attempt includes reading the
+      // response body.
       maxAttempts: 1,
       // The library's additional checksums are off, because stored data has its own hashes, and not every store
       // supports these checksums.

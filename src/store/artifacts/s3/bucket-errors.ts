@@ -6,7 +6,7 @@ import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 /** Seconds after which the errors tell clients to retry. */
 const retryAfterSeconds = 5;
 
-/** Instructions for operators, by the error name of the store or its client library. */
+/** Remedies for operators, by the error's name in the store or its client library. */
 const cures: Readonly<Record<string, string>> = {
   NoSuchBucket: "There is no such bucket: make it, or name another.",
   AccessDenied:
@@ -37,7 +37,8 @@ export function isMissingObject(error: unknown): boolean {
 }
 
 /**
- * Returns the error for callers. A job that fails with it waits until the store is available, and loses no data.
+ * Converts an error of the store for callers. It has the code `unavailable`: a job that fails with it waits until the
+ * store is available again, and loses no data.
  *
  * @param what attempted operation, such as "read"
  */
@@ -61,7 +62,8 @@ export function bucketError(
 }
 
 function statusOf(error: unknown): number | null {
-  // HTTP status in a field that the client library adds to errors. The field is absent if there was no response.
+  // The client library adds the response's HTTP status to errors in this field. The field is absent if there was no
+  // response.
   const metadata = (error as { readonly $metadata?: { readonly httpStatusCode?: unknown } } | null)
     ?.$metadata;
   return typeof metadata?.httpStatusCode === "number" ? metadata.httpStatusCode : null;

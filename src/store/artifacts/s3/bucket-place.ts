@@ -5,7 +5,10 @@ export interface BucketPlace {
   readonly bucket: string;
   /** Prefix of every key: empty, or ends with a slash. */
   readonly prefix: string;
-  /** URL of the store; null for the default, which is AWS or the store in AWS's configuration files. */
+  /**
+   * URL of the store; null for the client library's default, which is AWS unless AWS's configuration files name
+   * another store.
+   */
   readonly endpoint: string | null;
   /**
    * True if the bucket is in the path of requests (`host/bucket/key`), false if it is in the host name

@@ -1,6 +1,6 @@
-// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of the artifact with this key. The suffix
-// distinguishes an artifact from the folder of artifacts below it, which is needed in stores that keep objects as
-// files.
+// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of the artifact with this key. Some stores
+// keep objects as files, so an artifact cannot have the same name as the folder of the artifacts below it; the suffix
+// `.json` makes the names different.
 import type { BucketClient, HowToRead } from "./bucket-client.ts";
 import { type Manifest, manifestText, readManifest } from "./manifest.ts";
 
@@ -29,7 +29,7 @@ export class ManifestIndex {
     await this.#bucket.remove(objectOf(key));
   }
 
-  /** True if an artifact exists at or below the key. */
+  /** True if there is an artifact at the key or below it. */
   async has(key: string): Promise<boolean> {
     if (await this.#bucket.has(objectOf(key))) return true;
     return (await this.#bucket.list(`${root}/${key}/`, 1)).length > 0;
@@ -46,7 +46,10 @@ export class ManifestIndex {
     return [key, ...below.map((entry) => withoutEnding(entry.key.slice(root.length + 1)))];
   }
 
-  /** Returns the names directly below a key. Each has the latest write time of the artifacts at and below it. */
+  /**
+   * Returns the names directly below a key. Each comes with a time: the latest write among the artifacts at and below
+   * that name.
+   */
   async latest(key: string): Promise<ReadonlyMap<string, Date>> {
     const start = `${root}/${key}/`;
     const latest = new Map<string, Date>();

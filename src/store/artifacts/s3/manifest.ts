@@ -1,6 +1,6 @@
-// Manifest of an artifact in a bucket: the artifact's files, as pieces with their hashes. The manifest is a single
-// object, so writing it creates or replaces the artifact atomically. Pieces that no manifest refers to are invisible
-// to readers.
+// Manifest of an artifact in a bucket. It lists the artifact's files, and the hashes of the pieces that make up each
+// file. The manifest is a single object, so writing it creates or replaces the artifact atomically; a piece to which
+// no manifest refers is invisible to readers.
 import { createHash } from "node:crypto";
 import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -21,8 +21,8 @@ export interface FileManifest {
 }
 
 /**
- * Size of a piece in bytes. It is small enough to have several pieces in memory, and to send one within the time limit
- * of an attempt on a slow connection.
+ * Size of a piece in bytes. It is small enough to keep several pieces in memory, and to send a piece over a slow
+ * connection within the time limit of one attempt.
  */
 export const pieceBytes = 1 << 24;
 

@@ -1,6 +1,6 @@
-// Notes of servers, under `work/` in a bucket: about content that a server is writing or removing, and about keys that
-// it holds. No request can change two objects atomically, so a note is written before an operation that could be
-// interrupted. A sweep keeps content with a note only if a manifest refers to it.
+// Notes of servers, under `work/` in a bucket. A note says which content a server is writing or removing, or which key
+// it holds. No request can change two objects atomically, so the note is written before an operation that may be
+// interrupted; a sweep then keeps the content only if a manifest refers to it.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { forEachConcurrently } from "./for-each-concurrently.ts";
@@ -19,7 +19,7 @@ export interface NotedContent {
 
 interface Note {
   readonly key: string;
-  /** True if another server considers the writing server dead, and is removing the content. */
+  /** True if another server considers the writing server dead, and has begun to remove the content. */
   readonly isAbandoned?: boolean;
 }
 
@@ -32,7 +32,7 @@ export class ServerWork {
     this.#index = index;
   }
 
-  /** Stores a note. Call it before storing the first piece, and before removing the manifest. */
+  /** Stores a note about content. Call it before storing the content's first piece, and before removing its manifest. */
   async note({ server, key, content }: NotedContent): Promise<void> {
     await this.#write(noteOf(server, content), { key });
   }
@@ -62,15 +62,15 @@ export class ServerWork {
   }
 
   /**
-   * Settles all unfinished content that a server has noted at and below a key. Call it if the server will not complete
-   * that content.
+   * Settles all unfinished content that a server has noted at and below a key. Call it for a server that will not
+   * complete this content.
    */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;
     await forEachConcurrently(await this.#bucket.list(start), async (entry) => {
       const note = await this.#read(entry.key);
       if (note === null || !below(note.key)) return;
-      // If the server is still alive, it sees this mark and does not complete its write.
+      // A server that was wrongly considered dead sees this mark, and then does not complete its write.
       await this.#write(entry.key, { ...note, isAbandoned: true });
       await this.settle({ server, key: note.key, content: entry.key.slice(start.length) });
     });

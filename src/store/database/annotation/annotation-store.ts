@@ -132,7 +132,10 @@ async function addItems(
   return position - queue.last_position;
 }
 
-/** Returns the drafts whose references are not in the queue yet, without duplicates. */
+/**
+ * Returns those drafts whose references are not in the queue yet. Of drafts with the same reference, only one is
+ * returned.
+ */
 async function newDrafts(
   transaction: Transaction<Schema>,
   queueId: string,

@@ -1,5 +1,5 @@
-// Claims of the next item, and state changes of an annotator for an item. Both lock the queue first, so that each
-// claim sees the results of earlier ones.
+// Claims the next item for an annotator, and changes an annotator's state for an item. Both operations lock the queue
+// first, so that each sees the results of earlier ones.
 import { type Selectable, sql, type Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
@@ -51,8 +51,8 @@ async function ownItem(
 }
 
 /**
- * Finds a free item. Items that more annotators have completed come first, so that started items are finished before
- * new ones.
+ * Finds a free item. The more annotators have completed an item, the earlier it comes, so that started items are
+ * finished before new ones are started.
  */
 async function freeItem(
   transaction: Transaction<Schema>,

@@ -57,7 +57,10 @@ export async function listItems(
 
 const stateOrder = ["unstarted", "skipped", "in_progress", "completed"] as const;
 
-/** Returns SQL for the index in `stateOrder` of the furthest state of an item: of any annotator, or of the given one. */
+/**
+ * Returns SQL for the most advanced state of an item, as an index in `stateOrder`. If an annotator is given, only that
+ * annotator's state counts; otherwise the states of all annotators count.
+ */
 function furthestOf(annotator: string | null, at: Date): Expression<number> {
   const own = annotator === null ? sql`` : sql` and annotator = ${annotator}`;
   return sql<number>`(

@@ -1,4 +1,4 @@
-// Parts of lists that clients read by offset and in an order of their choice, instead of with a cursor.
+// Reads parts of lists by offset, in an order that the client chooses. Other lists are read with a cursor.
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { ListOrder, ListSlice } from "../../../base/domain/annotation/annotation-store.ts";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
@@ -15,7 +15,10 @@ export function inOrder<Table extends keyof Schema, Field extends string>(
   return rows.orderBy(sql.ref(columns[order.by]), order.isDescending ? "desc" : "asc");
 }
 
-/** Reads a part of a list whose order is total, limited by the size of the columns. */
+/**
+ * Reads a part of a list, limited in number and by the size of the given columns. The list's order must be total, so
+ * that parts neither overlap nor have gaps.
+ */
 export async function sliceOf<Table extends keyof Schema>(
   rows: SelectQueryBuilder<Schema, Table, object>,
   { limit, offset, bytesMax = pageBytesMax }: ListSlice,

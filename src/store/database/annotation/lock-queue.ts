@@ -2,7 +2,10 @@
 import type { Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Locks a queue until the transaction ends; other writers wait. Returns null if there is no such queue. */
+/**
+ * Locks a queue until the transaction ends; other transactions that change the queue wait. Returns null if there is no
+ * such queue.
+ */
 export async function lockQueue(transaction: Transaction<Schema>, queueId: string) {
   const row = await transaction
     .updateTable("annotation_queues")

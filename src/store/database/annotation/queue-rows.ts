@@ -1,5 +1,5 @@
-// Conversion of annotation queues and items to rows and back. Lists of fields are stored as JSON, as are texts written
-// by people, because these may contain any character.
+// Conversion of annotation queues and items to rows and back. Lists of fields are stored as JSON. Texts written by
+// people are stored as JSON too, because they may contain any character.
 import type { Selectable } from "kysely";
 import {
   type AnnotationItem,
@@ -14,7 +14,7 @@ import type { AnnotationItemTable, AnnotationQueueTable, AnnotationStateTable } 
 
 const columns = columnsOf(queueFields);
 
-/** Returns the columns of a queue's content, and the column with its name in the form for searches. */
+/** Returns the columns of a queue's content, including the lower-case name for searches. */
 export function contentColumns(content: QueueContent) {
   return { ...columns.write(content), folded_name: foldedName(content.name) };
 }
@@ -26,8 +26,8 @@ export function changedColumns(content: Partial<QueueContent>) {
 }
 
 /**
- * Converts a name to lower case for searches. This is not left to databases, because they differ in how they convert
- * case.
+ * Converts a name to lower case for searches. Databases do not do this conversion, because they differ in how they
+ * convert case.
  */
 export function foldedName(name: string): string {
   return name.toLowerCase();

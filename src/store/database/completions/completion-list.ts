@@ -7,13 +7,16 @@ import type { Schema } from "../schema.ts";
 import { hasFeedback } from "./call-feedback.ts";
 import { listedColumns, listedOf } from "./completion-rows.ts";
 
-/** Maximum number of index rows scanned for one page; lower if the feedback of each row is looked up. */
+/**
+ * Maximum number of index rows scanned for one page. If the feedback of each row must be looked up, the maximum is
+ * lower.
+ */
 const scannedMax = 100_000;
 const lookupsMax = 10_000;
 
 /**
- * Reads a page of the completions that match the filter. If too many rows were scanned before the page is full, it
- * returns a cursor to continue from.
+ * Reads a page of the completions that match the filter. If the scan limit is reached before the page is full, the
+ * page is shorter and has a cursor with which to continue.
  */
 export async function completionPage(
   database: Kysely<Schema>,

@@ -1,4 +1,5 @@
-// Conversion of a recorded completion to a row and back: the fields for lists in columns, the content separately.
+// Conversion of a recorded completion to a row and back. The fields that lists need are stored separately from the
+// content.
 import type { Selectable } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -33,9 +34,9 @@ export interface CompletionParts {
   readonly completion: RecordedCompletion;
   readonly messageChain: readonly Piece[];
   readonly tokenChain: readonly Piece[];
-  /** Chains of pieces; no chain is empty. */
+  /** Chains of pieces that contain the completion's prompt; no chain is empty. See `pieces`. */
   readonly chains: readonly (readonly Piece[])[];
-  /** Content that is stored only for this completion; null if the completion has no content. */
+  /** The part of the content that is not stored in shared pieces; null if the completion has no content. */
   readonly rest: string | null;
 }
 
@@ -68,7 +69,7 @@ export function rowOf({ completion, messageChain, tokenChain, rest }: Completion
   };
 }
 
-/** Returns the size in bytes of the content that is stored only for this completion. */
+/** Returns the size in bytes of the content that is not stored in shared pieces. */
 export function ownBytesOf({ rest }: Pick<CompletionParts, "rest">): number {
   return rest === null ? 0 : Buffer.byteLength(rest);
 }

@@ -1,5 +1,5 @@
-// Recorded completions and their contents. Prompt prefixes that completions of a model share are stored once
-// (`pieces`). Other modules decide what is recorded and for how long.
+// Recorded completions and their contents. A prompt prefix that several completions of a model share is stored once
+// (`pieces`). This module does not decide which completions are recorded and for how long.
 import type { Kysely, Transaction } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -42,12 +42,15 @@ const columns = [
   "content",
 ] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
 
-/** Maximum number of attempts to insert; other writers may insert the same keys between lookup and insert. */
+/**
+ * Maximum number of attempts to insert. An attempt fails if other writers insert the same keys between this writer's
+ * lookup and its insert.
+ */
 const triesMax = 10;
 
 /**
- * Error that rolls back the transaction. Duplicate keys are rare, so existing completions are looked up only after an
- * insert has failed.
+ * Error that rolls back the transaction if a completion with the same key exists. Such duplicates are rare, so
+ * existing completions are looked up only after an insert has failed.
  */
 const keysTaken = new Error("There are completions of these keys.");
 
@@ -55,7 +58,7 @@ const keysTaken = new Error("There are completions of these keys.");
 export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
   return {
     add: async (completions) => {
-      // If a key occurs twice, the last completion is stored.
+      // If several given completions have the same key, only the last of them is stored.
       const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
       for (let tryCount = 1; ; tryCount++) {
         try {

@@ -1,4 +1,4 @@
-// Deletes recorded completions and the pieces that only they use, a few per transaction.
+// Deletes recorded completions, a few per transaction. Pieces that no other completion uses are deleted with them.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { chunkRows } from "../chunks.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
@@ -20,7 +20,7 @@ export type DeletedRow = Pick<RecordedCompletionTable, (typeof deletedColumns)[n
 
 type Transacting = Transaction<Schema>;
 
-/** Deletes those of the rows that still exist, and returns their number. */
+/** Deletes the given rows, except those that no longer exist. Returns the number of deleted rows. */
 export function deleteSome(
   database: Kysely<Schema>,
   choose: (transaction: Transacting) => Promise<readonly DeletedRow[]>,
@@ -45,7 +45,7 @@ export function rowsOfModel(transaction: Transacting, modelId: string): Promise<
 }
 
 /**
- * Changes each model's count of completions, which locks the models' rows for this transaction.
+ * Adds the given amount to each model's count of completions. This locks the models' rows for this transaction.
  *
  * @returns the models that exist
  */
@@ -54,7 +54,7 @@ export async function lockModels(
   counts: ReadonlyMap<string, number>,
 ): Promise<ReadonlySet<string>> {
   const locked = new Set<string>();
-  // In a fixed order, to avoid deadlocks.
+  // Models are locked in a fixed order, to avoid deadlocks.
   for (const modelId of [...counts.keys()].sort()) {
     const { rows } = await sql`
       update models set completion_count = completion_count + ${counts.get(modelId) ?? 0}
@@ -64,7 +64,7 @@ export async function lockModels(
   return locked;
 }
 
-/** Deletes rows like {@link deleteSome}; the rows of their models must be locked. */
+/** Deletes rows like {@link deleteSome}. The caller has already locked the rows of their models. */
 export async function deleteLocked(transaction: Transacting, rows: readonly DeletedRow[]): Promise<number> {
   let count = 0;
   for (const modelId of new Set(rows.map(({ model_id: id }) => id))) {

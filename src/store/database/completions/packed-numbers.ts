@@ -1,7 +1,10 @@
 // Lists of numbers as short texts: a quarter to half the size of JSON, and faster to parse. The texts are base64,
 // because databases do not store every character.
 
-/** Packs integers from 0 to below 2^53 as LEB128: seven bits per byte, low bits first, last byte below 128. */
+/**
+ * Packs integers from 0 to below 2^53 as LEB128: seven bits per byte, low bits first. The last byte of a number is
+ * below 128.
+ */
 export function packedCounts(numbers: readonly number[]): string {
   const bytes = Buffer.allocUnsafe(numbers.length * 8);
   let end = 0;

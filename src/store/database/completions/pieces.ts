@@ -1,6 +1,6 @@
-// Deduplicated prompt prefixes: chains of pieces. A piece's id is a hash of its content and of all pieces before it.
-// Each piece counts its next pieces and the completions that end with it, and is deleted when this count is 0; callers
-// lock the model's row, which serializes the counting.
+// Deduplicated prompt prefixes, stored as chains of pieces; a piece's id is a hash of its content and of all pieces
+// before it. Each piece counts its uses: the pieces that follow it, and the completions whose chain ends with it. A
+// piece without uses is deleted; callers lock the model's row, so that only one transaction at a time counts.
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { insertRows } from "../insert-rows.ts";
@@ -37,8 +37,8 @@ export function chainOf(kind: "messages" | "tokens", contents: readonly string[]
 }
 
 /**
- * Stores those pieces of the chains that do not exist, and adds a use to the last piece of each chain. @returns number
- * of bytes added
+ * Stores the pieces of the chains that are not stored yet, and adds one use to the last piece of each chain. @returns
+ * number of bytes added
  */
 export async function storeChains(
   transaction: Transaction<Schema>,
@@ -67,8 +67,8 @@ export async function storeChains(
 }
 
 /**
- * Removes one use from each of these pieces. Deletes pieces without uses, and then earlier pieces of the chain that
- * have no uses left.
+ * Removes one use from each of these pieces. A piece that has no uses left is deleted; this removes one use from the
+ * piece before it, and so on.
  * @returns number of bytes deleted
  */
 export async function releaseChains(
@@ -97,7 +97,7 @@ export async function releaseChains(
   return bytes;
 }
 
-/** Reads the contents of the chain that ends with this piece, in order. */
+/** Reads the chain that ends with this piece. Returns the contents of its pieces, in order. */
 export async function readChain(
   database: Kysely<Schema>,
   modelId: string,

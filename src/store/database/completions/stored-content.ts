@@ -1,5 +1,5 @@
-// Stored form of a completion's content. Prompt prefixes are cut into pieces, which completions of a model share
-// (`pieces`); everything else is stored as one text.
+// Stored form of a completion's content. The prompt is cut into pieces, which completions of the same model share
+// (`pieces`). Everything else is stored as one text.
 import type {
   CompletionContent,
   RecordedChoice,
@@ -18,15 +18,15 @@ import {
 } from "./packed-numbers.ts";
 
 /**
- * Content cut into parts. The positions of cuts depend only on the content before them, so that equal prefixes give
- * equal pieces.
+ * Content cut into parts. The position of each cut depends only on the content before it. Two prompts with an equal
+ * prefix therefore have equal pieces for that prefix.
  */
 export interface ContentParts {
-  /** JSON pieces: first the prompt's fields other than messages, then messages. */
+  /** Pieces of JSON. The first contains the prompt's fields other than messages; the others contain messages. */
   readonly messagePieces: readonly string[];
   /** Pieces of the prompt's tokens, as blocks of tokens. */
   readonly tokenPieces: readonly string[];
-  /** Content that is not in pieces. */
+  /** Content that is not stored in pieces. */
   readonly rest: string;
 }
 
@@ -36,14 +36,17 @@ export interface ContentParts {
  */
 const pieceLengthMin = 512;
 const tokensPerPiece = 256;
-/** Maximum number of pieces per prompt, for each kind. Content after that is stored in the rest. */
+/**
+ * Maximum number of message pieces per prompt, and maximum number of token pieces per prompt. Content beyond that is
+ * stored in the rest.
+ */
 const piecesMax = 64;
 
 /** The part of a completion that is not stored in pieces. */
 interface StoredRest {
-  /** The prompt's fields other than messages; null if they are the first piece. */
+  /** The prompt's fields other than messages; null if a piece contains them. */
   readonly prompt: object | null;
-  /** The last messages; null if the prompt has none. */
+  /** The messages that are not in pieces, which are the last ones; null if the prompt has no messages. */
   readonly messages: readonly MessageRecord[] | null;
   readonly promptTokens: string;
   readonly sampling: CompletionContent["sampling"];

@@ -51,7 +51,10 @@ export function databaseTables(connection: Connection): DatabaseTables {
   };
 }
 
-/** Returns the version of a database without rows, which must be that of the backup; null if there are no tables. */
+/**
+ * Requires that a database has no rows, and that its tables are those of the backup's version. Returns that version;
+ * null if the database has no tables.
+ */
 async function emptyVersion(
   { name }: Connection,
   queries: Kysely<Schema>,

@@ -1,4 +1,4 @@
-// A page of rows with about one megabyte, regardless of the length of each row.
+// A page of rows. It ends at about one megabyte, so its number of rows depends on their lengths.
 import type { Cell } from "../../../base/domain/backup/tables.ts";
 
 const charactersMax = 1 << 20;

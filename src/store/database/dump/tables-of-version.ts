@@ -1,6 +1,6 @@
-// Tables and columns of a backup, by database version, read from the catalog of an empty SQLite database of that
-// version. A backup without one of them would load without an error and lose rows. A backup with unknown names would
-// fail midway with the database's own message.
+// The tables and columns that a backup must have, by database version. They are read from an empty SQLite database of
+// that version. Without this check, a backup that lacks a table or column would load without an error and lose rows,
+// and a backup with unknown names would fail midway with the database's own message.
 import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -24,8 +24,8 @@ const notKept: ReadonlySet<string> = new Set([
 const namedMax = 10;
 
 /**
- * Checks the tables of a backup. @throws ServiceError `unsupported` for a version that no backup has, `invalid` if
- * tables or columns are missing or unknown
+ * Checks the tables of a backup. @throws ServiceError `unsupported` if this program does not know the version;
+ * `invalid` if tables or columns are missing or unknown
  */
 export async function requireTablesOf(version: number, found: readonly TableColumns[]): Promise<void> {
   requireKnownVersion(version);
@@ -38,7 +38,7 @@ export async function requireTablesOf(version: number, found: readonly TableColu
   throw invalid(message);
 }
 
-/** Checks the version of a backup. @throws ServiceError `unsupported` for a version that no backup has */
+/** Checks the version of a backup. @throws ServiceError `unsupported` if this program does not know the version */
 export function requireKnownVersion(version: number): void {
   if (version >= baselineVersion && version <= newestDatabaseVersion) return;
   const message =

@@ -25,7 +25,7 @@ import {
   type SearchTools,
 } from "./search-sources.ts";
 
-/** Executes a query. @throws ServiceError as `Searches.run` */
+/** Executes a query. @throws ServiceError with the codes of `Searches.run` */
 export async function answerQuery(
   tools: SearchTools,
   query: FeedbackQuery,
@@ -61,9 +61,9 @@ interface CountedPage {
 }
 
 /**
- * Reads the page and the total count in one statement, because most of the duration of an indexed search is the round
- * trip. Returns null if the search strategy depends on the count, or if the page is empty, because an empty result
- * contains no count.
+ * Reads the page and the total count in one statement, because the round trip is most of the duration of an indexed
+ * search. Returns null if the two must be read separately. This is the case if the search strategy depends on the
+ * count, or if the page is empty, because an empty result contains no count.
  */
 async function readCountedPage(
   connection: Connection,
@@ -110,7 +110,7 @@ async function inOrder(
   return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
 }
 
-/** Maximum number of index rows that are sorted by time. Sorting as many takes about 30 milliseconds. */
+/** Maximum number of index rows that are sorted by time. Sorting this number takes about 30 milliseconds. */
 const sortedMax = 150_000;
 
 /**
@@ -139,9 +139,9 @@ interface Asked {
 }
 
 /**
- * Reads a page of a query that matches many records and sorts by a number first. Records that have this number come
- * first, in index order. Returns null if this strategy is not applicable, or if the page includes records without the
- * number.
+ * Reads a page of a query that matches many records and sorts first by a number in the payload. Records that have this
+ * number are read in index order and precede the others. Returns null if the query is of another kind, or if the page
+ * includes records without the number.
  */
 async function readPageByNumber(
   { connection, numbers, few }: SearchTools,
@@ -186,8 +186,8 @@ async function sequencesOf(
 const presentTexts: readonly TextField[] = ["id", "projectId", "vendorRef", "vendorUserId", "feedbackType"];
 
 /**
- * Returns SQL for the requested order. Records with a value come before those without, numbers before texts, and
- * records with equal values are in storage order.
+ * Returns SQL for the requested order. For each sort field, records with a value precede records without one, and
+ * numbers precede texts. Records with equal values are in storage order.
  */
 function orderSql(sortBy: readonly SortKey[], form: SqlForm): RawBuilder<unknown> {
   const terms = sortBy.flatMap((key) => termsOf(key, form));

@@ -125,8 +125,8 @@ function constantSql(constant: Constant): Sql {
   switch (constant.type) {
     case "text":
       return sql`cast(${constant.value} as text)`;
-    // Casts the number from text, as numbers in payloads are cast. Equal digits then give equal numbers in every
-    // database, whichever way it rounds.
+    // Casts the number from text, in the same way as numbers in payloads are cast. The same digits then give the same
+    // number on both sides, whichever way a database rounds.
     case "number":
       return sql`cast(${JSON.stringify(constant.value)} as double precision)`;
     case "time":

@@ -14,7 +14,7 @@ interface CountRow {
   readonly total: number;
 }
 
-/** Counts records by type. @throws ServiceError as `Searches.run` */
+/** Counts records by type. @throws ServiceError with the codes of `Searches.run` */
 export async function countTypes(
   tools: SearchTools,
   question: TypeQuestion,

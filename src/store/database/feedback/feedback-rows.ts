@@ -66,7 +66,7 @@ export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable
   return { ...Object.fromEntries(changed), vendor_user_id: record.vendorUserId };
 }
 
-/** Columns that exist only for lookups. */
+/** Columns that exist only so that queries can look up records. */
 const searchColumns = ["emoji", "has_more_numbers", "call_id"] as const;
 type RecordColumn = Exclude<Column, (typeof searchColumns)[number]>;
 

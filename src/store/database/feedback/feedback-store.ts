@@ -32,16 +32,19 @@ import { fewRecords } from "./search-sources.ts";
 import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 
 /**
- * Maximum number of records, and of payload characters, in a transaction that combines concurrent creations of single
- * records.
+ * Concurrent creations of single records share a transaction. `groupRecordsMax` is the maximum number of records in
+ * it, and `groupLengthMax` the maximum number of their payload characters.
  */
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
 
-/** Maximum number of records looked up or removed by one statement. */
+/** Maximum number of records that one statement looks up or removes. */
 const idsMax = 500;
 
-/** Maximum number of batches that wait to be written, and maximum waiting time in milliseconds. */
+/**
+ * `waitingBatchesMax` is the maximum number of batches that wait to be written; `batchWaitMs` is their maximum waiting
+ * time in milliseconds.
+ */
 const waitingBatchesMax = 512;
 const batchWaitMs = 60_000;
 
@@ -63,7 +66,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       const answers: (FeedbackRecord | null)[] = [];
       for (const record of records)
         answers.push(await findStoredAnswer(transaction, record, storedOf(stored.records, record)));
-      // An error from `answer` rolls the transaction back.
+      // An error thrown by `answer` rolls the transaction back.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
       const bytes = payloadBytesOf(stored.inserted);
@@ -84,8 +87,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
   });
-  // Writes only one batch at a time, with entities taking turns. A single record therefore waits for at most one
-  // batch.
+  // Writes only one batch at a time, and entities take turns. A single record therefore waits for at most one batch.
   const batches = new FairTurns(1, waitingBatchesMax);
   const inTurn = async <Answer>(projectId: string, write: () => Promise<Answer>): Promise<Answer> => {
     const entity = parseProjectId(projectId)?.entity ?? projectId;
@@ -226,8 +228,8 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
 }
 
 /**
- * Returns the answers if every record has one. @throws ServiceError `conflict` with a fault for each record without an
- * answer
+ * Returns the answers if every record has one. @throws ServiceError `conflict`, with a fault for each record that has
+ * no answer
  */
 function allOrNone(
   records: readonly FeedbackRecord[],
@@ -255,8 +257,8 @@ function outcomes(
 }
 
 /**
- * Returns the stored record with this id if this record is a retry: if its content equals that of the stored record or
- * of the stored record's first revision. Otherwise returns null.
+ * Returns the stored record with this record's id if this record is a retry. It is a retry if its content equals the
+ * stored record's current content, or the content of the stored record's first revision. Otherwise returns null.
  */
 async function findStoredAnswer(
   transaction: Transaction<Schema>,
@@ -329,7 +331,7 @@ async function findAll(
   return found;
 }
 
-/** Finds records by ids, of which there are few enough for one statement. */
+/** Finds records by their ids. The ids must be few enough for one statement. */
 async function findByIds(
   database: Kysely<Schema>,
   projectId: string,
@@ -367,7 +369,7 @@ async function countAdded(
     await addProjectBytes(transaction, "record_bytes", projectId, bytes.get(projectId) ?? 0);
 }
 
-/** Removed records, and the bytes of payloads and history removed with them. */
+/** Records that were removed, and the number of payload bytes and history bytes that were removed with them. */
 interface RemovedRecords {
   readonly records: readonly FeedbackRecord[];
   readonly recordBytes: number;

@@ -1,5 +1,5 @@
-// Inserts the records of a packed batch with one statement per pack. The bytes from the request's parser are passed to
-// the database unchanged.
+// Inserts the records of a packed batch, with one statement for each pack. The bytes that the request's parser wrote
+// are passed to the database unchanged.
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type FeedbackBatch, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor } from "../../../base/domain/feedback-query/feedback-store.ts";

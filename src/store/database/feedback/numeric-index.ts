@@ -1,6 +1,7 @@
 // Index of the numbers in payloads, by path and value, so that a query by a number reads few records. Each pair of
 // project and path has a field id, which keeps an index row at about 20 bytes. A record with too many numbers to index
-// (`base/domain/feedback-query/payload-numbers`) is marked, and each query by a number also scans the marked records.
+// (`base/domain/feedback-query/payload-numbers`) is marked instead, and each query by a number also scans the marked
+// records.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -14,8 +15,8 @@ import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../paging.ts";
 
 /**
- * Maximum number of indexed fields in a project. A limit is needed because clients may use arbitrary object keys, such
- * as ids.
+ * Maximum number of indexed fields in a project. There is a limit because clients may use arbitrary object keys, such
+ * as ids, so that paths could grow without bound.
  */
 const fieldsMax = 2000;
 /** Maximum number of fields cached in memory, for all projects together. */
@@ -92,8 +93,8 @@ export class FeedbackNumbers {
   }
 
   /**
-   * Finds or creates the field of a path. @param made fields created in this transaction, to which a new field is
-   * added @returns null if the project has the maximum number of fields
+   * Finds or creates the field of a path. @param made the fields created in this transaction; a new field is added to
+   * it @returns null if the project has the maximum number of fields
    */
   async #fieldOf(
     transaction: Transaction<Schema>,
@@ -107,7 +108,7 @@ export class FeedbackNumbers {
     return fieldId;
   }
 
-  /** Caches fields. They are never deleted, so the cache stays valid. */
+  /** Caches fields after their transaction is committed. Fields are never deleted, so the cache stays valid. */
   learn(fields: Fields): void {
     for (const [projectId, paths] of fields) {
       if (this.#knownCount + paths.size > knownMax) [this.#known, this.#knownCount] = [new Map(), 0];

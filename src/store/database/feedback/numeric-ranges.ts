@@ -36,8 +36,8 @@ function rangeOf(condition: Condition): NumericRange | null {
 }
 
 /**
- * Returns the parts of a condition that the range does not cover: those that are not comparisons of the number at the
- * path.
+ * Returns those parts of a condition that a range does not express. A comparison of the number at the range's path is
+ * expressed by it; all other parts are not.
  */
 export function conditionsOutsideRange(
   condition: Condition,

@@ -8,7 +8,10 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
-/** Maximum number of rows that one statement reads: of sizes, and of records. */
+/**
+ * Maximum number of rows that one statement reads. `sizesMax` is for statements that read only sizes, and `recordsMax`
+ * for statements that read records.
+ */
 const sizesMax = 1000;
 const recordsMax = 200;
 /** Maximum size of a statement's result. */
@@ -19,7 +22,7 @@ const contentBytes = sizeOf(["payload", "exact", "vendor_ref", "creator"]);
 const otherBytes = 512;
 
 /**
- * Reads the records with these sequence numbers, in this order, as many as fit in the byte limit. Skips records that
+ * Reads the records with these sequence numbers, in this order, until the byte limit is reached. Skips records that
  * were deleted meanwhile.
  *
  * @returns the records, and as `lastIndex` the index of the last sequence number read; -1 if none was read

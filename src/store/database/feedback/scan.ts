@@ -13,10 +13,10 @@ import { searchTurn } from "./answer-query.ts";
 import { conditionSql } from "./condition-sql.ts";
 import { recordsAt } from "./records-at.ts";
 
-/** Maximum number of records scanned for one page. Scanning as many takes about 50 milliseconds. */
+/** Maximum number of records scanned for one page. Scanning this number takes about 50 milliseconds. */
 const scannedMax = 20_000;
 
-/** Reads a page of a scan. @throws ServiceError as `Searches.run` */
+/** Reads a page of a scan. @throws ServiceError with the codes of `Searches.run` */
 export async function scanPage(
   { queries, searches, form }: Connection,
   { projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
@@ -46,7 +46,7 @@ export async function scanPage(
   const places = await searches.run(found.compile(queries), search);
   const sequences = places.map(({ sequence }) => sequence);
   const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
-  // If the page is full or has reached its byte limit, more of the scanned records may match.
+  // If the page is full or has reached its byte limit, some of the scanned records may match but not be in the page.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === scannedMax };
@@ -59,7 +59,10 @@ function sampleSql(share: number): RawBuilder<unknown> {
   return sql` and ${place} < ${sampleBound(share)}`;
 }
 
-/** Sources of records for each order. Their conditions are exclusive, so that each record has exactly one position. */
+/**
+ * Sources of records for each order of a scan. No record matches the conditions of two sources, so each record has
+ * exactly one position.
+ */
 const placesOf: Readonly<
   Record<
     NonNullable<FeedbackScan["order"]>,

@@ -18,7 +18,10 @@ import {
   type NumericRange,
 } from "./numeric-ranges.ts";
 
-/** Maximum number of records that count as few. Reading as many takes about 50 milliseconds, and so does sorting them. */
+/**
+ * Maximum number of records that count as few. Reading this number takes about 50 milliseconds, and sorting it takes
+ * as long.
+ */
 export const fewRecords = 10_000;
 /** Factor by which the limit for few records is raised if the alternative is to read all records. */
 const fewBesideOthers = 8;
@@ -51,7 +54,7 @@ export interface NumericFacts {
 
 export const noNumbers: NumericFacts = { isComplete: false, few: null, all: null };
 
-/** Counts the records in each range of a condition, but at most up to the number that counts as few. */
+/** Counts the records in each range of a condition. Counting stops at the number that counts as few. */
 export async function numericFacts(
   { connection, numbers, few: fewAlone }: SearchTools,
   { projectId, condition }: Pick<FeedbackQuery, "projectId" | "condition">,
@@ -123,7 +126,7 @@ export function sourceOf(
     : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
-  // Records with numbers that are not indexed are scanned too.
+  // Records whose numbers are not all in the index are read too.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;
@@ -134,7 +137,10 @@ export function sourceOf(
   };
 }
 
-/** Adds a redundant condition that lets the database use the index of emoji. The condition on the payload is kept. */
+/**
+ * Adds a condition with which the database can use the index of emoji. It is redundant: the condition on the payload
+ * stays in the query.
+ */
 function emojiSql(condition: Condition): RawBuilder<unknown> {
   for (const part of conjuncts(condition)) {
     if (part.kind !== "compare" || part.operator !== "eq") continue;

@@ -15,8 +15,8 @@ export interface JobClaim {
 type Claims = Pick<Connection, "queries" | "form">;
 
 /**
- * Implements `claim` of the job store. Concurrent claims take different jobs and never wait for each other. Also
- * returns null if other servers are claiming every claimable job at the moment.
+ * Implements `claim` of the job store. Concurrent claims take different jobs and never wait for each other. If other
+ * servers are just claiming every claimable job, it returns null although jobs are queued.
  */
 export async function claimJob({ queries, form }: Claims, claim: JobClaim): Promise<TrainingJob | null> {
   for (let seen: string | null = null; ;) {
@@ -26,8 +26,8 @@ export async function claimJob({ queries, form }: Claims, claim: JobClaim): Prom
     const lock = form.lockUnlocked("job");
     const job = await queries.transaction().execute((transaction) => takeJob(transaction, claim, lock));
     if (job !== null) return job;
-    // After this job was found, another server claimed it, or it was cancelled. There may be another job, so the
-    // search is repeated; it finds none if the owner has no lease.
+    // Between the search and the claim, another server claimed the job that was found, or the job was cancelled. The
+    // search is repeated, because there may be another job. It finds none if the owner has no lease.
     seen = candidate;
   }
 }
@@ -75,9 +75,9 @@ async function takeJob(
 }
 
 /**
- * Finds the next claimable job. Entities take turns, and so do each entity's models: the least recently served is
- * next; if several are equal, the oldest job is next. Many queued jobs of one entity therefore delay the jobs of
- * others by only one turn.
+ * Finds the next claimable job. Entities take turns, and so do the models of an entity: the one whose last claimed job
+ * is longest ago is next, and if several are equal, the one with the oldest job. Many queued jobs of one entity
+ * therefore delay a job of another entity by only one turn.
  */
 async function findClaimable(
   database: Kysely<Schema>,
@@ -85,8 +85,8 @@ async function findClaimable(
   lock: string,
 ): Promise<string | null> {
   const row = await database
-    // Only the first queued job of each model is considered. If it must not be retried yet, the model's later jobs
-    // wait too.
+    // Only the first queued job of each model is considered. If that job must wait before its next attempt, the
+    // model's later jobs wait too.
     .selectFrom((queued) =>
       queued
         .selectFrom("jobs")

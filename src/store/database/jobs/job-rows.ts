@@ -1,4 +1,4 @@
-// Conversion of a training job to a row and back. Also the job's events, each of which is written once, and which are
+// Conversion of a training job to a row and back. Also the job's events: each event is written once, and events are
 // read in pages.
 import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import type {
@@ -69,8 +69,8 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
 }
 
 /**
- * A job's row, with the name of the base model that a queued job waits for if no server has that model. The name is
- * computed on each read and never stored, because servers start and stop.
+ * A job's row. If no server has the base model that a queued job needs, `missing_base` is the name of that model. The
+ * name is computed on each read and never stored, because servers start and stop.
  */
 type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
 
@@ -95,7 +95,7 @@ export function waitOf({ missing_base: missing, waiting_for }: Pick<JobRow, "mis
   return typeof missing === "string" ? missingBaseError(missing).message : waiting_for;
 }
 
-/** Returns the job of a row that `jobRowOf` created and that later updates may have changed. */
+/** Returns the job of a row. `jobRowOf` created the row, and later updates may have changed it. */
 export function jobOf(row: JobRow): TrainingJob {
   return {
     id: row.id,
@@ -148,8 +148,8 @@ function progressOf(text: string): JobProgress {
 type JsonProgress = Omit<JobProgress, "endsAt"> & { readonly endsAt: string | null };
 
 /**
- * Sequence of the job's last event. It is higher than that of any gradient step, and as sequences are unique, a job
- * can have only one last event.
+ * Sequence of the job's last event. It is higher than the sequence of any gradient step. A sequence is unique within a
+ * job, so a job can have only one last event.
  */
 export const terminalSequence = 2 ** 31 - 1;
 

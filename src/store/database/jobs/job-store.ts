@@ -75,8 +75,8 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
         "warnings",
         "comparison",
       ];
-      // A job remains valid as a cursor after its state has changed. A job that the list can never contain is not
-      // valid.
+      // A job can still serve as a cursor after its state has changed. A job that the list can never contain in any
+      // state is not a valid cursor.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;
@@ -213,8 +213,8 @@ async function pinJob(
 }
 
 /**
- * Returns the step of the model's next version, which no other transaction can use until this one ends; 0 if there is
- * no such job.
+ * Returns the step of the model's next version; 0 if there is no such job. Until this transaction ends, no other
+ * transaction can use the step.
  */
 async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Promise<number> {
   const job = await transaction.selectFrom("jobs").select("model_id").where("id", "=", id).executeTakeFirst();
@@ -240,7 +240,7 @@ async function countWaiting(database: Kysely<Schema>): ReturnType<JobStore["coun
     .sort((one, other) => other.count - one.count || (one.waitingFor < other.waitingFor ? -1 : 1));
 }
 
-/** Returns the three operations that end a job; each writes the state and the last event in one transaction. */
+/** Returns the three operations that end a job. Each writes the job's state and its last event in one transaction. */
 function endings(
   database: Kysely<Schema>,
   outbox: Outbox,

@@ -52,7 +52,7 @@ export async function createJob(
   }
 }
 
-/** Training data of a job, hashed and counted while it is stored. */
+/** Training data of a job. It is hashed and counted while it is stored. */
 class JobContent {
   readonly #jobId: string;
   readonly #hash: Hash;
@@ -95,7 +95,10 @@ async function findPlace(
   return { earlierId: null, keyId };
 }
 
-/** Inserts a job. Its sequence is taken last, because other submissions wait from then on until the transaction ends. */
+/**
+ * Inserts a job. The job gets its sequence at the end of the transaction, because other submissions wait from that
+ * moment until the transaction ends.
+ */
 async function insertJob(
   transaction: Transaction<Schema>,
   {
@@ -141,7 +144,10 @@ async function insertJob(
   return { id: job.id, isNew: true };
 }
 
-/** Returns the API key with which a job was requested; null if there was none, or if there is no such job. */
+/**
+ * Returns the id of the API key with which a job was requested; null if it was requested without a key, or if there is
+ * no such job.
+ */
 async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promise<string | null> {
   if (id === null) return null;
   const row = await database.selectFrom("jobs").select("key_id").where("id", "=", id).executeTakeFirst();

@@ -30,8 +30,8 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
   return {
     create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
     find: (id) => findKey(database, id),
-    // Every request looks up its key, so concurrent lookups are combined. A combined lookup starts after all of its
-    // requests, so it never misses an earlier revocation.
+    // Every request looks up its key, so concurrent lookups are combined into one query. The query starts after all of
+    // the requests that it serves, so it sees every key that was revoked before one of them arrived.
     findByHash: (secretHash) => lookups.add(secretHash),
     findEnded: async (ids, at) => {
       if (ids.length === 0) return [];
@@ -129,7 +129,8 @@ async function findByHashes(
   const keys = rows.map((row) => ({ ...keyOf(row), entityLimits: entityLimitsOf(row) }));
   const found = new Map<string, OpeningKey>();
   for (const key of keys) if (key.previous !== null) found.set(key.previous.secretHash, key);
-  // If a hash matches one key's current secret and another key's previous secret, the current one takes precedence.
+  // A hash may match one key's current secret and another key's previous secret. The key with the current secret takes
+  // precedence.
   for (const key of keys) found.set(key.secretHash, key);
   return hashes.map((hash) => ({ result: found.get(hash) ?? null }));
 }
@@ -188,7 +189,7 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }
 
-// Columns of limits: the key's own limits, and with a prefix the limits of its entity.
+// Columns with limits: those of the key, and, with the prefix `entity_`, those of its entity.
 type LimitColumns = ColumnsOf<typeof limitFields>;
 
 export const limitColumns = columnsOf(limitFields);
@@ -216,12 +217,12 @@ interface KeyStores {
   readonly limits: LimitStore;
 }
 
-/** Number of cached keys at which the cache is cleared. */
+/** Number of cached keys at which the whole cache is cleared. */
 const keptMax = 10_000;
 
 /**
- * Wraps the stores with a cache of keys; an entry is valid until the key or its entity's limits change. Only for a
- * database of a single server, because other processes could change keys without clearing the cache.
+ * Wraps the stores with a cache of keys. An entry is valid until the key, or the limits of its entity, change. Only
+ * for a database with a single server, because other servers could change keys without clearing this cache.
  */
 export function withKeyCache({ keys, limits }: KeyStores): KeyStores {
   let found = new Map<string, OpeningKey>();

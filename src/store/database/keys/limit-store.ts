@@ -69,7 +69,7 @@ async function readCounts(
     .select(["subject", "slot", "requests", "tokens"])
     .where("subject", "in", subjects)
     .where("slot", ">=", sinceSlot);
-  // Reads the numbers of running requests in the same statement, as an additional slot that does not exist.
+  // The numbers of running requests are read in the same statement, as a row with a slot number that no slot has.
   const others = database
     .selectFrom("limit_running")
     .innerJoin("servers", "servers.id", "limit_running.server_id")

@@ -1,5 +1,5 @@
-// Decides whether the statements of a step only add to a database, so that servers with older programs can continue to
-// read and write it.
+// Decides whether a migration step only adds to a database. If so, servers with older programs can continue to read
+// and write the database.
 
 const createTable = /^create table (\w+) \(.*\)( without rowid)?$/;
 const createIndex = /^create (unique )?index \w+ on (\w+) /;
@@ -7,8 +7,8 @@ const createIndex = /^create (unique )?index \w+ on (\w+) /;
 const addColumn =
   /^alter table \w+ add column \w+ \w+( not null default (-?\d+(\.\d+)?|'[^']*')| default (-?\d+(\.\d+)?|'[^']*'))?$/;
 /**
- * A reference must name its action on deletion, because an older server may delete a row to which a newer table
- * refers.
+ * A reference must name its action on deletion. An older server does not know the new table, and may delete a row to
+ * which it refers.
  */
 const reference = /\breferences \w+( \([^)]*\))?(?<onDelete> on delete (cascade|set null)\b)?/g;
 

@@ -1,4 +1,4 @@
-// Tables of a new database at the baseline version, to which a new database then applies every step of steps.ts. They
+// Tables at the baseline version. A new database gets these tables and then applies every step of steps.ts. The tables
 // never change, because `hone import` and `hone restore` load a backup into the tables of the backup's version.
 import type { SqlForm } from "../sql-form.ts";
 

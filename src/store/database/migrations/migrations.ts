@@ -1,6 +1,6 @@
 // Versions of a database, and its migration to the newest version. A new database gets the baseline tables and every
-// step; an older database gets the steps after its version. A newer database is not changed, and this program can use
-// it if the newer steps only add to it, so that a deployment can upgrade and roll back one server at a time.
+// step; an older database gets the steps after its version. A newer database is not changed; if the newer steps only
+// add to it, this program can use it, so a deployment can upgrade and roll back one server at a time.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -108,7 +108,7 @@ export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<Data
 
 /** Returns the version of a database that has tables of this program. */
 export async function readPresentVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
-  // A database older than the baseline may not have the second column.
+  // A database older than the baseline may lack the column `serves_from`.
   const { rows } = await sql<{
     readonly version: number;
     readonly serves_from?: number | null;

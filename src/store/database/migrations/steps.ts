@@ -6,16 +6,16 @@ import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 
 /**
- * Step that older programs cannot work with, as statements or as a function. Servers with older programs stop when a
- * newer server applies it.
+ * Step after which older programs cannot use the database. It is a list of statements or a function. When a newer
+ * server applies it, servers with older programs stop.
  */
 type BreakingStep = readonly string[] | ((transaction: Transaction<Schema>, form: SqlForm) => Promise<void>);
 
 /**
  * Step that only adds tables, columns and indexes (`additions.ts`), so that servers with older programs continue to
- * run. Its author must also make sure that rows are correct which older programs write without the additions, and rows
- * of newer programs which older ones change. If they are not, or if the step changes the layout of the artifacts, use
- * a breaking step.
+ * run. Its author must check two cases: rows that older programs write without the additions, and rows of newer
+ * programs that older programs change. If such rows would be wrong, or if the step changes the layout of the
+ * artifacts, it must be a breaking step.
  */
 interface AddingStep {
   readonly adds: readonly string[] | ((form: SqlForm) => readonly string[]);

@@ -128,7 +128,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
   };
 }
 
-/** Returns the queries for the base models on which versions were trained, and for their adapters. */
+/** Returns the model store's queries about the base models on which versions were trained. */
 function baseQueries(
   database: Kysely<Schema>,
 ): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase"> {
@@ -236,8 +236,8 @@ async function deleteOlderVersions(
 }
 
 /**
- * Records a server's use of a version. Locks the model first: a concurrent deletion of versions either waits, or is
- * committed before this checks that the version exists.
+ * Records that a server uses a version. It locks the model first. A concurrent deletion of versions therefore either
+ * waits, or is already committed when this function checks that the version exists.
  */
 async function useVersion(
   transaction: Transaction<Schema>,
@@ -396,7 +396,7 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
   }
 }
 
-/** Reads single metrics with SQL, because a version's full metrics may be many times as long. */
+/** Reads single metrics with SQL, because all metrics of a version may be many times as long. */
 async function findMetrics(
   { queries, form }: Pick<Connection, "queries" | "form">,
   versions: readonly VersionKey[],
@@ -427,8 +427,8 @@ async function findMetrics(
 }
 
 /**
- * Merges metrics into those of a version that is not deleted, inside the caller's transaction. Metrics that the
- * version was created with are not changed. Does nothing if there is no such version.
+ * Merges metrics into those of a version, inside the caller's transaction. Metrics that the version was created with
+ * do not change. Does nothing if the version does not exist or is deleted.
  */
 export async function mergeMetrics(
   transaction: Transaction<Schema>,

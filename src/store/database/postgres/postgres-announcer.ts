@@ -8,8 +8,8 @@ import { type Announcer, LocalAnnouncer } from "../pubsub/announcer.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /**
- * Name of the channel, shared by the whole database. Servers that use other schemas of the database also receive the
- * announcements, and ignore ids that they do not have.
+ * Name of the channel. All servers on the database share it, including those that use another schema. Such servers
+ * receive each other's announcements, and ignore ids that they do not have.
  */
 const channel = "hone";
 /** Maximum number of announcements that wait to be sent. Further ones are dropped, and polling finds their changes. */
@@ -69,7 +69,7 @@ export class PostgresAnnouncer implements Announcer {
 
   /** Sends announcements until none is waiting. Never rejects. */
   async #send(): Promise<void> {
-    // Waits for the current turn to end, so that all its announcements are sent in one statement.
+    // Waits until the current microtask ends, so that announcements made in it are sent in one statement.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const payloads = [...this.#waiting];
@@ -112,7 +112,7 @@ export class PostgresAnnouncer implements Announcer {
       await client.connect();
       await client.query(`listen ${channel}`);
       isThere = true;
-      // Announcements that were sent before this connection was made were missed.
+      // Announcements that were sent while there was no connection were missed.
       this.#here.announceGap();
       while (!either.aborted) {
         await systemClock.sleep(probeMs, { signal: either });

@@ -28,7 +28,7 @@ const unreachableCodes: ReadonlySet<string> = new Set([
   "ENOENT", // no such socket
 ]);
 
-/** Messages of `pg` for the same conditions, which have no code. */
+/** Messages of `pg` that mean the same but have no code. */
 const unreachableMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired)/;
 
@@ -62,7 +62,7 @@ export function isKeyTaken(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/** Converts an error for callers. Errors that a retry cannot resolve are returned unchanged. */
+/** Converts an error for callers. An error that a retry cannot resolve is returned unchanged. */
 export function serviceErrorOf(error: unknown): unknown {
   if (isUnreachable(error)) return lostError(error);
   if (busyCodes.has(codeOf(error)) || isOutOfTime(error)) return busyError(error);

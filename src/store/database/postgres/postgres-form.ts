@@ -41,8 +41,8 @@ export const postgresForm: SqlForm = {
 };
 
 /**
- * Midpoint between the largest double and 2^1024, which would be the next double. Numbers of at least this size are
- * out of range.
+ * Midpoint between the largest double and 2^1024, the next larger power of two. A number of at least this size rounds
+ * out of a double's range.
  */
 const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
 /**

@@ -1,6 +1,5 @@
-// Connection pool for a PostgreSQL database: connections are opened on demand, kept for a while, and all configured in
-// the same way. While the database cannot be reached, callers wait up to a deadline. The pool does not depend on the
-// statements that are executed.
+// Connection pool for a PostgreSQL database. Connections are opened on demand, all with the same configuration, and
+// closed when they have been idle for a while. While the database cannot be reached, callers wait up to a deadline.
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, types } from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -18,19 +17,19 @@ const lockMsMax = 15_000;
 /** Time in milliseconds after which an idle transaction is ended, which releases its locks. */
 const idleTransactionMsMax = 60_000;
 /**
- * Time in milliseconds in addition to the database's own limits, after which a statement without an answer fails in
+ * Additional time in milliseconds after the database's own limits. A statement that has no answer by then fails in
  * this process.
  */
 const graceMs = 10_000;
 
-/** Pause in milliseconds between connection attempts after a refusal. */
+/** Pause in milliseconds before the next connection attempt, after the database has refused one. */
 const refusedPauseMs = 50;
 
 const oldestVersion = 15;
 
 /**
- * Statement that configures a session. Its settings override the database's defaults, so that acknowledged writes are
- * on disk.
+ * Statement that configures a session. Its settings override the database's defaults, in particular so that
+ * acknowledged writes are on disk.
  */
 const setUp = `select
     current_setting('server_version_num')::integer / 10000 as version,
@@ -60,7 +59,7 @@ export class PostgresPool {
   readonly #pool: Pool;
   readonly #reach: Reach;
   readonly #patienceMs: number;
-  /** Connections that were configured. */
+  /** Connections that already have this configuration. */
   readonly #ready = new WeakSet<PoolClient>();
 
   constructor({ url, connections, patienceMs = 15_000, onChange = () => undefined }: PoolOptions) {
@@ -80,7 +79,7 @@ export class PostgresPool {
       idleTimeoutMillis: idleMs,
     });
     this.#reach = new Reach({ probe: () => probe(config), onChange });
-    // An idle connection that is lost removes itself from the pool.
+    // When an idle connection is lost, the pool removes it. This listener only reports the loss.
     this.#pool.on("error", () => this.#reach.lose());
     // A busy connection reports its loss as the error of its query. This listener only prevents the unhandled event
     // from ending the process.
@@ -187,7 +186,7 @@ async function probe(config: ClientConfig): Promise<void> {
   }
 }
 
-/** Parsers by type: counts have type int8 and sums have type numeric; JSON is returned as text. */
+/** Parsers by type. The types of counts (int8) and sums (numeric) are parsed as numbers; JSON stays text. */
 const ownParsers: ReadonlyMap<number, (value: string) => unknown> = new Map<
   number,
   (value: string) => unknown

@@ -6,7 +6,10 @@ import { LanedSearches, type SearchLane } from "../searches/laned-searches.ts";
 import { closedError, isUnreachable, isOutOfTime, serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Maximum numbers of quick and of slow searches at the same time. Each search uses one core of the database. */
+/**
+ * `quickMax` is the maximum number of quick searches at the same time, and `slowMax` that of slow ones. Each search
+ * uses one core of the database's machine.
+ */
 const quickMax = 3;
 const slowMax = 2;
 /** Maximum number of connections for searches. */
@@ -24,7 +27,10 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
   return Array.from({ length: count }, () => new PostgresLane(pool));
 }
 
-/** Time limit in milliseconds that is set on each connection. It is set again only if it changes. */
+/**
+ * Time limit in milliseconds that each connection has. A connection's limit is set again only if the next search has
+ * another limit.
+ */
 const timesGiven = new WeakMap<pg.PoolClient, number>();
 
 class PostgresLane implements SearchLane {

@@ -6,7 +6,10 @@ import { charactersOf } from "../dump/page-of-rows.ts";
 import { serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Number of rows to fetch at a time: few at first, while their size is unknown, then up to a maximum. */
+/**
+ * Number of rows to fetch at a time. The first fetch is small, because the rows' size is unknown; later fetches grow
+ * up to `rowsMax`.
+ */
 const [rowsAtFirst, rowsMax] = [8, 256];
 /** Target size of a page in characters. If a page exceeds it, fewer rows are fetched for the next page. */
 const charactersMax = 1 << 20;

@@ -1,5 +1,5 @@
 // Tracks whether a database can be reached. After a caller reports a lost connection, the tracker probes the database
-// until it answers, and then wakes the waiting callers. The tracker does not depend on the queries.
+// until it answers, and then wakes the callers that wait. The tracker does not know which queries are executed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 

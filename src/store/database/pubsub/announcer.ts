@@ -1,6 +1,6 @@
-// Announcements within one process, and stores that announce their changes after the commit. For a database with a
-// single server this is sufficient: changes by other commands are found by polling. With several servers, the database
-// sends announcements between the servers.
+// Announcements of changes within one process, and stores that announce their changes after the commit. They suffice
+// for a database with a single server, where polling finds changes made by commands. If several servers share a
+// database, the database sends announcements between them.
 import {
   type AnnouncedKind,
   announcedKinds,

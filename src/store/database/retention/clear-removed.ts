@@ -1,5 +1,5 @@
-// Deletes the rows of removed logs and jobs, a few per transaction. The rows may have hundreds of megabytes, for which
-// other writers should not have to wait.
+// Deletes the rows of removed logs and jobs, a few per transaction. The rows of one log or job may have hundreds of
+// megabytes, and other writers should not wait until all of them are deleted.
 import type { Kysely, Transaction } from "kysely";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { removeSomeGroups } from "../groups.ts";

@@ -17,7 +17,8 @@ export function keptJobs(): KeptRows {
     },
     findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "job_bytes", behind, bytes),
     needed: async (queries, rows) => {
-      // During a replay, keeps all jobs of its model, since the replay may have to repeat any earlier job.
+      // While a replay of a model's job is queued or running, no job of the model is removed, because the replay may
+      // have to repeat any earlier job.
       const { rows: found } = await sql<{ readonly ended_at: string; readonly id: string }>`
         select job.ended_at, job.id from jobs as job where job.id in (${sql.join(rows.map(idOf))}) and (
           exists (select 1 from jobs as other where other.model_id = job.model_id and other.state in ('queued', 'running')

@@ -1,8 +1,8 @@
-// The interface between a retention sweep and each kind of stored data.
+// The interface between a retention sweep and the kinds of stored data. Each kind implements it.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Position of a row in its kind's order, oldest first. */
+/** Position of a row in the order in which its kind of data expires, oldest first. */
 export type Key = readonly (string | number)[];
 
 export interface KeptRow {
@@ -19,7 +19,7 @@ export interface Scope {
   readonly modelId: string | null;
 }
 
-/** An owner that exceeds a retention limit, and the excess. */
+/** An entity or a model that exceeds a retention limit, and by how much. */
 export interface Surplus {
   /** Name of the entity, or id of the model. */
   readonly of: string;
@@ -27,7 +27,10 @@ export interface Surplus {
   readonly amount: number;
 }
 
-/** Position in a list of owners ordered by name: after all of an owner's rows, or within them. */
+/**
+ * Position in a list of entities or models ordered by name. It is either within the rows of the named one, or after
+ * all of them.
+ */
 export interface Behind {
   readonly name: string;
   readonly isWithin: boolean;
@@ -35,7 +38,8 @@ export interface Behind {
 
 export interface KeptRows {
   /**
-   * Returns the next rows after a key. A kind that has an index for the scope returns only that scope's rows.
+   * Returns the next rows after a key. A scope is an entity, a model or everything. A kind that has an index for the
+   * scope returns only that scope's rows; other kinds also return other rows.
    *
    * @param limit maximum number of rows; a shorter result means that no rows follow
    */
@@ -45,17 +49,20 @@ export interface KeptRows {
     scope: Scope,
     limit: number,
   ): Promise<readonly KeptRow[]>;
-  /** Returns the first entity at or after a position whose bytes exceed the limit. */
+  /** Returns the first entity, at or after a position in the order of names, whose stored bytes exceed the limit. */
   findEntityOverLimit(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
-  /** Finds models as `findEntityOverLimit` finds entities, by row count. Absent for kinds without a count limit. */
+  /**
+   * Returns the first model whose number of rows exceeds the limit, in the same way as `findEntityOverLimit`. Absent
+   * for kinds without a count limit.
+   */
   readonly findModelOverLimit?: (
     queries: Kysely<Schema>,
     behind: Behind,
     count: number,
   ) => Promise<Surplus | null>;
   /**
-   * Returns the keys (see {@link keyText}) of rows that must be kept. While the rows' models are locked, the result
-   * cannot change.
+   * Returns the keys (see {@link keyText}) of those given rows that are still needed, so that they must not be
+   * removed. While the rows' models are locked, the result cannot change.
    */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
   /** Removes the rows that still exist and returns them. The caller has locked the rows of their models. */
@@ -68,7 +75,7 @@ export function keyText(key: Key): string {
   return JSON.stringify(key);
 }
 
-/** Sums the bytes of rows by owner. */
+/** Sums the bytes of rows by their owner, which `ownerOf` returns; skips rows without an owner. */
 export function bytesBy(
   rows: readonly KeptRow[],
   ownerOf: (row: KeptRow) => string | null,

@@ -16,7 +16,7 @@ export function keptTrajectories(): KeptRows {
       return rows.map(rowOf);
     },
     findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "log_bytes", behind, bytes),
-    // Keeps the newest log of each model, from which the model's running sums continue.
+    // The newest log of each model never expires, because the model's running sums continue from it.
     needed: async (queries, rows) => {
       const newest = await queries
         .selectFrom("trajectory_logs")

@@ -1,4 +1,5 @@
-// The retention store, which removes expired data. Each kind of data decides which of its rows have expired.
+// The retention store, which removes expired data. For each kind of data, another module decides which rows have
+// expired.
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../../base/domain/retention/retention-store.ts";
 import type { Connection } from "../dialect.ts";
@@ -13,7 +14,7 @@ import { listRemoved, noteRemoved } from "./removed-data.ts";
 import { storedOfProjects } from "./project-bytes.ts";
 import { sweepSome } from "./sweep-some.ts";
 
-/** Key of the only row in the table of sweeping servers. */
+/** Key of the only row in the table of the sweeping server. */
 const place = "retention";
 
 /** Creates the retention store on a migrated database. */

@@ -1,5 +1,5 @@
-// One step of a sweep, inside the caller's transaction. Removes data in three passes: beyond the age limit, then
-// beyond the byte limits of entities, then beyond the count limits of models.
+// One step of a sweep, inside the caller's transaction. A sweep removes data in three passes: data older than the age
+// limit, then data of entities above their byte limit, then data of models above their count limit.
 import type { Transaction } from "kysely";
 import type {
   KeepLimits,
@@ -12,7 +12,7 @@ import { lockModels } from "../completions/delete-completions.ts";
 import type { Schema } from "../schema.ts";
 import { keyText, type KeptRow, type KeptRows, type Scope, type Surplus } from "./kept-rows.ts";
 
-/** Maximum number of rows scanned in a step, without reading their content. */
+/** Maximum number of rows that one step scans. The scan does not read the rows' content. */
 const windowRows = 500;
 
 /** Maximum number of rows removed in one transaction. */
@@ -56,8 +56,8 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // Returns this position, not the one found after it. A sweep that starts at an entity would consider that entity
-  // done.
+  // Returns this position and not the one that `surplusAt` finds. If the next step started at the entity that was
+  // found, it would consider that entity done.
   const behind = nextScope({ ...place, gone });
   const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
   return { removed: byEntity(removed), next: isMore ? behind : null };
@@ -67,7 +67,7 @@ function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {
   return modelId === null ? [] : [[modelId, 0]];
 }
 
-/** Finds the first position at or after `from` at which rows may have to be removed; null at the end. */
+/** Finds the first position at or after `from` at which rows may have to be removed; null if no such position follows. */
 async function surplusAt(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -89,7 +89,7 @@ async function surplusAt(
   }
 }
 
-/** Finds the first entity or model above its limit, at a position or after it. */
+/** Finds the first entity (or in the last pass, model) above its limit, at a position or after it. */
 async function findFirstOverLimit(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -104,7 +104,7 @@ async function findFirstOverLimit(
     : ((await kept.findModelOverLimit?.(transaction, behind, modelCount)) ?? null);
 }
 
-/** Returns the position after all of an owner's rows. */
+/** Returns the position after all rows of the current entity or model. */
 function nextScope({ scope, of, gone }: SweepPlace): SweepPlace {
   return scope === "age" ? { scope: "entity", of: "", after: null, gone } : { scope, of, after: null, gone };
 }
@@ -117,12 +117,15 @@ function isOf(row: KeptRow, { scope, of }: SweepPlace): boolean {
   return scope === "age" || (scope === "entity" ? row.entity : row.modelId) === of;
 }
 
-/** Returns the part of the excess that removing a row resolves. */
+/** Returns by how much removing a row reduces the excess: its bytes for an entity, one row for a model. */
 function amountOf(row: KeptRow, { scope }: SweepPlace): number {
   return scope === "model" ? 1 : row.byteCount;
 }
 
-/** True if a dry run has already counted the row as removed at an earlier position. */
+/**
+ * True if an earlier step of a dry run counted the row as removed. A dry run removes nothing, so later passes see the
+ * row again.
+ */
 function isGone({ at, entity, key }: KeptRow, { scope, gone }: SweepPlace, { before }: KeepLimits): boolean {
   if (scope === "age") return false;
   if (before !== null && at < before.toISOString()) return true;
@@ -131,8 +134,8 @@ function isGone({ at, entity, key }: KeptRow, { scope, gone }: SweepPlace, { bef
 }
 
 /**
- * Returns the totals removed, by entity and model. For kinds with a count limit, also returns the position reached in
- * each entity.
+ * Returns the totals that a dry run has counted as removed, by entity and model. For kinds with a count limit, also
+ * returns the key up to which each entity's rows were counted.
  */
 function withGone({ scope, gone }: SweepPlace, rows: readonly KeptRow[]): ReadonlyMap<string, number> {
   const sums = new Map(gone);

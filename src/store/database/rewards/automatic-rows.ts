@@ -1,5 +1,5 @@
-// State of automatic rules: the position up to which a rule has read feedback, the prompts that feedback belongs to,
-// the prompts that are ready for training, and the jobs that the rule created. Every write locks the rule's row first.
+// State of automatic rules: how far a rule has read the feedback, the prompts that this feedback belongs to, the
+// prompts that are ready for training, and the jobs that the rule created. Every write locks the rule's row first.
 import type { Kysely, Transaction } from "kysely";
 import type {
   AutomaticAdvance,
@@ -158,7 +158,10 @@ export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Pr
     .execute();
 }
 
-/** Starts an update of the rule's row that has an effect only while the hold is valid. */
+/**
+ * Starts an update of the rule's row. The update has no effect if the rule now belongs to another server, or was
+ * changed or paused.
+ */
 export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: AutomaticHold) {
   return queries
     .updateTable("reward_rules")

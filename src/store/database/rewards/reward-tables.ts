@@ -16,7 +16,7 @@ export interface RewardRuleTable {
   readonly name: string;
   /** The rule as JSON. */
   readonly content: string;
-  /** Automatic order as JSON; null if the rule does not train automatically. */
+  /** Configuration of automatic training as JSON; null if the rule does not train automatically. */
   readonly standing: string | null;
   /**
    * Model that an automatic rule trains. It becomes null when the model is deleted; the rule is then no longer
@@ -42,8 +42,8 @@ export interface RulePromptTable {
   readonly rule_id: string;
   readonly prompt_hash: string;
   /**
-   * Position up to which the rule had read feedback when the prompt became ready for training; null while the prompt
-   * is not ready.
+   * How far the rule had read the feedback when the prompt became ready for training; null while the prompt is not
+   * ready.
    */
   readonly ready_since: number | null;
   /** Id of the last job that trained on the prompt. */
@@ -59,12 +59,12 @@ export interface RuleJobTable {
 
 export interface JobSourceTable {
   readonly job_id: string;
-  /** Number of the source in the order of the job's groups. */
+  /** Position of the feedback in the order of the job's groups. */
   readonly sequence: number;
   readonly model_id: string;
   /** Id of the answer, as returned by `answerId`. */
   readonly answer: string;
-  /** 0 if the answer was only used for comparison. */
+  /** 0 if the answer was only compared with others and its tokens were excluded from training. */
   readonly is_trained: number;
   readonly content: string;
 }

@@ -1,4 +1,5 @@
-// Feedback from which jobs were created. It is stored with the job, and checked before another job trains on it again.
+// The feedback from which jobs were created. It is stored together with the job. Before another job trains on
+// feedback, the store checks that no earlier job did.
 import type { Kysely, Transaction } from "kysely";
 import {
   type AnswerKey,
@@ -78,8 +79,9 @@ async function marksOf(
 }
 
 /**
- * Stores the origin of a job that was just stored, in the same transaction, and updates the automatic rule that
- * created the job. Other jobs that train the same model on feedback wait until the transaction ends.
+ * Stores the feedback from which a job was created, in the transaction that stores the job. If an automatic rule
+ * created the job, also updates the rule. Other jobs that train the same model on feedback wait until the transaction
+ * ends.
  *
  * @throws ServiceError `conflict` if another job trains on some of the feedback, or the rule no longer belongs to this
  * server
@@ -110,7 +112,7 @@ export async function storeOrigin(
     await transaction.insertInto("job_sources").values(chunk).execute();
 }
 
-/** Copies the origin of a retried job to its retry. @throws ServiceError as {@link storeOrigin} */
+/** Copies the sources of a retried job to its retry. @throws ServiceError with the codes of {@link storeOrigin} */
 export async function copyOrigin(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },

@@ -1,5 +1,5 @@
-// Fair turns for clients that share a resource. A fixed number of turns run at the same time, at most one per client,
-// and waiting clients take turns. This module does not know the work that is done in a turn.
+// Fair turns for clients that share a resource. At most a fixed number of turns run at the same time, with at most one
+// for each client; waiting clients take turns. This module does not know which work is done in a turn.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 

@@ -33,7 +33,8 @@ class SqliteError extends Error {
  * Opens a session. The session of a database in memory runs in this thread, because such a database is small and never
  * waits for a disk.
  *
- * @param after the session opens when this promise resolves, and not if it rejects; the thread starts immediately
+ * @param after delays opening: the thread starts immediately, but opens the session when this promise resolves, and
+ * never if it rejects
  * @throws SqliteError if the file cannot be opened or is not a database
  */
 export async function openSession(options: SessionOptions, after?: Promise<unknown>): Promise<SessionLink> {
@@ -68,7 +69,8 @@ interface Asked {
 class ThreadLink implements SessionLink {
   readonly #answers = new AnswerPort<ThreadAnswer>((answer) => this.#settle(answer));
   readonly #worker = new Worker(new URL("./session-thread.js", import.meta.url), {
-    // The thread does not get this process's command-line options, such as a program text given there.
+    // The thread does not get the command-line options of this process. They may contain a program text (`node
+    // --eval`), which the thread would execute.
     execArgv: [],
     workerData: this.#answers.threadEnd,
     transferList: [this.#answers.threadEnd],
@@ -128,20 +130,23 @@ class ThreadLink implements SessionLink {
     else asked?.reject(new SqliteError(answer.error.message, answer.error.code));
   }
 
-  /** Only the first failure is kept, because it is the one that ended the thread. */
+  /** Only the first failure is stored, because it is the cause of the later ones. */
   #fail(cause: Error | null): void {
     this.#failure ??= new Error("The thread of the database has ended.", { cause });
     for (const { reject } of this.#asked.splice(0)) reject(this.#failure);
   }
 }
 
-/** Time in milliseconds that answers and the code that waits for them may take in one turn of the event loop. */
+/**
+ * Maximum time in milliseconds per turn of the event loop for delivering answers, including the code that waits for
+ * them.
+ */
 const turnMs = 5;
 
 /**
  * Passes the answers of a session's thread to the event loop, a few at a time. A port with a listener would deliver up
- * to a thousand messages at once, so two dozen readers of large rows could block the loop for seconds. Answers are
- * therefore sent to a port without a listener, from which this class takes them.
+ * to a thousand messages in one turn, so two dozen readers of large rows could block the loop for seconds. The thread
+ * therefore sends answers to a port without a listener, and this class takes them from the port.
  */
 export class AnswerPort<Answer> {
   readonly #port: MessagePort;

@@ -1,5 +1,6 @@
-// Thread of one session: opens the session, then answers requests one at a time, in order. Each answer is posted to a
-// separate port and announced on the parent port; the other thread takes the answer when it has time.
+// Thread of one session. It opens the session, then answers requests one at a time, in order. It posts each answer to
+// a separate port and announces the answer on the parent port; the main thread takes the answer from the separate port
+// when it has time.
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { present } from "../../../base/domain/assert.ts";

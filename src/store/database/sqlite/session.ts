@@ -12,7 +12,10 @@ interface PreparedStatement {
 }
 
 const statementsMax = 200;
-/** Statements that are kept prepared. Other statements, such as schema changes, may invalidate a prepared statement. */
+/**
+ * Statements that are prepared once and cached. Other statements, such as schema changes, may make a prepared
+ * statement invalid, so they are not cached and clear the cache.
+ */
 const isKept = /^\s*(?:select|insert|update|delete|with)\b/i;
 
 /**
@@ -69,8 +72,8 @@ export type SessionRequest =
   /** Rolls back the transaction. Has no effect if an error, such as a full disk, has already ended the transaction. */
   | { readonly kind: "rollback" }
   /**
-   * Returns some unused pages to the file system; the result's only row says whether more remain. If none remain, the
-   * log is checkpointed, so that the last writes are not lost with the log.
+   * Returns some unused pages to the file system. The only row of the result says whether more unused pages remain. If
+   * none remain, the write-ahead log is checkpointed, so that the last writes are not lost if the log file is.
    */
   | { readonly kind: "shrink" }
   /** Closes the session and rolls back uncommitted changes. */
@@ -80,16 +83,16 @@ export type SessionRequest =
 const shortWaitMs = 5000;
 
 /**
- * Maximum number of pages returned in one step, which takes about ten milliseconds, and number of free pages to keep
- * for later writes.
+ * `pagesPerShrink` is the maximum number of pages returned in one step, which takes about ten milliseconds.
+ * `freePagesKept` is the number of unused pages that stay in the file for later writes.
  */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;
-/** Size in bytes to which the log is truncated after a long transaction. */
+/** Size in bytes to which the write-ahead log is truncated after a long transaction. */
 const logBytesKept = 1 << 24;
 /**
- * Number of 4 KiB log pages after which a checkpoint runs. A page that was written several times before the checkpoint
- * is copied only once.
+ * Number of 4 KiB pages in the write-ahead log after which a checkpoint runs. A checkpoint copies each page once, even
+ * if the page was written several times since the last one.
  */
 const pagesPerCheckpoint = 2048;
 /** Size of the writer's page cache. It is large because index entries are written at many positions. */
@@ -167,9 +170,9 @@ export class SqliteSession {
   }
 
   /**
-   * Runs work in a transaction. Every write does so, so that only `BEGIN` can fail because of another writer: libsql
-   * does not reset a statement that failed for this reason, and the connection would continue to read the old
-   * snapshot.
+   * Runs work in a transaction. Every write does so, so that only `BEGIN` can fail because another process is writing.
+   * If another statement failed for this reason, libsql would not reset it, and the connection would continue to read
+   * the old snapshot.
    */
   #inTransaction<Result>(work: () => Result): Result {
     this.#database.exec("BEGIN IMMEDIATE");

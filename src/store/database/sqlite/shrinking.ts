@@ -1,5 +1,6 @@
-// Returns unused pages to the file system, a few at a time, while nothing is being written. After an error, the next
-// attempt is made as usual, and no request fails, because the size of the file is not caused by a single request.
+// Returns unused pages to the file system, a few at a time, while nothing is being written. An error only delays this
+// work until the next attempt. No request fails because of it, since the size of the file does not depend on a single
+// request.
 
 /** Time in milliseconds without a write before the first step, and pause between steps. */
 const idleMs = 200;

@@ -13,7 +13,10 @@ import { sqliteSearches } from "./sqlite-searches.ts";
 export interface SqliteOptions {
   /** Path of the file, or ":memory:". The file and its folder are created if missing. */
   readonly file: string;
-  /** True to take no lock, for programs that run at the same time as a server or that no server can disturb. */
+  /**
+   * True to take no lock. This is for programs that may run at the same time as a server, or whose file no server
+   * uses.
+   */
   readonly isShared?: boolean;
   /** Folder of the server's other data, which is locked too. Defaults to the folder of the file. */
   readonly dataFolder?: string;
@@ -25,7 +28,8 @@ export function openSqlite({
   isShared = false,
   dataFolder = dirname(file),
 }: SqliteOptions): Connection {
-  // Two servers with different databases conflict if they have the same data folder.
+  // Each server locks its data folder as well as its database. Two servers with different databases therefore conflict
+  // if they use the same data folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const driver = new SqliteDriver(file, lockFiles, fileSearches);

@@ -1,5 +1,5 @@
-// kysely's driver for SQLite: one session writes, and another one reads. If another process is writing, a write waits
-// here and retries until a deadline, while the event loop and reads continue.
+// kysely's driver for SQLite, with one session for writes and another for reads. If another process is writing, a
+// write waits in this driver and is retried until a deadline. The event loop and reads continue meanwhile.
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
 
-/** Queue that admits one task at a time, in order. It has no deadline: a turn lasts until its task ends. */
+/** Queue that admits one task at a time, in order. Waiting has no deadline, and a turn lasts until its task ends. */
 class Turns {
   #last: Promise<void> = Promise.resolve();
 

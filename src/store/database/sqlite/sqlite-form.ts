@@ -1,5 +1,5 @@
 // SQLite's SQL for JSON, numbers and texts. SQLite's JSON functions also accept JSON5, and its casts accept any text
-// that begins with a number, so texts are checked before they count as numbers.
+// that begins with a number. Texts are therefore checked before they count as numbers.
 import { type RawBuilder, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type FeedbackPack, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -15,7 +15,7 @@ export const sqliteForm: SqlForm = {
   numberOfJson: (json) =>
     sql`case when ${json} glob '[-0-9]*' then cast(${json} as real) when ${json} glob '"*' then ${numberOfText(sql`${json} ->> '$'`)} end`,
   itemCount: (json) => sql`case json_type(${json}) when 'array' then json_array_length(${json}) end`,
-  // Numbers with an absolute value above 2^53 have no fraction, so they are unchanged.
+  // A double with an absolute value above 2^53 is always an integer, so it needs no truncation.
   whole: (number) =>
     sql`case when abs(${number}) < 9e15 then cast(cast(${number} as integer) as real) else ${number} end`,
   position: (text, part) => sql`instr(${text}, ${part})`,

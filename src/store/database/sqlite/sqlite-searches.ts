@@ -13,7 +13,7 @@ export function sqliteSearches(file: string): LanedSearches {
   return new LanedSearches({ quick: [new SearchSession(file)], slow });
 }
 
-/** Environment variable with the number of threads in which libsql runs asynchronous statements. */
+/** Environment variable for libsql: the number of threads in which it runs asynchronous statements. */
 const threadCount = "TOKIO_WORKER_THREADS";
 
 /**

@@ -80,7 +80,7 @@ function faultsOf(database: Database.Database, file: string): readonly string[] 
   try {
     return foundIn(database);
   } catch (error) {
-    // The file is too damaged to be checked.
+    // The file is too damaged even for this check.
     if (damagedDatabaseError(error, file) === null) throw error;
     return [error instanceof Error ? error.message : String(error)];
   }

@@ -61,7 +61,7 @@ export function createCallStore(database: Kysely<Schema>): CallStore {
   };
 }
 
-/** Returns only the last part of each call, because one statement may not write a row twice. */
+/** Returns only the last part of each call, because one statement must not write the same row twice. */
 function newestOf<P extends CallStart | CallEnd>(parts: readonly (P | null)[]): readonly P[] {
   const newest = new Map<string, P>();
   for (const part of parts) {

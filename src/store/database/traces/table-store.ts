@@ -1,4 +1,5 @@
-// Published tables. A project stores each distinct row once; a table is a list of row digests and may have any length.
+// Published tables. Each distinct row is stored once per project. A table is a list of digests of its rows, and may
+// have any length.
 import type { Kysely, Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
@@ -115,7 +116,10 @@ async function insertContents(
     .execute();
 }
 
-/** If an earlier deletion of the same table was incomplete, some positions still exist; they contain the same rows. */
+/**
+ * Rows may already exist at some positions if an earlier deletion of the same table was incomplete. Tables with the
+ * same digest have the same rows, so these are kept.
+ */
 async function insertDigests(
   transaction: Transaction<Schema>,
   { projectId, digest }: TableName,

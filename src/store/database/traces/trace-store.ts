@@ -45,7 +45,7 @@ async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise
   }
 }
 
-/** Version counts are also deleted, so a name that is published again starts with version 0. */
+/** Version counts are deleted too. If a name is published again, its versions therefore start at 0. */
 async function deleteObjects(database: Kysely<Schema>, projectId: string): Promise<void> {
   for (;;) {
     const found = await database

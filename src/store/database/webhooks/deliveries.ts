@@ -1,5 +1,5 @@
-// Deliveries of webhooks: due times, claims, and the outcome of each attempt. A claimed delivery is due again when its
-// claim expires, so another server takes it over if the claiming server died.
+// Deliveries of webhooks: due times, claims, and the outcome of each attempt. A server claims a delivery before it
+// attempts it. If the server dies, the claim expires, the delivery is due again, and another server takes it over.
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import type { DeliveryAttempt } from "../../../base/domain/webhooks/webhook.ts";
 import {
@@ -34,7 +34,7 @@ export function deliveryQueries({
           rows: state === null ? places : places.where("state", "=", state),
           orderColumn: "sequence",
           contentColumns: ["subject", "attempts"],
-          // A finished delivery remains valid as a cursor.
+          // A finished delivery can still serve as a cursor.
           orderValueOf: async (id) =>
             (await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence,
           itemOf: deliveryOf,
@@ -65,8 +65,8 @@ export function deliveryQueries({
         .execute(),
     claim: async (webhookId, { owner, at, until, limit }) => {
       const rows = await database
-        // This is a separate common table expression so that it is evaluated once: it then locks exactly the rows that
-        // it returns.
+        // This is a separate common table expression so that it is evaluated only once. It therefore locks exactly the
+        // rows that it returns.
         .with("due", (queries) =>
           queries
             .selectFrom("webhook_deliveries")

@@ -1,5 +1,5 @@
-// Webhook events, written in the same transaction as the change that they report. If there are no webhooks, this takes
-// no query on a database with a single server, and one short query on others.
+// Webhook events, written in the same transaction as the change that they report. If there are no webhooks, a change
+// needs no query for this on a database with a single server, and one short query on other databases.
 import type { Transaction } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -36,12 +36,13 @@ export interface Outbox {
    */
   addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
   addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
-  /** Signals that a webhook is about to be created. Call it before creating one. */
+  /** Must be called before a webhook is created, so that the outbox no longer assumes that there are none. */
   expectWebhooks(): void;
 }
 
 export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, clock: Clock): Outbox {
-  // On a database with a single server, only this process creates webhooks, so the answer remains valid.
+  // On a database with a single server, only this process creates webhooks. The answer therefore stays valid until
+  // this process creates one.
   let mayHave: boolean | null = null;
   const hasNone = async (transaction: Transaction<Schema>): Promise<boolean> => {
     if (!isExclusive || mayHave === true) return false;
