@@ -23,10 +23,7 @@ const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g
 
 let names: EmojiNames | null = null;
 
-/**
- * Returns the normalized reaction. A reaction has exactly one emoji: for a text with more or none, returns the number
- * of emoji.
- */
+/** Returns the normalized reaction; if the text has no emoji or several, returns their number. */
 export function normaliseReaction(text: string): NormalReaction | { readonly emojiCount: number } {
   names ??= readEmojiNames();
   const matches = findEmoji(names, text);

@@ -38,10 +38,7 @@ export interface ArtifactStore {
    * @returns false if there is no such artifact
    */
   copyTo(key: string, path: string): Promise<boolean>;
-  /**
-   * Returns an artifact's path, as `path` does, if this machine already has its files; null if they would have to be
-   * fetched. Makes no requests to other machines.
-   */
+  /** Returns the path of an artifact whose files this machine already has; null if they would have to be fetched. */
   localPath(key: string): Promise<string | null>;
   /** Opens an artifact's file for reading. @throws ServiceError `not_found` */
   open(key: string): Promise<Readable>;
@@ -84,9 +81,6 @@ export interface ArtifactStore {
 export interface ArtifactWriter {
   /** Id of the server whose lease protects unfinished writes. */
   readonly server: () => string;
-  /**
-   * Called before anything is written, and just before the artifact is moved into place. If it throws, nothing is
-   * stored.
-   */
+  /** Called before any write, and just before the artifact is moved into place. If it throws, nothing is stored. */
   readonly mayPut?: () => Promise<void>;
 }

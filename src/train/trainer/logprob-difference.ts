@@ -34,13 +34,10 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
   return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
-/**
- * Largest expected difference between serving and training for one token after the same prompt. Rounding stays far
- * below.
- */
+/** Largest expected difference in nats between serving and training for one token. Rounding stays far below. */
 const expectedNatsMax = 0.05;
 
-/** Largest expected mean difference if serving or training is quantized. Single tokens may then differ by any amount. */
+/** Largest expected mean difference in nats if serving or training is quantized. */
 const quantizedMeanMax = 0.25;
 
 export interface DifferenceContext {

@@ -1,4 +1,4 @@
-// One run of a job as its training process gets it. The parent fills it once, after writing the training data.
+// One run of a job, as sent to the training process. The parent creates it after writing the training data.
 import { join } from "node:path";
 import { jobKey, type ServerFolder } from "../../store/artifacts/server-folder.ts";
 import type { JobAssignment, JobKind, JobRun, JobTask } from "../../base/domain/job.ts";
@@ -39,7 +39,7 @@ export interface StartVersion {
   readonly trainerState: string | null;
 }
 
-/** Returns the key of a job's result. A replay makes no version, so its result is removed with its work folder. */
+/** Returns the key of a job's result. A replay has no version: its result is removed with its work folder. */
 export function resultFolderOf({ job, model, pins, replay }: JobAssignment): string {
   return replay === null
     ? adapterFolderOf(model.id, pins.resultStep)

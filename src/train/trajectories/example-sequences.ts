@@ -1,6 +1,6 @@
-// Converts an example conversation to token sequences. Its assistant messages are trained on, including the end of
-// turn; each follows the prompt that serving would render. There are no log-probabilities, since no policy sampled the
-// messages.
+// Converts an example conversation to token sequences, which train its assistant messages with their end of turn. Each
+// message follows the prompt that serving would render. No policy sampled the messages, so there are no
+// log-probabilities.
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
@@ -21,8 +21,8 @@ export interface TurnRenderer {
   /** Size of the vocabulary; token ids are in [0, vocabularySize). */
   readonly vocabularySize: number;
   /**
-   * Renders the last message, which must be an assistant's, and the prompt before it. Throws the template's errors,
-   * and also if the template renders no answer after the prompt.
+   * Renders the last message, an assistant's, and the prompt before it. Throws if the template refuses the
+   * conversation, or renders no answer.
    */
   renderTurn(
     messages: readonly JsonObject[],
@@ -76,7 +76,7 @@ export function exampleSequences(
   return { reason: "no_trainable_tokens", detail: "None of its assistant messages trains." };
 }
 
-/** True if a message is an answer to train on. Clients give weight 0 to messages that are only context. */
+/** True if a message is to be trained on. Clients give weight 0 to messages that are only context. */
 function trains(message: JsonObject): boolean {
   return message["role"] === "assistant" && message["weight"] !== 0;
 }

@@ -1,5 +1,4 @@
-// Conversion of a recorded completion to a row and back. The fields that lists need are stored separately from the
-// content.
+// Conversion of a recorded completion to a row and back. The content is stored apart from the fields of lists.
 import type { Selectable } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";

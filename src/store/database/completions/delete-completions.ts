@@ -5,10 +5,7 @@ import type { RecordedCompletionTable, Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { releaseChains } from "./pieces.ts";
 
-/**
- * Maximum number of completions deleted in one transaction, which takes about ten milliseconds, while other writers
- * wait.
- */
+/** Maximum number of completions deleted in one transaction, which takes about ten milliseconds. */
 const deletedMax = 200;
 
 /** Maximum number of rows in a statement. */

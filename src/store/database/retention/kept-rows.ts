@@ -49,12 +49,9 @@ export interface KeptRows {
     scope: Scope,
     limit: number,
   ): Promise<readonly KeptRow[]>;
-  /** Returns the first entity, at or after a position in the order of names, whose stored bytes exceed the limit. */
+  /** Returns the first entity, from this position in the order of names, whose stored bytes exceed the limit. */
   findEntityOverLimit(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
-  /**
-   * Returns the first model whose number of rows exceeds the limit, in the same way as `findEntityOverLimit`. Absent
-   * for kinds without a count limit.
-   */
+  /** Returns the first model with more rows than the limit; absent for kinds without a count limit. */
   readonly findModelOverLimit?: (
     queries: Kysely<Schema>,
     behind: Behind,

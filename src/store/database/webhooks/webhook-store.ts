@@ -17,8 +17,7 @@ export function createWebhookStore(
     create: async (webhook, { countMax }) => {
       outbox.expectWebhooks();
       await database.transaction().execute(async (transaction) => {
-        // This statement is first because it is a lock: concurrent creations wait here, so that they cannot exceed the
-        // maximum number of webhooks.
+        // A lock, so it comes first: concurrent creations wait here and cannot exceed the maximum number of webhooks.
         const sequence = await nextSequence(transaction, "webhooks");
         const { count } = await transaction
           .selectFrom("webhooks")
