@@ -1,5 +1,5 @@
-// Renders a conversation into the text that a model reads. Follows Hugging Face's apply_chat_template: the same
-// variables, and the same way to continue a final message. Does not tokenize.
+// Renders a conversation into the text of a prompt. Follows Hugging Face's apply_chat_template: the same variables,
+// and the same way to continue a final message. Does not tokenize.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
@@ -24,8 +24,8 @@ export interface ChatTemplate {
   /** Returns true if the text occurs in the template's source, or in that of its variant for tools. */
   mentions(text: string): boolean;
   /**
-   * Returns a template with another source and this model's variables; throws ServiceError `unsupported` when the
-   * syntax is wrong.
+   * Returns a chat template that has the given source and this model's variables, and counts as brought by a request;
+   * throws ServiceError `unsupported` when its syntax is wrong.
    */
   withSource(source: string): ChatTemplate;
 }
@@ -33,12 +33,12 @@ export interface ChatTemplate {
 export interface ChatTemplateOptions {
   /** Source of the template; null when the model has none, in which case `render` refuses. */
   readonly source: string | null;
-  /** Used instead of `source` when tools are given; null when the model has none. */
+  /** Source used instead of `source` when tools are given; null when the model has no such variant. */
   readonly toolUseSource: string | null;
   /** Template variables such as `bos_token`. */
   readonly specialTokens: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** True if the request brought the template: failures are then faults of that field. */
+  /** True if the request brought the template: failures are then reported as faults of the request's template field. */
   readonly isRequests?: boolean;
 }
 
@@ -128,8 +128,8 @@ function locatedFailure(
 }
 
 /**
- * Returns true if a template failed at concatenating a dict with a text, in a conversation with tool calls: most
- * likely it expects their arguments as text.
+ * Returns true if a template failed when it concatenated a dict with a text, in a conversation with tool calls. Such a
+ * template most likely expects the calls' arguments as text.
  */
 function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boolean {
   const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
@@ -155,7 +155,7 @@ function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<str
 }
 
 /**
- * Marks the end of the final message's content in the rendered text. Its trailing blank shows whether the template
+ * Marks the end of the final message's content in the rendered text. The blank at its end shows whether the template
  * trims the content.
  */
 const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";

@@ -1,7 +1,7 @@
-// Detects from its syntax tree, without running it, which content format a chat template expects, by the rules of vLLM
-// 0.32: a template that loops over the content of messages expects a list of parts, any other a text. Those rules
-// compare variable names and ignore scopes. Their resulting errors are kept, because the format determines each byte
-// of a prompt.
+// Detects which content format a chat template expects, from its syntax tree, without running it. Follows the rules of
+// vLLM 0.32: a template that loops over the content of messages expects a list of parts, any other template a text.
+// Those rules compare variable names and ignore scopes; their errors are reproduced, because the format determines
+// each byte of a prompt.
 import { allNodes, type Body, type Expression, type Node } from "../../lib/jinja/syntax/nodes.ts";
 
 export type ContentFormat = "string" | "parts";
@@ -41,8 +41,8 @@ function messageNames(nodes: readonly Node[]): ReadonlySet<string> | null {
 }
 
 /**
- * Returns `messages` and the variables that are set to it or a part of it, such as `loop_messages`; null if one of the
- * targets is a member instead of a variable.
+ * Returns `messages` and the variables that are set to the messages or a part of them, such as `loop_messages`; null
+ * if one of the assignments' targets is a member instead of a variable.
  */
 function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = new Set<string>();
@@ -57,7 +57,7 @@ function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   return lists;
 }
 
-/** Returns the names of the targets; null if one of them is not a name. */
+/** Returns the variable names of the targets; null if one of the targets is not a name. */
 function namesOf(nodes: readonly { readonly target: Expression }[]): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { target } of nodes) {

@@ -1,5 +1,5 @@
-// Converts a prompt's text or tokens into the model's input tokens: truncates on request, and refuses prompts that
-// leave no room for an answer.
+// Converts a prompt's text or tokens into the model's input tokens. Truncates the prompt on request, and refuses a
+// prompt that leaves no room for an answer.
 import { emptyRefusal, promptRefusal, promptTooLong, type PromptKind } from "./prompt-faults.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 
@@ -7,14 +7,17 @@ import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 export type PromptFit =
   | {
       readonly purpose: "answer";
-      /** Context length of the model; the prompt must have at least one token, and fewer tokens than this. */
+      /**
+       * Context length of the model. The prompt must have at least one token, and fewer tokens than the context
+       * length.
+       */
       readonly contextLength: number;
-      /** Number of last tokens to keep, at least 1; null keeps all. */
+      /** Number of tokens at the prompt's end to keep, at least 1; null keeps all tokens. */
       readonly keepLast: number | null;
     }
-  /** For embeddings no answer follows, so the prompt may fill the context; it has at least one token. */
+  /** For embeddings no answer follows, so the prompt may fill the context. The prompt must have at least one token. */
   | { readonly purpose: "embed"; readonly countMax: number }
-  /** For counting no answer follows; the prompt may be empty. */
+  /** For counting tokens no answer follows, and the prompt may be empty. */
   | { readonly purpose: "count"; readonly countMax: number };
 
 /** Refuses only an empty prompt. */
@@ -63,19 +66,13 @@ export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: Pr
   return kept;
 }
 
-/**
- * Refuses a prompt that has at least this number of tokens if the number is too large, unless the prompt will be
- * truncated.
- */
+/** Refuses a prompt if even its minimum number of tokens does not fit, unless the prompt will be truncated. */
 export function requireMinimumFits(count: number, kind: PromptKind, fit: PromptFit): void {
   const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   if (!isCut) requireFits(count, kind, fit, "at least ");
 }
 
-/**
- * Refuses a prompt with this number of tokens if the number is too large; `atLeast` qualifies the number in the
- * message.
- */
+/** Refuses a prompt whose number of tokens does not fit. The error message puts `atLeast` before the number. */
 export function requireFits(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);

@@ -1,4 +1,4 @@
-// A compiled Jinja template whose failures are thrown as ServiceErrors. Knows nothing of messages.
+// A compiled Jinja template whose failures are thrown as ServiceErrors. Knows nothing of chat messages.
 import type { Clock } from "../../base/domain/clock.ts";
 import { cut, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { ProgramLimits } from "../../lib/jinja/budget.ts";
@@ -9,15 +9,18 @@ import type { Value } from "../../lib/jinja/values/value.ts";
 
 export type { ProgramLimits } from "../../lib/jinja/budget.ts";
 
-/** A template that raised an exception or failed; the message says which of the two. Reached limits are other errors. */
+/**
+ * Error of a template that raised an exception or failed; the message says which of the two. Reaching a limit throws
+ * another error.
+ */
 export class TemplateFailure extends ServiceError {}
 
 export interface JinjaProgram {
   /** The syntax tree, for inspection; see `content-format.ts`. */
   readonly body: Body;
   /**
-   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when it raises, else with the place
-   * of the failure; the error of `limits` when one is reached
+   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when the template raises an
+   * exception, else with the location of the failure; the error of `limits` when one is reached
    */
   run(variables: Readonly<Record<string, Value>>, limits?: ProgramLimits): string;
 }

@@ -14,10 +14,10 @@ export interface TemplateChoices {
 }
 
 /**
- * Loads the chat template of a model folder. If the folder has none, requests that bring a template can still be
- * rendered.
+ * Loads the chat template of a model folder. If the folder has no template, the result can still render requests that
+ * bring their own.
  *
- * @throws ServiceError `unsupported` when its syntax is wrong
+ * @throws ServiceError `unsupported` when the template's syntax is wrong
  */
 export async function loadChatTemplate(
   folder: string,

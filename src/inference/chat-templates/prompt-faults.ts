@@ -21,7 +21,10 @@ function isConversation(kind: PromptKind): boolean {
   return kind === "conversation" || kind === "rendered";
 }
 
-/** Returns the error for a prompt without tokens; if the request brought the template, the error is at the template. */
+/**
+ * Returns the error for a prompt without tokens. If the request brought the template, the error names the template's
+ * field.
+ */
 export function emptyRefusal(kind: PromptKind, message: string): ServiceError {
   if (kind !== "rendered") return promptRefusal(kind, message);
   const faults = [chatFault("prompt.template", { message, type: "value_error" })];
@@ -34,7 +37,7 @@ export function promptRefusal(kind: PromptKind, message: string): ServiceError {
   return new ServiceError({ code: "unsupported", faults });
 }
 
-/** @param count the prompt's number of tokens, as text */
+/** @param count the prompt's number of tokens, as text, possibly after `at least` */
 export function promptTooLong(kind: PromptKind, contextLength: number, count: string): ServiceError {
   const message =
     `This model's maximum context length is ${contextLength} tokens. However, your request has ${count} input tokens. ` +

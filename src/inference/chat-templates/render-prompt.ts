@@ -1,5 +1,5 @@
-// The only path from a conversation to the token ids of a prompt, for both serving and training. Two separate paths
-// could differ, and a model would be trained on other prompts than it is served.
+// Converts a conversation to the token ids of a prompt. Serving and training both use only this code: with separate
+// code, a model could be trained on other prompts than it is served.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
@@ -17,19 +17,22 @@ import type { MessageRecord } from "../../base/domain/trajectory.ts";
 /** Limits of a template for one conversation. */
 export interface RenderLimits {
   readonly timeMs: number;
-  /** Maximum number of characters of the rendered text and of each intermediate text, and of items in a list. */
+  /**
+   * Maximum number of characters of the rendered text and of each intermediate text. It is also the maximum number of
+   * items in a list.
+   */
   readonly lengthMax: number;
 }
 
-/** Error for a template that reached a limit; a greater limit may help. */
+/** Error for a template that reached a limit; rendering may succeed with a higher limit. */
 export class RenderLimitError extends ServiceError {}
 
 export interface RenderOptions {
-  /** Length limits; if absent, a prompt must not be empty, and may have any length. */
+  /** Length limits. If absent, the prompt may have any length except 0. */
   readonly fit?: PromptFit;
-  /** True if the template came with the request, and is thus at fault for its output. */
+  /** True if the template came with the request; faults of its output are then reported at the template's field. */
   readonly isRequests?: boolean;
-  /** Adds the tokenizer's special tokens to those that the template writes itself. */
+  /** True to add the tokenizer's special tokens to those that the template writes itself. */
   readonly addSpecialTokens?: boolean;
   readonly limits?: RenderLimits;
   /** Called between rendering and tokenizing. */
@@ -50,7 +53,8 @@ export function renderPrompt(
 ): readonly number[] {
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = options.isRequests === true ? "rendered" : "conversation";
-  // Checked before rendering: each message renders to at least one token, and rendering takes time for each.
+  // Checked before rendering, because rendering takes time for each message, and each message renders to at least one
+  // token.
   requireMinimumFits(conversation.messages.length, kind, fit);
   const { sampled, messages } = removeSampled(conversation.messages);
   const text = renderConversation(template, { ...conversation, messages }, options.limits);
@@ -94,8 +98,8 @@ function messagesFault(message: string): Fault {
   return chatFault("prompt.messages", { message, type: "value_error" });
 }
 
-// Reuses the tokens of an earlier answer as the beginning of the next prompt. A text has several tokenizations:
-// tokenized again, an answer may become other tokens than the model sampled. The model would then continue a
+// Reuses the tokens of an earlier answer as the beginning of the next prompt. A text has several tokenizations, so
+// tokenizing an answer again may give other tokens than the model sampled. The model would then continue a
 // conversation that it never had.
 
 /**
@@ -118,10 +122,10 @@ export function removeSampled(messages: readonly MessageRecord[]): {
 }
 
 /**
- * Returns the tokens of a rendered prompt that begins with sampled ones.
+ * Returns the tokens of a rendered prompt, beginning with the sampled tokens.
  *
- * @returns null if the prompt does not begin with the text of those tokens: the template drops something, or a message
- * was changed
+ * @returns null if the prompt does not begin with the text of the sampled tokens, because the template drops
+ * something, or a message was changed
  */
 export function continueFromSampled(
   tokenizer: Pick<Tokenizer, "decode" | "encode" | "vocabularySize">,
@@ -134,7 +138,7 @@ export function continueFromSampled(
   if (text.length <= before.length || !text.startsWith(before)) return null;
   const rest = tokenizer.encode(text.slice(before.length), { addSpecialTokens: false });
   const whole = [...sampled, ...rest];
-  // A tokenizer may put a blank before a text that begins anew.
+  // Compares whole texts, because a tokenizer may put a blank before a text that it tokenizes separately.
   return textOf(whole) === text ? whole : null;
 }
 

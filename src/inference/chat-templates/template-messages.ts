@@ -1,7 +1,10 @@
-// Prepares a conversation's messages for a chat template, as vLLM 0.32 does. Content gets the expected format, tool
-// calls' arguments become objects (none for an earlier call with invalid ones), null members are dropped, and
-// developer messages become system messages if the template does not know their role. Messages have the API's
-// spelling; nothing here depends on a specific template.
+// Prepares a conversation's messages for a chat template, as vLLM 0.32 does.
+// * Content is converted to the format that the template expects.
+// * Arguments of tool calls become objects; invalid arguments of an earlier call are dropped.
+// * Null members are dropped.
+// * Developer messages become system messages if the template does not know the role `developer`.
+//
+// Messages have the API's spelling. Nothing here depends on a specific template.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
@@ -17,7 +20,9 @@ type TemplateConversation = Pick<Conversation, "messages" | "continueFinalMessag
 /** Properties of a template that determine how messages are prepared. */
 export interface MessageReading {
   readonly format: ContentFormat;
-  /** True if the template handles the role `developer`; other templates get such messages as system messages. */
+  /**
+   * True if the template handles the role `developer`; for other templates, developer messages become system messages.
+   */
   readonly knowsDeveloper: boolean;
   /** True if all system messages are joined into the first, for a template that refuses a later one. */
   readonly joinsSystem: boolean;
@@ -45,8 +50,8 @@ export function toTemplateMessages(conversation: TemplateConversation, reading: 
 }
 
 /**
- * True if a system message follows another message and can be joined into the first one. A final message to continue
- * stays where it is: joined, the prompt would end within the first message.
+ * True if a system message follows another message and can be joined into the first system message. A final message to
+ * continue is never moved: the prompt would otherwise end within the first message.
  */
 export function hasLaterSystem({ messages, continueFinalMessage }: TemplateConversation): boolean {
   const last = messages.at(-1);
@@ -85,8 +90,8 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
 }
 
 /**
- * @param last the message's index if it is the last one, whose calls must be valid, since it may be trained on;
- * otherwise null
+ * @param last index of the message if it is the last one, whose calls must be valid, since it may be trained on; null
+ * for an earlier message
  */
 function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
   const {
@@ -134,10 +139,11 @@ function contentTexts(content: Json): readonly string[] {
 }
 
 /**
- * Converts a tool call: templates get `function.arguments` as an object, while the API carries it as JSON text.
+ * Converts a tool call: templates get `function.arguments` as an object, while the API carries the arguments as JSON
+ * text.
  *
- * @param place path of the call, for refusing invalid JSON; null for an earlier call, whose invalid arguments are
- * dropped. Otherwise a model's mistake would fail each later turn; vLLM does the same.
+ * @param place path of the call, used to refuse invalid JSON; null for an earlier call, whose invalid arguments are
+ * dropped as in vLLM. Otherwise one mistake of a model would make each later turn fail.
  */
 function toTemplateCall(call: Json, place: readonly string[] | null): Value {
   const prepared = fromJson(call);

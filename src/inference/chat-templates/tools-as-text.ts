@@ -1,6 +1,6 @@
-// A chat template for a model whose own template does not support tools: it shows the tools in the system message, and
-// calls and results as text in the messages. Serving and training both render through it. It does not parse answers;
-// the call format that it asks the model to write is `generic` of inference/chat/tools.
+// A chat template for a model whose own template does not support tools: shows the tools in the system message, and
+// calls and results as text in the messages. Serving and training both render through it. It does not parse answers:
+// the model is asked to write calls in the format `generic` of inference/chat/tools, which is parsed there.
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
@@ -13,9 +13,10 @@ import { fromJson, toJson } from "../../lib/jinja/json-text.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 
 /**
- * Returns the template with tools as text. A template that came with the request still gets its tools as objects.
+ * Returns a chat template that renders tools as text. A template that came with the request still gets its tools as
+ * objects.
  *
- * If the template refuses system messages, the tools are shown before the first other message.
+ * If the model's template refuses system messages, the tools are shown before the first other message.
  */
 export function withToolsAsText(template: ChatTemplate, clock: Clock): ChatTemplate {
   let takesSystem: boolean | null = null;
@@ -56,7 +57,10 @@ function toolsAsText(conversation: Conversation, means: Means): Conversation {
   return { ...conversation, tools: null, messages: withInstruction(written, shown, means.takesSystem) };
 }
 
-/** The form in which Python's `json` module writes JSON, since models have seen this form in prompts. */
+/**
+ * Options with which JSON is written as Python's `json` module writes it, since models were trained on prompts in this
+ * form.
+ */
 const jsonForm = {
   indent: null,
   itemSeparator: ", ",
@@ -126,7 +130,7 @@ function callText(call: Json, budget: Budget): string {
   return `<tool_call>\n${text}\n</tool_call>`;
 }
 
-/** Arguments that are not valid JSON stay as the model wrote them. */
+/** Returns the arguments as JSON text. Arguments that are not valid JSON stay as the model wrote them. */
 function argumentsText(given: Json, budget: Budget): string {
   if (typeof given !== "string") return jsonOf(given ?? {}, budget);
   if (given.trim() === "") return "{}";

@@ -19,11 +19,11 @@ const client = new HttpClient();
 export const transferPath = "/v1/kv-transfers";
 
 /**
- * Makes the engine receive the prompt under an id. On failure the engine may hold a part of it, which the caller must
- * drop.
+ * Makes the engine receive the prompt under an id. On failure the engine may hold a part of the prompt, which the
+ * caller must drop.
  *
  * @param options.signal its reason is thrown unchanged
- * @returns how many of the wanted prompt's first tokens it covers, and its size
+ * @returns how many of the wanted prompt's first tokens the received prompt covers, and its size
  * @throws TransferFailure
  */
 export async function fetchPrompt(
@@ -68,7 +68,7 @@ async function ask(
       authorization: `${transferScheme} ${signatureOf(secret, request)}`,
     },
     body: JSON.stringify(request),
-    // Only servers that the operator named may be asked.
+    // A redirect could lead to a server that the operator did not name.
     refusesRedirects: true,
     signal,
   });
@@ -84,9 +84,13 @@ async function ask(
   throw new TransferFailure("unreachable", `it answered with status ${status}`);
 }
 
-/** @throws TransferFailure if none of it can be used */
+/**
+ * Returns how many of the wanted prompt's first tokens the held prompt covers.
+ *
+ * @throws TransferFailure if the held prompt covers none of them
+ */
 function usableCount(prompt: HeldPrompt, { origin, tokenIds }: WantedPrompt): number {
-  // Safe cast: its keys are the properties that must match.
+  // Safe cast: the keys of `origin` are the properties that must match.
   const names = Object.keys(origin) as (keyof PromptOrigin)[];
   const other = names.filter((name) => prompt.origin[name] !== origin[name]);
   if (other.length > 0)
@@ -100,7 +104,7 @@ function usableCount(prompt: HeldPrompt, { origin, tokenIds }: WantedPrompt): nu
   throw new TransferFailure("different", "it holds another prompt");
 }
 
-/** Translates an error; errors that come from neither servers nor connections are thrown. */
+/** Converts an error to a TransferFailure. Throws errors that come neither from a server nor from a connection. */
 function failureOf(error: unknown): TransferFailure {
   if (error instanceof TransferFailure) return error;
   if (error instanceof ServiceError)

@@ -1,7 +1,9 @@
-// Seals the parameters that vLLM servers exchange about a held prompt, since they pass through clients and name memory
-// of the holding server. With changed parameters a client could read others' prompts, or direct servers to strangers.
-// A seal (HMAC, RFC 2104) binds an entity and works once, for a time, on the server that made it, since the memory is
-// reused; without one, parameters may only ask to hold a prompt.
+// Seals the parameters that vLLM servers exchange about a held prompt. These parameters pass through clients and name
+// memory of the holding server, so with changed ones a client could read the prompts of others, or direct servers to
+// strangers.
+// * A seal (HMAC, RFC 2104) binds the parameters to an entity.
+// * A seal is valid once, for a limited time, and only on the server that made it, because the memory is reused.
+// * Unsealed parameters may only ask a server to hold a prompt.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid } from "../../base/domain/random.ts";
@@ -20,7 +22,10 @@ export interface ParameterSealsOptions {
 
 export class ParameterSeals {
   readonly #options: ParameterSealsOptions;
-  /** Identifies this instance, which knows only the seals that it opened itself. */
+  /**
+   * Identifies this instance. Seals of other instances are invalid here, because each instance records only the seals
+   * that it has opened itself.
+   */
   readonly #name = newUuid();
   /** Opened seals with their expiry, in seconds since 1970. */
   readonly #opened = new Map<string, number>();
@@ -48,7 +53,7 @@ export class ParameterSeals {
   }
 
   /**
-   * Returns the parameters to forward, once.
+   * Returns the parameters to forward, without the seal. A seal can be opened only once.
    *
    * @throws ServiceError `unsupported` for parameters that {@link refusalOf} refuses
    */
@@ -62,7 +67,7 @@ export class ParameterSeals {
 
   #remember(seal: string): void {
     const now = this.#nowSeconds();
-    // In order of opening; those after a seal that is still valid are removed later.
+    // Seals are in the order of opening. An expired seal after one that is still valid is removed by a later call.
     for (const [other, until] of this.#opened) {
       if (until >= now) break;
       this.#opened.delete(other);
@@ -93,7 +98,10 @@ function untilOf(seal: string): number {
   return Number(seal.slice(0, seal.indexOf(".")));
 }
 
-/** Allows only holding a prompt: servers would trust any other parameter. */
+/**
+ * Refuses unsealed parameters unless they only ask to hold a prompt, because vLLM servers would trust any other
+ * parameter.
+ */
 function refusalOfUnsealed(parameters: PassedParameters): string | null {
   if (parameters["do_remote_prefill"] === true)
     return "do_remote_prefill is accepted only in an object that this server answered; send that object unchanged.";

@@ -1,5 +1,5 @@
-// The servers that may be asked for prompts. An address in a request only selects one of them; no other is ever
-// contacted.
+// The servers from which prompts may be fetched. An address in a request can only select one of these servers; Hone
+// never contacts any other address.
 import { invalid, quoted } from "../../base/domain/service-error.ts";
 
 /** Network address of a server. */
@@ -14,7 +14,7 @@ export interface Peer extends Address {
   readonly origin: string;
 }
 
-/** @throws ServiceError `invalid` for a text that is no origin */
+/** @throws ServiceError `invalid` for a text that is not an origin */
 export function readPeers(texts: readonly string[]): readonly Peer[] {
   return texts.map((text) => {
     const url = URL.parse(text);
@@ -28,7 +28,7 @@ export function readPeers(texts: readonly string[]): readonly Peer[] {
   });
 }
 
-/** @throws ServiceError `invalid` for a text that is no `host:port` */
+/** @throws ServiceError `invalid` for a text that is not `host:port` */
 export function readAddress(text: string): Address {
   const url = URL.parse(`http://${text}`);
   if (url === null || url.host === "" || `${url.hostname}:${url.port || 80}` !== text.toLowerCase())
@@ -36,7 +36,7 @@ export function readAddress(text: string): Address {
   return { host: plainHost(url.hostname), port: Number(url.port || 80) };
 }
 
-/** Returns the allowed server with this address; null if the operator allows none. */
+/** Returns the allowed server with this address; null if the operator does not allow that address. */
 export function findPeer(peers: readonly Peer[], { host, port }: Address): Peer | null {
   const asked = plainHost(host.toLowerCase());
   return peers.find((peer) => peer.host === asked && peer.port === port) ?? null;

@@ -1,6 +1,6 @@
-// Encoding of a held prompt as a response body: a magic, the length of a header, the header as JSON, the bytes of
-// keys, values and scores, and an authentication code over all of it. Written and read in pieces, one of which is in
-// memory at a time.
+// Encoding of a held prompt as a response body. The body consists of a magic, the length of the header, the header as
+// JSON, the bytes of keys, values and scores, and an authentication code over all of these. Bodies are written and
+// read in pieces, of which only one is in memory at a time.
 import { timingSafeEqual } from "node:crypto";
 import type { HeldPrompt, PromptOrigin, PromptShape } from "../../base/domain/prompt-transfer.ts";
 import { answerCode, codeBytes } from "./signature.ts";
@@ -9,9 +9,9 @@ import { TransferFailure } from "./transfer-failure.ts";
 /** Magic that names the format and its version. */
 const beginning = "HONE-KV1";
 const lengthBytes = 4;
-/** A prompt of a million tokens has 7 MB of ids. */
+/** Maximum size of the header. The token ids of a prompt of a million tokens take 7 MB. */
 const headerBytesMax = 16 * 2 ** 20;
-/** Size of a piece passed between processes: copied a few times, within a millisecond or two. */
+/** Size of a piece passed between processes. Copying a piece several times takes only a millisecond or two. */
 export const pieceBytes = 2 ** 20;
 
 interface Signing {
@@ -56,9 +56,10 @@ export interface PromptSink {
 }
 
 /**
- * Resolves once the whole body was written and its code is valid: until then no part of it may be used.
+ * Reads a body into the sink. Resolves once the whole body was written and its authentication code is valid; until
+ * then no part of it may be used.
  *
- * @throws TransferFailure for a body that is truncated, malformed, or has another code
+ * @throws TransferFailure for a body that is truncated or malformed, or whose code is wrong
  */
 export async function readBody(
   body: AsyncIterable<Uint8Array>,
@@ -123,7 +124,7 @@ function readHeader(text: string): HeldPrompt {
     if (isOrigin(origin) && isShape(shape) && [tokenIds, blockPositions, [byteLength]].every(areCounts))
       return { origin, tokenIds, shape, blockPositions, byteLength };
   } catch {
-    // Thrown below.
+    // The failure is thrown below.
   }
   throw broken("the prompt's header cannot be read");
 }

@@ -1,6 +1,6 @@
-// Exchange of prompts between this server and others: asks an engine to hold a prompt, names the place where it is
-// held, sends it, and fetches prompts from others. Knows engines only by their contract, and neither HTTP routes nor
-// chat.
+// Exchange of prompts between this server and others: makes an engine hold a prompt, names the place where it is held,
+// sends it, and fetches prompts from other servers. Uses engines only through their contract; knows neither HTTP
+// routes nor chat.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
 import type {
@@ -72,7 +72,7 @@ export class PromptExchange {
   readonly #peers: readonly Peer[];
   readonly #address: Address | null;
   readonly #metrics: TransferMetrics;
-  /** Distinguishes a server from its predecessor before a restart. */
+  /** Distinguishes this process from the process that served at the same address before a restart. */
   readonly #engineId = newUuid();
   #fetchingCount = 0;
 
@@ -88,13 +88,13 @@ export class PromptExchange {
     this.#metrics = createTransferMetrics(metrics, () => this.#fetchingCount);
   }
 
-  /** Returns the request to hold a prompt, under an unguessable handle. */
+  /** Returns an order for an engine to hold a prompt, with an unguessable handle. */
   createHold(origin: PromptOrigin): PromptHold {
     const handle = Buffer.from(secureBytes(32)).toString("base64url");
     return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };
   }
 
-  /** Returns the place where another server finds a held prompt. */
+  /** Returns the address and handle with which another server fetches a held prompt. */
   placeOf({ handle }: PromptHold): HeldPlace {
     const { host, port } = this.#address ?? this.#dependencies.listening();
     return { host, port, handle, engineId: this.#engineId };
@@ -109,8 +109,8 @@ export class PromptExchange {
   /**
    * Makes an engine receive a prompt. The caller must drop the engine's copy.
    *
-   * @param place of a server that {@link refusalOf} allows
-   * @param options.requestId of the request that needs it, for the log
+   * @param place where the prompt is held, on a server that {@link refusalOf} allows
+   * @param options.requestId id of the request that needs the prompt, for the log
    * @throws TransferFailure, which is logged and counted, and the signal's reason
    */
   async receive(
@@ -150,11 +150,11 @@ export class PromptExchange {
   }
 
   /**
-   * Releases a held prompt for sending, once.
+   * Takes a held prompt from its engine for sending. A handle can be opened only once.
    *
    * @param header the client's `authorization`
-   * @returns null if nothing is held under the handle for this entity
-   * @throws ServiceError `unauthorized` for another secret
+   * @returns null if no prompt is held under the handle for this entity
+   * @throws ServiceError `unauthorized` if the signature was made with another secret
    */
   async open(request: TransferRequest, header: string | undefined): Promise<PromptBody | null> {
     if (!isSigned(this.#secret, request, header)) {
@@ -165,7 +165,7 @@ export class PromptExchange {
       });
     }
     for (const engine of this.#dependencies.engines()) {
-      // An engine that is not up holds nothing.
+      // An engine that is not running holds no prompts.
       const prompt = await engine.take(request.handle, request.entity).catch(() => null);
       if (prompt !== null) return this.#encodePromptBody(prompt, request.handle, engine);
     }
@@ -179,7 +179,7 @@ export class PromptExchange {
     return { byteLength, pieces: this.#watched(pieces, () => engine.drop(handle)) };
   }
 
-  /** Counts the pieces, and frees the engine's memory at the end, also on failure. */
+  /** Yields the pieces, counting them; frees the engine's copy of the prompt at the end, also after a failure. */
   async *#watched(
     pieces: AsyncIterable<Uint8Array>,
     drop: () => Promise<void>,
@@ -197,7 +197,7 @@ export class PromptExchange {
     }
   }
 
-  /** Aborts as a timeout unless ended before. */
+  /** Returns a signal that aborts with a timeout after some seconds, unless `end` is called before. */
   #deadline(seconds: number): { readonly signal: AbortSignal; readonly end: () => void } {
     const late = new AbortController();
     const over = new AbortController();

@@ -30,9 +30,9 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Time for which a computed prompt is held until the other server fetches it. */
+  /** Time for which a computed prompt is held for another server to fetch. */
   holdSeconds: 60,
-  /** Timeout for fetching a prompt; beyond it, computing the prompt is usually faster. */
+  /** Timeout for fetching a prompt. Computing the prompt anew usually takes less time than this. */
   fetchSeconds: 30,
 };
 

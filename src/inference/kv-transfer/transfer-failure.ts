@@ -1,7 +1,7 @@
-// Failure to get a prompt from another server: a kind for metrics, and a clause for the client and the log.
+// Failure to fetch a prompt from another server: a kind for metrics, and a clause for the client and the log.
 
 export type FailureKind =
-  /** The other server did not answer, or the answer was not one of this program. */
+  /** The other server did not answer, or its answer did not come from Hone. */
   | "unreachable"
   /** The other server uses a different secret. */
   | "refused"
@@ -18,7 +18,10 @@ export type FailureKind =
 export class TransferFailure extends Error {
   readonly kind: FailureKind;
 
-  /** @param clause with the other server as `it`, such as `it holds no such prompt any more`; reveals nothing internal */
+  /**
+   * @param clause reason with `it` as the other server, such as `it holds no such prompt any more`; reveals nothing
+   * internal
+   */
   constructor(kind: FailureKind, clause: string, options: { readonly cause?: unknown } = {}) {
     super(clause, options);
     this.kind = kind;

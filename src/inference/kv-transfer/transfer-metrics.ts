@@ -8,7 +8,11 @@ export interface TransferMetrics {
   took(seconds: number): void;
 }
 
-/** Registers the metrics; once per registry. `fetching` is read at each scrape. */
+/**
+ * Registers the metrics; call once per registry.
+ *
+ * @param fetching returns the number of prompts being fetched; called at each scrape
+ */
 export function createTransferMetrics(metrics: Metrics, fetching: () => number): TransferMetrics {
   const transfers = metrics.counter({
     name: "hone_kv_transfers_total",

@@ -1,6 +1,6 @@
-// A file of weights arranged for the runtime's kernels. All sessions map it, so processes share the weights instead of
-// holding private copies, and results keep the same bits. The file holds an index (its length, then JSON), then the
-// bytes of one parameter and all arranged weights, each aligned to a page.
+// A file of weights in the arrangement that the runtime's kernels use. All sessions map this file, so processes share
+// the weights instead of holding private copies; results have the same bits either way. The file holds an index (its
+// length, then JSON), then the bytes of one parameter and all arranged weights, each aligned to a page.
 import {
   closeSync,
   existsSync,
@@ -22,16 +22,16 @@ import { type ExternalParameter, readExternalParameters } from "../../lib/graph/
 import type { ArrangedWeight, FilePiece, WeightSource } from "../../lib/graph/weight-source.ts";
 import { loadProgram, type SessionOptions } from "./session.ts";
 
-/** Must change whenever the content of files would differ. */
+/** Version of the files' format. Must change whenever the content of a written file would change. */
 export const arrangedFormat = `hone-arranged-1 onnxruntime-${env.versions.common}`;
 
 type Weights = SessionOptions["weights"];
 
-/** Offsets count from the end of the index. */
+/** Index of a file. Offsets count from the end of the index. */
 interface ArrangedIndex {
   /**
-   * Parameter whose bytes the file also holds. Arranged weights are declared to the runtime next to a parameter in the
-   * same file.
+   * A parameter whose bytes this file holds too, because the runtime accepts arranged weights only next to a parameter
+   * in the same file.
    */
   readonly carrier: { readonly name: string; readonly offset: number };
   readonly arranged: readonly ArrangedWeight[];
@@ -44,9 +44,9 @@ const lengthBytes = 4;
 const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Writes the arranged weights of a graph's operations into a file, atomically; omits weights that another file holds.
- * During the call it takes memory for the arranged weights, and disk space for the weights plus twice the arranged
- * ones.
+ * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another
+ * file already holds. During the call it takes memory for the arranged weights, and disk space for the weights plus
+ * twice the arranged ones.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -70,7 +70,10 @@ export async function writeArrangedWeights(
   }
 }
 
-/** On Windows, a file that a process has mapped cannot be replaced. The mapped file has the same content. */
+/**
+ * Renames the file. On Windows this fails if a process has mapped the existing file, which is no error because both
+ * have the same content.
+ */
 function putInPlace(whole: string, file: string): void {
   try {
     renameSync(whole, file);
@@ -81,7 +84,8 @@ function putInPlace(whole: string, file: string): void {
 
 /**
  * Adds the arranged weights in a file to the weights for `createSession`; returns null if the file is missing or
- * incomplete. If a weight's values or kernels differ from the file's, the session arranges that weight in memory.
+ * incomplete. A weight whose values or kernels differ from those in the file is instead arranged in memory by the
+ * session.
  */
 export function withArrangedWeights(file: string, weights: Weights): Weights | null {
   const found = readIndex(file);
@@ -117,7 +121,7 @@ function readIndex(file: string): { readonly start: number; readonly places: Arr
   }
 }
 
-/** Writes the index, and copies the data from the runtime's files. */
+/** Writes the index, and copies the data from the files that the runtime wrote. */
 function writePieces(
   file: string,
   parameters: readonly ExternalParameter[],

@@ -1,13 +1,14 @@
-// Environment variables of processes that run ONNX Runtime. A parent sets one before it starts the process; the
-// process sets the other before its first session.
+// Environment variables of processes that run ONNX Runtime. A parent process sets one of them before it starts such a
+// process; the process itself sets the other before its first session.
 import { isMainThread } from "node:worker_threads";
 import { assert } from "../../base/domain/assert.ts";
 
 /**
- * Lets the C library put weights and caches into huge pages (glibc 2.35 or newer, ignored elsewhere).
+ * Makes the C library put weights and caches into huge pages (glibc 2.35 or newer; other C libraries ignore it).
  *
- * It is read when a process starts, so it belongs in the environment of a child that runs sessions. Reading packed
- * weights on one thread of an AMD Zen 4 virtual machine, interleaved: 15–16 GB/s without, 19–21 GB/s with it.
+ * The variable is read when a process starts, so it belongs in the environment of a child process that runs sessions.
+ * Measured for reading packed weights on one thread of an AMD Zen 4 virtual machine, interleaved: 15–16 GB/s without
+ * it, 19–21 GB/s with it.
  */
 export const computeEnvironment: Readonly<Record<string, string>> = {
   GLIBC_TUNABLES: "glibc.malloc.hugetlb=1",
@@ -18,9 +19,9 @@ const telemetrySwitch = "ORT_DISABLE_TELEMETRY";
 
 /**
  * Turns off ONNX Runtime's telemetry. Otherwise its builds for Linux and macOS, since 1.29, report each process and
- * session to Microsoft with a persistent machine id, and keep unsent reports in the home folder. The runtime reads the
- * variable once, before the first session, from the process's own environment; worker threads have only a copy, so
- * call this before starting computing threads.
+ * session to Microsoft with a persistent machine id, and keep unsent reports in the home folder.
+ * * The runtime reads the variable once, before the first session, from the environment of the process.
+ * * Worker threads have only a copy of that environment, so call this before starting computing threads.
  */
 export function silenceRuntime(): void {
   if (isMainThread) process.env[telemetrySwitch] = "1";

@@ -1,5 +1,5 @@
-// Splits paths of weight files into a root folder and relative paths, because the runtime accepts one folder and paths
-// below it. On Windows each drive has its own root.
+// Splits paths of weight files into a root folder and relative paths, because the runtime accepts only one folder and
+// paths below it. On Windows each drive has a separate root.
 import { posix, win32, type PlatformPath } from "node:path";
 import { ServiceError } from "../../base/domain/service-error.ts";
 

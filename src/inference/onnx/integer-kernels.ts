@@ -1,6 +1,6 @@
-// Measures which integer matrix products are exact on this processor, and their speed. x86 processors without VNNI add
-// pairs of unsigned × signed products in 16 bits, which overflow; only unsigned codes give exact sums there. Some
-// 4-bit kernels compute a single row differently from the same row in a batch.
+// Measures which integer matrix products are exact on this processor, and their speed. x86 processors without VNNI sum
+// pairs of unsigned × signed products in 16 bits, which can overflow, so only unsigned codes give exact sums on them.
+// Some 4-bit kernels compute a single row with other bits than the same row in a batch.
 import { systemClock } from "../../base/domain/clock.ts";
 import type {
   IntegerKernels,
@@ -49,7 +49,7 @@ export async function measureKernels(): Promise<KernelMeasurement> {
   return { ...kernels, rates: await measureRates(forms) };
 }
 
-/** Signed codes are preferred: if they are exact, the processor has instructions for them, which are faster. */
+/** Signed codes are tried first: if they are exact, the processor has instructions for them, and these are faster. */
 async function exactCodes(): Promise<IntegerKernels["codes"]> {
   for (const form of ["int8", "uint8"] as const) {
     if (await hasExactSums(form)) return form;
@@ -65,7 +65,7 @@ const mostRows = Math.max(...rowCounts);
 export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const [K, N] = [70, 40];
   const random = seededRandom("exact sums");
-  // Half of the numbers are extreme (±127).
+  // Half of the numbers are ±127, the extreme values.
   const number = (): number =>
     random.index(2) === 0 ? random.index(255) - 127 : random.index(2) * 254 - 127;
   const codes = Int8Array.from({ length: K * N }, number);
@@ -90,8 +90,8 @@ export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
 }
 
 /**
- * Weight shapes [K, N] with few and with many columns. Kernels split work by columns and by threads, so more than one
- * thread is measured too.
+ * Weight shapes [K, N] with few and with many columns. Kernels divide work by columns and by threads, so both shapes
+ * are also tested with several threads.
  */
 const shapes = [
   [64, 64],
@@ -99,7 +99,7 @@ const shapes = [
   [1536, 96],
 ] as const;
 
-/** True if a row's result has the same bits in any batch. */
+/** True if the result of a row has the same bits in batches of all tested sizes. */
 export async function isRowSame(form: Form): Promise<boolean> {
   for (const [K, N] of shapes) {
     for (const threads of [1, 2]) {
@@ -124,7 +124,7 @@ export async function isRowSame(form: Form): Promise<boolean> {
 /** Row counts: one decoded token, a batch of decoded tokens, and a prompt. */
 const measuredRows = [1, 16, 128];
 const repeatCountMax = 8;
-/** Time budget for one form at one row count; a slow machine repeats less often. */
+/** Time budget for measuring one form at one row count; on a slow machine, fewer repetitions fit. */
 const measuredMs = 20;
 
 /** Measures the forms alternately, so that other load on the machine affects all of them equally. */
@@ -158,12 +158,12 @@ async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate
 interface ProductOptions {
   readonly K: number;
   readonly N: number;
-  /** Codes [K, N]; fewer bytes if the form packs them. */
+  /** Integer codes of the weight, [K, N]; if the form packs several codes into a byte, the array is shorter. */
   readonly codes: Int8Array;
   readonly threads: number;
 }
 
-/** Adds the product of rows x [B, K] with a weight made of codes to a graph, and the weight's data to the weights. */
+/** Adds the product of rows x [B, K] and a weight made of codes to a graph. Adds the weight's data to the weights. */
 type Product = (
   builder: GraphBuilder,
   x: Value,

@@ -1,5 +1,5 @@
-// Identifies processors that have the same kernels. The model name is not enough, because virtual machines may hide
-// instructions.
+// Identifies the kind of processor; processors of one kind have the same kernels. The model name is not enough,
+// because virtual machines may hide instructions.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 

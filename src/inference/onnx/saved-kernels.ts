@@ -1,5 +1,5 @@
 // Saves the measurement of a processor's kernels between starts. This module loads no native code, because the server
-// reads the measurement too.
+// process, which also reads the measurement, loads none.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,13 +9,13 @@ import { processorKind } from "./processor-kind.ts";
 /** Version of the installed ONNX Runtime; a test checks that it matches the package. */
 export const runtimeVersion = "1.30.0";
 
-/** Must change whenever a measurement would have another result. */
+/** Version of the file format. Must change whenever measuring again would give another result. */
 const format = `hone-kernels-1 onnxruntime-${runtimeVersion}`;
 
-/** Returns the saved measurement for processors of this kind; null if it is missing or incomplete. */
+/** Returns the saved measurement for this kind of processor; null if its file is missing or incomplete. */
 export function readSavedKernels(cacheFolder: string): KernelMeasurement | null {
   try {
-    // Safe cast: `saveKernels` wrote it, under a name with its format.
+    // Safe cast: `saveKernels` wrote the file, and the file's name contains the format.
     return JSON.parse(readFileSync(fileIn(cacheFolder), "utf8")) as KernelMeasurement;
   } catch {
     // The file is missing or incomplete: the caller measures again.

@@ -1,5 +1,5 @@
-// Platforms with native code. On other platforms, startup reports that they are unsupported; otherwise a process would
-// die without a reason.
+// Platforms for which native code is available. On other platforms, startup reports that they are unsupported;
+// otherwise a process would crash without a message.
 import { existsSync } from "node:fs";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -25,11 +25,11 @@ export function thisPlatform(): Platform {
 }
 
 /**
- * True if Node uses glibc. A system may have glibc and musl; only Node's report, which takes some milliseconds, says
- * which one Node uses.
+ * True if Node uses glibc. A system may have both glibc and musl. Only Node's report, which takes some milliseconds,
+ * says which one Node uses.
  */
 function hasGlibc(): boolean {
-  // Part of Node's report that its types do not declare; the version is absent with another C library.
+  // Types do not declare this part of Node's report. The version is absent if Node uses another C library.
   const { header } = process.report.getReport() as {
     readonly header: { readonly glibcVersionRuntime?: string };
   };

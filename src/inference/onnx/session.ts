@@ -1,7 +1,7 @@
 /**
- * Runs a graph with onnxruntime on the CPU. `run` blocks the calling thread although it returns a promise, and ending
- * a worker thread (or calling `process.exit` in it) inside `run` aborts the whole process. So sessions belong in child
- * processes that are stopped between runs or killed whole.
+ * Runs a graph with onnxruntime. `run` blocks the calling thread although it returns a promise, and ending a worker
+ * thread (or calling `process.exit` in it) inside `run` aborts the whole process. So sessions belong in child
+ * processes that are either stopped between runs or killed as a whole.
  */
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../../base/domain/assert.ts";
@@ -15,7 +15,7 @@ import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight
 import { silenceRuntime } from "./environment.ts";
 import { rootOfFiles } from "./file-root.ts";
 
-// Runs on import, before any computing thread is started.
+// Called on import, so that it precedes the start of any computing thread.
 silenceRuntime();
 
 export interface SessionOptions {
@@ -27,19 +27,19 @@ export interface SessionOptions {
   readonly device?: Device;
   /**
    * True to compute with weights arranged for the runtime's kernels, from a private copy or a mapped file
-   * (`arranged-weights.ts`); false to read the mapped model file. Default true.
+   * (`arranged-weights.ts`); false to read the weights from the mapped model file. Default true.
    * * Linear layers of a 135 M Llama on one thread of an AMD Zen 4 take 14.9 ms if true and 22.7 ms if false at 1 row.
    *   At 4 rows the times are 18 and 32 ms, at 16 rows 30 and 48 ms.
-   * * At 256 rows and in a training step, true is 5 to 10 % faster.
+   * * At 256 rows and in a training step, computing is 5 to 10 % faster if true.
    * * If false, a session takes no memory for weights and loads immediately, which suits a second session over the
    *   same weights.
-   * * Storing weights transposed ([in, out]) has no effect if true, and is no faster if false.
+   * * Storing weights transposed ([in, out]) does not change the speed in either case.
    */
   readonly prepackWeights?: boolean;
   /**
    * True to let the runtime plan the memory of all tensors for each combination of sizes, and allocate it as one block
-   * in later runs. Default true. The block is held in addition to the memory of the first run, so a training program
-   * needs half as much memory if false, at the same speed.
+   * in later runs. Default true. That block is allocated in addition to the memory of the first run, so with false a
+   * training program needs half as much memory, at the same speed.
    */
   readonly plansMemory?: boolean;
   /**
@@ -54,20 +54,20 @@ export interface SessionOptions {
    */
   readonly optimizesProgram?: boolean;
   /**
-   * True to treat denormal numbers (below 1.2e-38) as zero. Softmax produces them, and some machines compute with them
-   * many times more slowly. Default true.
-   * * The runtime sets the CPU flag in its own threads, in the thread that creates the process's first session, and in
-   *   threads started from that one later.
-   * * If several threads create sessions concurrently, which of them gets the flag is not deterministic. Results then
-   *   agree across threads only if false.
+   * True to treat denormal numbers (below 1.2e-38) as zero. Softmax produces denormals, and on some machines
+   * arithmetic with them is many times slower. Default true.
+   * * The runtime sets the processor's flag for this in its own threads and in the thread that creates the process's
+   *   first session. Threads started later from that thread inherit the flag.
+   * * If several threads create sessions concurrently, it is not deterministic which of them gets the flag. So results
+   *   agree across threads only if this option is false.
    */
   readonly flushesDenormals?: boolean;
 }
 
 /**
- * Time for which an idle session thread spins. It is long enough for the next operation of the same run, but short,
- * because spinning threads take cores from other sessions. End to end on a small model, 16 streams are 1.4 times as
- * fast as with the runtime's own limit; a single session is unchanged.
+ * Time for which an idle session thread spins, in microseconds. The time is long enough for the next operation of the
+ * same run, but short, because spinning threads take cores from other sessions. Measured end to end on a small model:
+ * 16 streams are 1.4 times as fast as with the runtime's own limit; a single session is unchanged.
  */
 const spinMicroseconds = 50;
 
@@ -87,7 +87,10 @@ export interface SavedProgram {
   readonly dataName: string;
 }
 
-/** Like {@link createSession}, but returns the runtime's session; if `saved` is given, also writes the program there. */
+/**
+ * Like {@link createSession}, but returns the runtime's own session object; if `saved` is given, also writes the
+ * loaded program to those files.
+ */
 export async function loadProgram(
   graph: Graph,
   options: SessionOptions,
@@ -110,8 +113,8 @@ export async function loadProgram(
 }
 
 /**
- * Creates the process's first session, a minimal one, in this thread, so that computing threads started later inherit
- * the CPU flag; see `flushesDenormals`.
+ * Creates a minimal session in this thread, as the first of the process, so that computing threads started later
+ * inherit the processor's flag for denormals; see `flushesDenormals`.
  */
 export async function flushDenormals(): Promise<void> {
   const builder = new GraphBuilder();
@@ -133,7 +136,7 @@ export class Session {
   /**
    * Computes the outputs.
    *
-   * @param feeds one tensor per input, read in place and only during the run
+   * @param feeds one tensor per input; read in place during the run, and not used afterwards
    * @returns new arrays that the caller owns
    * @throws ServiceError `internal` if the runtime fails, for instance for lack of memory
    */
@@ -169,8 +172,8 @@ export class Session {
 }
 
 /**
- * Returns the model, and the weights that are passed separately. The runtime either maps files or takes buffers: if
- * any weight is in a file, buffers are embedded in the model.
+ * Returns the model, and the weights that are passed separately from it. The runtime accepts weights either in mapped
+ * files or in buffers: if any weight is in a file, weights in buffers are embedded in the model.
  */
 function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   const lengths = new Map(graph.parameters.map(({ name, value }) => [name, byteLengthOf(value)]));
@@ -203,10 +206,11 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
 }
 
 /**
- * Execution providers for each device, best first; operations that one provider lacks run on the next.
+ * Execution providers for each device, best first. An operation that a provider lacks runs on the next provider.
  *
- * Attention always runs on the CPU. Its keys and values are in main memory, and on some GPUs the runtime's WebGPU
- * kernel gives wrong results for prompts of about 20 tokens or more (microsoft/onnxruntime issue 26064).
+ * Attention always runs on the CPU, because its keys and values are in main memory, and because on some GPUs the
+ * runtime's WebGPU kernel gives wrong results for prompts of about 20 tokens or more (microsoft/onnxruntime issue
+ * 26064).
  */
 const providersOf: {
   readonly [D in Device]: (
@@ -214,7 +218,7 @@ const providersOf: {
   ) => InferenceSession.SessionOptions["executionProviders"];
 } = {
   cpu: () => ["cpu"],
-  // The runtime refuses an empty list.
+  // `forceCpuNodeNames` is left out if it would be empty, because the runtime refuses an empty list.
   webgpu: (names) => [{ name: "webgpu", ...(names.length > 0 && { forceCpuNodeNames: names }) }, "cpu"],
 };
 
@@ -233,7 +237,7 @@ function ortOptions(
   return {
     ...(saved && { optimizedModelFilePath: saved.modelFile }),
     executionMode: "sequential",
-    // Higher levels gained nothing.
+    // Higher levels of optimization were not faster.
     graphOptimizationLevel: optimizesProgram ? "basic" : "disabled",
     intraOpNumThreads: threads,
     interOpNumThreads: 1,

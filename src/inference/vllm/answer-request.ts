@@ -36,8 +36,8 @@ export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batc
 }
 
 /**
- * Retries once if the server lacks the adapter: it was restarted, or another server of this program unloaded the
- * adapter.
+ * Retries once if vLLM does not have the adapter loaded, because vLLM was restarted or another Hone server unloaded
+ * the adapter.
  */
 async function* adaptedAnswer(
   request: GenerationRequest,
@@ -54,7 +54,8 @@ async function* adaptedAnswer(
       }
       return;
     } catch (error) {
-      // A request whose prompt is held by another server is not retried, because a refusal releases that prompt.
+      // A request whose prompt is held by another server is not retried, because the refused attempt already released
+      // that held prompt.
       const isOnce = request.prompt.passed !== undefined;
       if (!isFirst || hasBegun || isOnce || !isUnknown(error)) throw error;
       adapters.forget(use.name);
@@ -71,7 +72,7 @@ function unadaptedAnswer(request: GenerationRequest, model: string, at: AnswerPl
   return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
 }
 
-/** Yields the answer, preceded by the log-probabilities of its prompt. */
+/** Yields the answer's events, preceded by an event with the log-probabilities of the prompt. */
 async function* judgedAnswer(
   request: GenerationRequest,
   answer: Batches,
@@ -123,12 +124,12 @@ async function* plainAnswer(
     }
   } catch (error) {
     if (!reader.isWhole || signal.aborted) throw failureOf(error, request);
-    // The requested answer is complete.
+    // The answer was not streamed, so it is complete here.
     yield reader.end();
   }
 }
 
-/** Yields the events of each choice once that choice has ended. */
+/** Yields the events of each choice only once that choice has ended. */
 async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const scored = new ScoredAnswer(request, at.facts);
   for await (const events of unscoredAnswer(scored.unscored, model, at)) {

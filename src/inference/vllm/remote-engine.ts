@@ -1,5 +1,5 @@
-// The engine contract over HTTP, for a base that vLLM servers compute. Sends prompts as token ids and receives token
-// ids.
+// Implements the engine contract over HTTP, for a base model that vLLM servers compute. Sends prompts as token ids and
+// receives token ids.
 import type { Clock } from "../../base/domain/clock.ts";
 import type {
   AdapterReference,
@@ -28,9 +28,9 @@ import { VllmServer } from "./client/vllm-server.ts";
 import { vllmFeatures } from "./client/vllm-versions.ts";
 
 export interface RemoteEngineOptions {
-  /** At least one; each serves the same model. */
+  /** URLs of the vLLM servers, at least one; all serve the same model. */
   readonly urls: readonly string[];
-  /** Vocabulary size of the model whose files are here. */
+  /** Vocabulary size of the model whose files are on this machine. */
   readonly vocabularySize: number;
   readonly settings: RemoteSettings;
   readonly waitingCountMax: number;
@@ -100,7 +100,7 @@ export class RemoteEngine implements Engine {
     return stream;
   }
 
-  /** A server admits the choices of a request one after another, so only the context limits the room. */
+  /** A vLLM server admits the choices of a request one after another, so only the context length limits their number. */
   roomFor({ kind }: ChoiceRequest): number {
     const state = this.#state();
     return state.kind === "ready" && kind === "sample" ? state.limits.contextLength : 0;
@@ -185,8 +185,8 @@ export class RemoteEngine implements Engine {
   }
 
   /**
-   * Sends the request to one replica. Returns why the replica failed, and true if no other replica can be tried: the
-   * request was not admitted in time, or the answer had begun.
+   * Sends the request to one replica. Returns null on success. On failure returns the error, and `isFinal` if no other
+   * replica may be tried, because the request was not admitted in time or the answer had already begun.
    */
   async #tryOne(
     request: GenerationRequest,
@@ -239,7 +239,7 @@ export class RemoteEngine implements Engine {
     });
   }
 
-  /** Removes the copies of an adapter once no server has it loaded. */
+  /** Removes the copy of an adapter once no server has the adapter loaded. */
   #removeUnused(name: string): void {
     if (this.#replicas.replicas.some(({ adapters }) => adapters.has(name))) return;
     this.#place
@@ -254,8 +254,8 @@ export class RemoteEngine implements Engine {
 }
 
 /**
- * Abort reason for a request whose answer is no longer read. Created once and shared, since most answers end without
- * using it.
+ * Abort reason when the reader stops reading an answer. Created once and shared, because most answers end without
+ * needing it.
  */
 const wanted = new ServiceError({ code: "cancelled", message: "Nothing more is wanted of the request." });
 

@@ -35,9 +35,15 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** As the vLLM servers were started; the server has it from `engine.scheduling`. */
+  /**
+   * Scheduling policy that the vLLM servers were started with. The server takes it from its setting
+   * `engine.scheduling`.
+   */
   scheduling: "fcfs" as "fcfs" | "priority",
-  /** How long a start waits for the first vLLM server to answer; it then starts without one, and continues to probe. */
+  /**
+   * Maximum time that a start waits for the first vLLM server to respond. After that, Hone starts without a vLLM
+   * server and continues to probe.
+   */
   startSeconds: 60,
   /** Interval of the health probes of each vLLM server. */
   lookSeconds: 5,
@@ -47,7 +53,10 @@ const fixed = {
   answerSeconds: 30,
   /** Timeout for loading an adapter into a vLLM server. */
   adapterSeconds: 120,
-  /** How long a request may wait here until a vLLM server has room for it: as long as clients of OpenAI wait. */
+  /**
+   * Maximum time that a request waits in Hone's queue until a vLLM server has room for it. It equals the default
+   * timeout of OpenAI's client libraries.
+   */
   turnSeconds: 600,
   /** Timeout for a request's first token at a vLLM server, including its queue and its prompt. */
   firstTokenSeconds: 600,

@@ -1,5 +1,5 @@
-// Provides an adapter's folder to vLLM: the original if vLLM can access it too, or a copy in a folder that vLLM can
-// access. Checks the adapter first, so that missing or changed files are refused here.
+// Provides an adapter's folder to vLLM: the original folder if vLLM can access it too, or a copy in a folder that vLLM
+// can access. Checks the adapter's files first, so that Hone itself refuses missing or changed files.
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
 import { hashOfHashes } from "../../../store/artifacts/seal.ts";
@@ -9,10 +9,10 @@ import { hashFile } from "../../architectures/hashes/base-hashes.ts";
 
 export interface AdapterFolders {
   /**
-   * Returns the folder of an adapter under the path that vLLM uses.
+   * Returns the path under which vLLM finds the folder of an adapter.
    *
-   * @param name identifies exactly these contents
-   * @throws ServiceError `conflict` if its files are missing or changed
+   * @param name name of the adapter in vLLM, which is unique to these contents
+   * @throws ServiceError `conflict` if the adapter's files are missing or changed
    */
   folderFor(reference: AdapterReference, name: string): Promise<string>;
   /** Removes the copy of an adapter; call when no vLLM server has the adapter loaded any more. */
@@ -57,7 +57,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
     const hashes = await Promise.all(
       names.map(async (name) => {
         const file = join(folder, name);
-        // Without a hash to compare, the files only have to exist.
+        // A file without a recorded hash only has to exist.
         return [name, hash === undefined ? (await stat(file), "") : await hashFile(file)] as const;
       }),
     );

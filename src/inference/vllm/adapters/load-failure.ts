@@ -1,8 +1,9 @@
-// Explains why vLLM did not load an adapter, with the cure; vLLM's own errors contain paths on its machine.
+// Translates vLLM's refusal to load an adapter into an error that explains the reason and the cure. vLLM's own errors
+// contain paths on its machine.
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { VllmRefusal } from "../client/vllm-errors.ts";
 
-/** @returns the unchanged error if vLLM was not reached, or its refusal is not a known one */
+/** @returns the unchanged error if vLLM could not be reached, or if its refusal is not among the known ones */
 export function explainLoadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;

@@ -12,15 +12,18 @@ import { explainLoadFailure } from "./load-failure.ts";
 export interface LoadedAdaptersOptions {
   readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
   readonly place: AdapterFolders;
-  /** Maximum number of loaded adapters; exceeded only while more are in use. */
+  /** Maximum number of loaded adapters; exceeded only if more adapters than this are in use concurrently. */
   readonly countMax: number;
-  /** Receives the error of an adapter that could not be unloaded. The adapter stays loaded, which blocks nothing. */
+  /**
+   * Receives the error of an adapter that could not be unloaded. The adapter then stays loaded in vLLM; other adapters
+   * can still be loaded.
+   */
   readonly onFault: (error: unknown, name: string) => void;
   /** Called once a dropped adapter is unloaded. */
   readonly onDropped: (name: string) => void;
 }
 
-/** A use of an adapter by a request that runs on it, or is about to. */
+/** Use of an adapter by a request that is running or about to start. */
 export interface AdapterUse {
   /** Name of the adapter on the server. */
   readonly name: string;
@@ -37,7 +40,7 @@ interface Loaded {
 
 export class LoadedAdapters {
   readonly #options: LoadedAdaptersOptions;
-  /** By name, least recently used first. */
+  /** Adapters by name, the least recently used first. */
   readonly #loaded = new Map<string, Loaded>();
   /** Adapters being unloaded, by name; loading an adapter of the same name waits for it. */
   readonly #unloading = new Map<string, Promise<void>>();
@@ -47,7 +50,7 @@ export class LoadedAdapters {
     this.#options = options;
   }
 
-  /** Aborts loading. */
+  /** Aborts all waits for adapters that are being loaded. */
   stop(): void {
     this.#stopping.abort(new ServiceError({ code: "unavailable", message: "The engine is being stopped." }));
   }
@@ -61,7 +64,7 @@ export class LoadedAdapters {
   }
 
   /**
-   * Synchronizes with the adapters that the server lists; those missing from its list are loaded again at their next
+   * Adopts the server's list of loaded adapters. An adapter that is missing from the list is loaded again at its next
    * use.
    */
   reconcile(listed: Iterable<string>): void {
@@ -73,7 +76,7 @@ export class LoadedAdapters {
   }
 
   /**
-   * Loads an adapter if necessary; it stays loaded at least until `release` is called.
+   * Loads an adapter unless it is loaded already. The adapter stays loaded at least until `release` is called.
    *
    * @throws ServiceError `conflict` for missing or changed files, `unsupported` for an adapter that vLLM does not
    * accept, `unavailable`; the signal's reason
@@ -102,7 +105,7 @@ export class LoadedAdapters {
     }
   }
 
-  /** Call when the server reports that it lacks the adapter. */
+  /** Call when vLLM reports that the adapter is not loaded. */
   forget(name: string): void {
     this.#loaded.delete(name);
   }

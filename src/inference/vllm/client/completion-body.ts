@@ -44,8 +44,9 @@ export interface CompletionBody {
 /**
  * Returns the body that requests an answer.
  *
- * @param model the name under which its model or adapter is served
- * @param limits.vocabularySize stop tokens beyond it, which vLLM refuses and no model samples, are left out
+ * @param model name under which vLLM serves the model or the adapter
+ * @param limits.vocabularySize stop tokens with ids beyond it are left out: vLLM refuses them, and no model samples
+ * them
  */
 export function completionBody(
   request: GenerationRequest,
@@ -62,8 +63,8 @@ export function completionBody(
     max_tokens: stopping.maxTokens,
     min_tokens: minTokensOf(request),
     stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
-    // Under a constraint, the model's end token must be sampled, because only that token shows that an answer is
-    // complete.
+    // Under a constraint, only the model's end token shows that an answer is complete, so vLLM must be able to sample
+    // it.
     ignore_eos: constraint === null,
     seed: seedOf(sampling.seed),
     temperature: sampling.temperature,
@@ -95,8 +96,8 @@ export function countSequences({ sampling, choices }: GenerationRequest): number
 }
 
 /**
- * Returns the body that requests a prompt's log-probabilities, which vLLM omits from streams. The one token that vLLM
- * generates is ignored.
+ * Returns the body that requests a prompt's log-probabilities, which vLLM omits from streams. vLLM must generate at
+ * least one token, which is ignored.
  */
 export function promptBody(
   request: GenerationRequest,
@@ -118,8 +119,8 @@ export function promptBody(
 }
 
 /**
- * Returns the body of a probe, which generates one unused token: a server that cannot compute may still report good
- * health.
+ * Returns the body of a probe, which makes the server generate one token: a server that can no longer compute may
+ * still report good health.
  */
 export function probeBody(model: string, limits: { readonly vocabularySize: number }): CompletionBody {
   const probe: GenerationRequest = {
@@ -137,25 +138,28 @@ export function probeBody(model: string, limits: { readonly vocabularySize: numb
   return completionBody(probe, model, limits);
 }
 
-/** If every allowed token is a stop token, one may precede the minimum length; otherwise vLLM would sample any token. */
+/**
+ * Returns the minimum length to request. It is 0 if every allowed token is a stop token: under a minimum length vLLM
+ * would forbid all of them, and then sample any token.
+ */
 function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequest): number {
   const stops = new Set(stopping.stopTokenIds);
   return allowedTokenIds?.every((id) => stops.has(id)) === true ? 0 : stopping.minTokens;
 }
 
 /**
- * Spreads seeds, because vLLM samples choice i with the seed plus i: adjacent seeds would share the samples of nearly
- * all their choices.
+ * Returns a seed derived from the request's seed by hashing. vLLM samples choice i with seed + i, so requests with
+ * adjacent seeds would otherwise share the samples of nearly all their choices.
  */
 function seedOf(seed: number): number {
   const spread = createHash("sha256").update(String(seed)).digest();
-  // 48 bits, which JSON parsers of client and server represent exactly.
+  // 48 bits: JSON parsers of client and server represent such an integer exactly.
   return spread.readUIntBE(0, 6);
 }
 
 /**
- * Returns a salt that requests share only if they have the same owner and the same salt; vLLM reuses cached prompts
- * only under an equal salt. vLLM allows at most 128 characters, without `@/\`.
+ * Returns the salt for vLLM's prefix cache, which reuses cached prompts only under an equal salt. Requests get the
+ * same salt only if their owner and their own salt are equal. vLLM allows at most 128 characters, without `@/\`.
  */
 function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
   return createHash("sha256")
@@ -173,8 +177,8 @@ export type StructuredOutputs =
   | { readonly structural_tag: string };
 
 /**
- * Omits the constraint's JSON style: vLLM accepts the fields for it but ignores them, so the engine does not declare
- * the feature.
+ * Leaves out the constraint's JSON style, because vLLM accepts such fields but ignores them. The engine therefore does
+ * not declare the feature, and requests that need it are refused earlier.
  */
 function structuredOutputs(constraint: Constraint): StructuredOutputs {
   switch (constraint.kind) {

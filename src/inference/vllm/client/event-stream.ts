@@ -3,13 +3,13 @@
 import { StringDecoder } from "node:string_decoder";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 
-/** Maximum size of an event: the log-probabilities of a whole vocabulary for a few tokens. */
+/** Maximum size of an event. The largest events have the log-probabilities of a whole vocabulary for a few tokens. */
 export const eventCharactersMax = 64 * 2 ** 20;
 
 /**
  * Yields the data of the events that arrived together; an empty list if the bytes completed no event. The size limit
- * applies to all lines of an event together, and to a single line without data. Takes time proportional to the bytes,
- * regardless of how they are split.
+ * applies to the sum of an event's lines, and also to a single line without data. Takes time proportional to the
+ * number of bytes, regardless of the sizes of the chunks.
  *
  * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
  */

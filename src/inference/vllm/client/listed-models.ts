@@ -1,12 +1,12 @@
-// Reads vLLM's answer to `GET /v1/models`: its model under each of its names, and the loaded adapters.
+// Reads vLLM's answer to `GET /v1/models`, which lists the model under each of its names, and the loaded adapters.
 import { malformedAnswer } from "./vllm-errors.ts";
 
 export interface ListedModel {
   /** Name of the model or adapter in requests. */
   readonly id: string;
-  /** Maximum number of tokens in prompt and answer together; null for adapters. */
+  /** Maximum number of tokens in prompt and answer together; null if the entry is an adapter. */
   readonly contextLength: number | null;
-  /** The model that an adapter belongs to; null for a model. */
+  /** Name of the model that an adapter belongs to; null if the entry is the model itself. */
   readonly parent: string | null;
 }
 

@@ -1,5 +1,5 @@
 // Reads and validates vLLM's answers to `POST /v1/completions`: events of a stream, and whole answers with the
-// log-probabilities of their prompt. Ignores texts, since only tokens are used.
+// log-probabilities of their prompt. Ignores the generated text, since Hone decodes the tokens itself.
 import {
   logprobMin,
   type GeneratedToken,
@@ -24,7 +24,7 @@ export interface ChoiceChunk {
    * its order.
    */
   readonly tokens: readonly GeneratedToken[];
-  /** Null while the choice continues. */
+  /** vLLM's finish reason of the choice; null while the choice continues. */
   readonly finish: string | null;
 }
 
@@ -42,21 +42,24 @@ export interface UsageChunk {
 /** An answer that was not streamed. */
 export interface WholeAnswer {
   readonly chunks: readonly CompletionChunk[];
-  /** Parameters for the server that is to continue with the prompt; null if the answering server holds no prompt. */
+  /**
+   * Parameters for the server that is to continue with the prompt; null if the answering server does not hold the
+   * prompt for another server.
+   */
   readonly passed: PassedParameters | null;
 }
 
 export interface Completion {
   /** Tokens of the prompt. */
   readonly promptTokenIds: readonly number[];
-  /** One for each token of the prompt, null for the first. */
+  /** Log-probability of each token of the prompt; null for the first token. */
   readonly promptLogprobs: readonly (PromptLogprob | null)[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the event of a stream; null for an empty one.
+ * Reads one event of a stream; returns null for an event without content.
  *
  * @throws ServiceError for an error within the stream; `unavailable` for a malformed event
  */
@@ -145,8 +148,8 @@ function readToken(id: number, logprobs: Fields | null, index: number): Generate
 }
 
 /**
- * Reads the alternatives, ordered by rank; they include the prompt's own token only if its rank is among the requested
- * ones.
+ * Returns a prompt token with its alternatives, ordered by rank. The alternatives include the prompt's own token only
+ * if its rank is within the requested count.
  */
 function readPromptToken(id: number, entry: Fields): PromptLogprob {
   const ranked: readonly RankedToken[] = Object.entries(entry)
@@ -169,21 +172,24 @@ function byProbability(one: TokenAlternative, other: TokenAlternative): number {
   return other.logprob - one.logprob || one.id - other.id;
 }
 
-/** Parses `token_id:394`, vLLM's notation for tokens when requested. */
+/** Parses `token_id:394`, the form in which vLLM returns tokens if the request asks for token ids. */
 function idOf(name: string): number {
   const id = /^token_id:(\d+)$/.exec(name)?.[1];
   if (id === undefined) throw malformedAnswer("the id of an alternative");
   return Number(id);
 }
 
-/** Maximum log-probability that is accepted as 0, since rounding can make one slightly greater than 0. */
+/** Values up to this are read as 0: a log-probability is at most 0, but rounding may make it slightly greater. */
 const roundedMax = 1e-3;
 
-/** Reads a log-probability; JSON has no infinity, so null stands for that of an impossible token. */
+/**
+ * Reads a log-probability. JSON cannot express minus infinity, so null stands for the log-probability of an impossible
+ * token.
+ */
 function logprobOf(value: unknown): number {
   if (value === null) return logprobMin;
   const logprob = numberOf(value, "a log-probability");
-  // `1e999` in JSON is read as infinity, and refused here.
+  // Also refuses `1e999`, which `JSON.parse` reads as infinity.
   if (logprob > roundedMax) throw malformedAnswer("a log-probability of at most 0");
   return Math.min(0, Math.max(logprobMin, logprob));
 }

@@ -1,5 +1,5 @@
-// Refuses requests that use only features of vLLM, but that it would answer incorrectly: values beyond its limits, and
-// unsupported combinations.
+// Refuses requests that vLLM accepts but would answer incorrectly, although each feature they use is supported: values
+// beyond vLLM's limits, and unsupported combinations.
 import type { EngineLimits, GenerationRequest } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { masksLogprobs, scoredTokensMax } from "./scored-answer.ts";
@@ -22,13 +22,13 @@ export function isUnsupportedCombination(request: GenerationRequest): boolean {
   return faultOf(request) !== null;
 }
 
-/** Returns the reason for a refusal; null if there is none. */
+/** Returns the reason for refusing the request; null if vLLM can serve it. */
 function faultOf({ sampling, constraint, stopping }: GenerationRequest): string | null {
   if (sampling.temperature > temperatureMax)
     return `The temperature is ${sampling.temperature}; the engine of this model takes at most ${temperatureMax}.`;
   if (constraint === null) return null;
-  // Until the minimum length is reached, vLLM forbids the end token. If the constraint allows only the end there, vLLM
-  // samples any token.
+  // Until the minimum length is reached, vLLM forbids the end token. If the constraint allows only the end token at
+  // that point, no token is left, and vLLM samples an arbitrary one.
   if (stopping.minTokens > 0)
     return "The engine of this model does not offer min-tokens together with a constraint; send one without the other.";
   if (constraint.kind === "grammar" && constraint.isInJson === true)

@@ -1,6 +1,6 @@
-// Log-probabilities of answers under a constraint. vLLM computes them after the constraint has masked tokens, so they
-// are not the model's, and training on them would be wrong. They are therefore computed by a second request whose
-// prompt ends with the answer, which is why a choice is held back until it has ended.
+// Computes the log-probabilities of answers under a constraint. vLLM computes them after the constraint has masked
+// tokens, so they differ from the model's, and training on them would be wrong. A second request, whose prompt ends
+// with the answer, therefore computes the model's log-probabilities; each choice is held back until it has ended.
 import { assert } from "../../../base/domain/assert.ts";
 import type {
   GeneratedToken,
@@ -10,24 +10,27 @@ import type {
 } from "../../../base/domain/generation.ts";
 import { malformedAnswer } from "./vllm-errors.ts";
 
-/** True if vLLM's log-probabilities of the answer are not the model's. */
+/** True if the request needs log-probabilities, but vLLM's would be those under its constraint instead of the model's. */
 export function masksLogprobs({ constraint, outputs }: GenerationRequest): boolean {
   return constraint !== null && outputs.topLogprobCount !== null;
 }
 
-/** Returns the maximum number of answer tokens that can be scored: vLLM requires room for one more token. */
+/**
+ * Returns the maximum number of answer tokens whose log-probabilities a second request can compute: vLLM requires room
+ * for one more token.
+ */
 export function scoredTokensMax(promptLength: number, contextLength: number): number {
   return contextLength - 1 - promptLength;
 }
 
-/** A choice that has ended, without log-probabilities. */
+/** A choice that has ended; its tokens have no log-probabilities yet. */
 interface EndedChoice {
   readonly finish: Extract<GenerationEvent, { readonly kind: "choice-finished" }>;
   readonly tokens: readonly GeneratedToken[];
 }
 
 export class ScoredAnswer {
-  /** The request to send to vLLM instead: without log-probabilities. */
+  /** The request to send to vLLM first: the same request without log-probabilities. */
   readonly unscored: GenerationRequest;
   readonly #request: GenerationRequest;
   readonly #tokens = new Map<number, readonly GeneratedToken[]>();
@@ -70,7 +73,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** Returns the events of a choice, with the model's log-probabilities. */
+  /** Returns the events of a choice whose tokens have the model's log-probabilities. */
   withScores(
     { finish, tokens }: EndedChoice,
     scores: readonly (PromptLogprob | null)[],

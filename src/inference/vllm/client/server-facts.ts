@@ -1,6 +1,6 @@
-// Reads the facts that are needed before requests are sent to a vLLM server: its version, model and limits. Limits
-// that it does not report are found with requests that exceed them: vLLM refuses these before computing anything, and
-// the refusal names the limit.
+// Reads the facts about a vLLM server that must be known before it gets requests: its version, model and limits. If
+// the server does not report a limit, this module sends a request that exceeds the limit. vLLM refuses that request
+// before it computes anything, and the refusal names the limit.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAdapterName } from "../adapters/adapter-names.ts";
 import type { CompletionBody } from "./completion-body.ts";
@@ -10,20 +10,21 @@ import { requireSupported } from "./vllm-versions.ts";
 
 export interface ServerFacts {
   readonly version: string;
-  /** Name of the base model itself in requests. */
+  /** Name of the base model in requests to vLLM. */
   readonly model: string;
   /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
   /** Maximum number of alternatives per token. */
   readonly logprobCountMax: number;
-  /** Adapters on the server that servers of this program have loaded. */
+  /** Names of the adapters on the server that Hone servers have loaded. */
   readonly adapters: readonly string[];
 }
 
 /**
  * Reads a server's facts.
  *
- * @param vocabularySize of the model whose files are on this machine; a different size means another model
+ * @param vocabularySize vocabulary size of the model whose files are on this machine; if the server's differs, it
+ * serves another model
  * @throws ServiceError `unsupported` for another version, `conflict` for another model, `unavailable`
  */
 export async function readServerFacts(

@@ -31,7 +31,7 @@ export function refusalOf(
   return new ServiceError({ code, message, cause, ...(again !== undefined && { retryAfterSeconds: again }) });
 }
 
-/** Returns the error for an answer with unexpected content. */
+/** Returns the error for an answer of vLLM that lacks what was expected. */
 export function malformedAnswer(what: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",

@@ -1,5 +1,5 @@
-// Client of one vLLM server: makes all calls to it with their timeouts, and converts its failures into errors of this
-// project. Callers choose the server, and decide about retries.
+// Client of one vLLM server. Makes all calls to that server with their timeouts, and converts failures into errors of
+// this project. Callers decide which server to use and whether to retry.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { retryAfterSeconds } from "../../../base/domain/waiting/retry-after.ts";
@@ -59,9 +59,12 @@ export interface StreamPart {
   readonly isLast: boolean;
 }
 
-/** Maximum size of answers without tokens. */
+/** Maximum size of an answer that contains no tokens. */
 const smallBytesMax = 4 * 2 ** 20;
-/** Maximum size of other answers: the log-probabilities of a long prompt, with alternatives. */
+/**
+ * Maximum size of an answer that contains tokens. The largest has the log-probabilities of a long prompt, with
+ * alternatives.
+ */
 const largeBytesMax = 1024 * 2 ** 20;
 
 export class VllmServer {
@@ -90,7 +93,7 @@ export class VllmServer {
     throw malformedAnswer("its version");
   }
 
-  /** Returns the model that the server serves, under each of its names, and the loaded adapters. */
+  /** Returns the models that the server lists: its model under each name, and the loaded adapters. */
   async models(options: { readonly signal: AbortSignal }): Promise<readonly ListedModel[]> {
     return readListedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
   }
@@ -104,14 +107,14 @@ export class VllmServer {
   /** Streams the answer to a prompt. Leaving the generator before its last part aborts the request at the server too. */
   async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
     const { connectMs, firstTokenMs, nextTokenMs } = this.#timeouts;
-    // A server may send even the response headers only when it begins to compute the request, so they get the timeout
-    // of the first token.
+    // Some servers send even the response headers only when they begin to compute the request. The headers therefore
+    // get the timeout of the first token.
     const timeouts = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
     const whole = { ...body, stream: true, stream_options: { include_usage: true } };
     const answer = await this.#send({ method: "POST", path: completions, body: whole, timeouts, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
-    // Any byte restarts the connection's timeouts: keep-alives, empty pieces, an event that arrives byte by byte. So
-    // the time between tokens is measured separately.
+    // Any received byte restarts the connection's timeouts, even keep-alives, empty pieces, or single bytes of an
+    // event. So the time between tokens is measured separately.
     let waitMs = firstTokenMs;
     let sinceMs = systemClock.monotonicMs();
     try {
@@ -125,7 +128,7 @@ export class VllmServer {
         if (isLast) return;
         if (!hasMore) continue;
         waitMs = nextTokenMs;
-        // Time that the reader takes does not count against the server.
+        // Time that the reader takes to process events does not count against the server's timeout.
         sinceMs = systemClock.monotonicMs();
       }
     } catch (error) {
@@ -175,7 +178,7 @@ export class VllmServer {
     const timeouts = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
     const path = `/v1/${what}_lora_adapter`;
     const answer = await this.#send({ method: "POST", path, body, timeouts, ...options });
-    // The body is not parsed, because it is a sentence instead of JSON.
+    // The body is not parsed: on success vLLM sends a plain sentence instead of JSON.
     if (answer.status !== 200) await this.#refuse(answer);
     await readText(answer.body, smallBytesMax).catch((error: unknown) => {
       throw unreachable(error);
@@ -208,7 +211,7 @@ export class VllmServer {
     const text = await readText(answer.body, bytesMax).catch((error: unknown) => {
       throw unreachable(error);
     });
-    // `/health` has an empty body.
+    // `/health` answers with an empty body.
     return text === "" ? null : parsed(text);
   }
 

@@ -4,15 +4,15 @@
 import type { EngineFeature } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** The oldest supported version; its responses were recorded, and it is tested. */
+/** The oldest supported version. Responses of this version were recorded, and Hone is tested with it. */
 const oldest = [0, 32] as const;
 
 /**
- * Features of all versions.
+ * Features that all supported versions implement.
  *
- * Not offered: `bad-words`, which vLLM takes as texts and tokenizes itself; `beam`, which ignores stop tokens, biases
- * and constraints; `logits-processors` and the JSON style, which it accepts and ignores; `top-n-sigma` and
- * `embeddings`, which it does not have.
+ * Not offered: `bad-words`, which vLLM takes as text and tokenizes itself; `beam`, which in vLLM ignores stop tokens,
+ * biases and constraints; `logits-processors` and the JSON style, which vLLM accepts but ignores; `top-n-sigma` and
+ * `embeddings`, which vLLM lacks.
  */
 const features = [
   "min-p",
@@ -31,8 +31,8 @@ const features = [
 ] as const satisfies readonly EngineFeature[];
 
 /**
- * @param scheduling policy with which the servers were started: under `fcfs` a server accepts a priority but ignores
- * it
+ * @param scheduling scheduling policy that the vLLM servers were started with: under `fcfs` vLLM accepts a priority
+ * but ignores it
  */
 export function vllmFeatures(scheduling: "fcfs" | "priority"): ReadonlySet<EngineFeature> {
   return new Set([...features, ...(scheduling === "priority" ? (["priority"] as const) : [])]);

@@ -1,7 +1,7 @@
-// Admission to the servers of one base, each of which computes a limited number of sequences concurrently. Like the
-// embedded engine (inference/engine/schedule), it orders requests by priority, then by the owner with the least load
-// over all servers, then by arrival. Among that owner's requests, one whose preferred server has room comes first,
-// since that server has cached its prefix.
+// Admission to the vLLM servers of one base model, each of which computes a limited number of sequences concurrently.
+// Like the embedded engine (inference/engine/schedule), it orders requests by priority, then by the owner with the
+// least load over all servers, then by arrival. Among that owner's requests, a request whose preferred server has room
+// comes first, since that server likely has the request's prefix in its cache.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
@@ -13,7 +13,7 @@ export interface AdmissionRequest<Place> extends Pick<
   SlotHolder,
   "owner" | "priority" | "arrival" | "slotCount"
 > {
-  /** Preferred place of the request. */
+  /** Preferred server of the request. */
   readonly home: Place;
   readonly mayUse: (place: Place) => boolean;
 }
@@ -21,19 +21,22 @@ export interface AdmissionRequest<Place> extends Pick<
 /** An admitted request. */
 export interface Admission<Place> {
   readonly place: Place;
-  /** Call when the request has ended at its place; idempotent. */
+  /** Call when the request has ended on the server; idempotent. */
   readonly leave: () => void;
 }
 
 export interface AdmissionQueueOptions {
-  /** Maximum number of concurrent choices on a server; a request with more choices runs without others. */
+  /**
+   * Maximum number of concurrent choices on a server. A request with more choices than this is admitted only when the
+   * server runs nothing else.
+   */
   readonly sequenceCountMax: number;
   /** Maximum time that a request waits for admission. */
   readonly waitMs: number;
   readonly clock: Clock;
 }
 
-/** Load and queue of a place. */
+/** Load of one server, and its queue. */
 export interface PlaceCounts {
   readonly runningCount: number;
   readonly runningSequences: number;
@@ -48,10 +51,7 @@ interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
   readonly refuse: (error: unknown) => void;
 }
 
-/**
- * Accounting that counts only sequences as an owner's load, because the servers manage cache lanes and memory
- * themselves.
- */
+/** Accounting in which an owner's load is only its number of sequences, because vLLM manages its own cache and memory. */
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0, bytesPerSlot: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 
@@ -66,7 +66,7 @@ export class AdmissionQueue<Place> {
     this.#options = options;
   }
 
-  /** Returns how many sequences could begin at a place immediately if no request waited. */
+  /** Returns how many sequences could start on a server immediately if the queue were empty. */
   roomAt(place: Place): number {
     return Math.max(0, this.#options.sequenceCountMax - this.#at(place).runningSequences);
   }
@@ -108,7 +108,7 @@ export class AdmissionQueue<Place> {
     }
   }
 
-  /** Admits waiting requests to a place in order, until one does not fit. */
+  /** Admits waiting requests to a server, in order, until the next one does not fit. */
   offer(place: Place): void {
     while (this.#waiting.length > 0 && this.#hasRoom(place)) {
       const next = this.#nextAt(place);
@@ -118,7 +118,7 @@ export class AdmissionQueue<Place> {
     }
   }
 
-  /** Refuses waiting requests that may use none of these places. */
+  /** Refuses the waiting requests that may use none of the given servers. */
   refuseBut(places: readonly Place[], error: ServiceError): void {
     const lost = this.#waiting.filter(({ mayUse }) => !places.some(mayUse));
     for (const waiter of lost) if (this.#remove(waiter)) waiter.refuse(error);
@@ -155,7 +155,9 @@ export class AdmissionQueue<Place> {
     return runningCount === 0 || runningSequences + slotCount <= this.#options.sequenceCountMax;
   }
 
-  /** Returns true if a request with one choice would fit; otherwise the queue need not be searched. */
+  /**
+   * Returns true if the server has room for a request with one choice; if it has none, the queue need not be searched.
+   */
   #hasRoom(place: Place): boolean {
     return this.#fits({ slotCount: 1 }, place);
   }
@@ -176,7 +178,7 @@ export class AdmissionQueue<Place> {
     this.#waiting.splice(before + 1, 0, waiter);
   }
 
-  /** Returns true if the request was waiting. */
+  /** Removes a request from the queue; returns false if the request was no longer waiting. */
   #remove(waiter: Waiter<Place>): boolean {
     const index = this.#waiting.indexOf(waiter);
     if (index < 0) return false;

@@ -1,16 +1,17 @@
-// Back-off before a failed server is probed again. It grows with each failure, so that a server that passes probes but
-// fails requests costs few requests. Jitter keeps several servers of this program, which lost the vLLM server
-// together, from returning to it together.
+// Back-off before a failed server is probed again. The back-off grows with each failure, so that a server that passes
+// probes but fails requests costs few requests. Random jitter spreads the probes of several Hone servers that lost the
+// same vLLM server at the same time.
 
-/** Maximum multiple of the usual pause. */
+/** Maximum back-off, as a multiple of the probe interval. */
 const factorMax = 8;
 
 /**
- * Returns the wait beyond the usual pause, in milliseconds.
+ * Returns the additional wait after the usual probe interval, in milliseconds.
  *
- * @param lookMs the usual pause
- * @param absenceCount number of failures since it last answered a request; the first adds nothing
- * @param jitter random, 0 to 1: scales the wait by 0.75 to 1.25
+ * @param lookMs the probe interval
+ * @param absenceCount number of times that the vLLM server became unreachable since it last answered a request; the
+ * first time adds no wait
+ * @param jitter random number from 0 to 1, which scales the wait by 0.75 to 1.25
  */
 export function extraBackOffMs(lookMs: number, absenceCount: number, jitter: number): number {
   const factor = Math.min(factorMax, 2 ** Math.max(0, absenceCount - 1));

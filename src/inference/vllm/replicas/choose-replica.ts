@@ -1,7 +1,7 @@
-// Chooses the replica for a request: the one that has likely cached its prompt's prefix, unless its load is too high.
-// Pure and deterministic, so that servers that share replicas choose the same one. Rendezvous hashing (Thaler and
-// Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): a joining or leaving replica moves
-// only its own share of the prompts.
+// Chooses the replica for a request: the replica that likely has the prompt's prefix in its cache, unless its load is
+// too high. The choice is deterministic, so Hone servers that share replicas choose the same one. Uses rendezvous
+// hashing (Thaler and Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): when a replica
+// joins or leaves, only that replica's prompts move.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { adapterName } from "../adapters/adapter-names.ts";
@@ -11,12 +11,13 @@ export interface Candidate {
   /** Hash of its address: see {@link hashAddress}. */
   readonly hash: number;
   readonly runningCount: number;
-  /** Recent requests, in a unit common to all candidates: see `RecentRequests`. */
+  /** Decayed number of recent requests, in a unit that all candidates share; see `RecentRequests`. */
   readonly recentCount: number;
 }
 
 /**
- * Permitted load above an even share: this fraction of it or, if greater, two standard deviations of random variation.
+ * A replica's load may exceed an even share by this fraction or by two standard deviations of random variation,
+ * whichever is greater.
  */
 const runningSurplus = 0.25;
 const deviations = 2;
@@ -30,18 +31,19 @@ const prefixTokensMax = 4096;
 /**
  * Chooses a replica.
  *
- * Random arrivals vary by the square root of their number (Poisson), which is no reason to leave a replica that has
- * cached the prompt. A lasting imbalance is, such as one replica's prompts being more frequent.
+ * The number of arrivals varies randomly by its square root (Poisson), which is no reason to move a prompt away from
+ * the replica that has it in its cache. A lasting imbalance is a reason, for example when the prompts of one replica
+ * are more frequent than others.
  *
- * @param candidates at least one
- * @param prefix of the request, from {@link hashPrefix}
+ * @param candidates replicas to choose from, at least one
+ * @param prefix hash of the request's prefix, from {@link hashPrefix}
  */
 export function chooseReplica<One extends Candidate>(candidates: readonly One[], prefix: number): One {
   const mean = (sum: number): number => sum / candidates.length;
   const evenShare = mean(candidates.reduce((sum, one) => sum + one.runningCount, 1));
   const countMax = evenShare + Math.max(runningSurplus * evenShare, deviations * Math.sqrt(evenShare));
   const recentMax = (1 + recentSurplus) * mean(candidates.reduce((sum, one) => sum + one.recentCount, 0));
-  // Never empty, because some candidate is below an even share.
+  // Never empty: at least one candidate's load is below an even share.
   const free = candidates.filter((one) => one.runningCount < countMax);
   const balanced = free.filter((one) => one.runningCount < evenShare + 1 || one.recentCount <= recentMax);
   const chosen = balanced.length > 0 ? balanced : free;
@@ -51,9 +53,10 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
 }
 
 /**
- * Returns a hash shared by requests with the same adapter, cache permissions and first tokens. It covers the largest
- * power of two of tokens that fits in the prompt. So a conversation keeps its replica until it is twice as long, and
- * long prompts that begin with the same instructions still differ.
+ * Returns a hash that is equal for requests with the same adapter, cache permissions and first tokens. The number of
+ * hashed tokens is the largest power of two that is not greater than the prompt's length. So a conversation keeps its
+ * replica until its length has doubled, and long prompts that begin with the same instructions still get different
+ * hashes.
  */
 export function hashPrefix({ prompt, cacheOwner, cacheSalt }: GenerationRequest): number {
   const { tokenIds, adapter } = prompt;

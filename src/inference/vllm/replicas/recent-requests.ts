@@ -1,19 +1,22 @@
-// Exponentially decaying count of the requests given to each replica, with which replicas are chosen. Decays with each
-// request instead of with time, so that a count means the same in a busy and in an idle fleet.
+// Exponentially decaying count of the requests sent to each replica, used to choose replicas. The counts decay with
+// each request instead of with time, so that a count means the same in a busy and in an idle fleet.
 
 /**
- * Average value of a replica's count; a request's weight halves after 0.7 times this number of later requests per
+ * Average value of a replica's count. The weight of a request halves after 0.7 times this number of later requests per
  * replica.
  */
 const windowCount = 512;
 
-/** Maximum unit: beyond it, all counts are divided by the unit, long before they overflow. */
+/**
+ * Maximum value of the unit. When the unit reaches it, all counts are divided by the unit, long before they could
+ * overflow.
+ */
 const unitMax = 1e100;
 
 export class RecentRequests<Replica extends object> {
   /**
-   * Count of each replica, in a growing unit in which the latest request weighs 1. The unit grows at each request,
-   * instead of all other counts shrinking.
+   * Count of each replica, as a multiple of a growing unit: the latest request always adds one unit. Letting the unit
+   * grow at each request has the same effect as letting all earlier counts shrink.
    */
   readonly #counts: Map<Replica, number>;
   #unit = 1;
@@ -22,7 +25,7 @@ export class RecentRequests<Replica extends object> {
     this.#counts = new Map(replicas.map((replica) => [replica, 0]));
   }
 
-  /** Returns the decayed count of its requests, where the latest counts 1. */
+  /** Returns the decayed count of a replica's requests; the latest request counts 1. */
   countOf(replica: Replica): number {
     return (this.#counts.get(replica) ?? 0) / this.#unit;
   }
@@ -37,8 +40,8 @@ export class RecentRequests<Replica extends object> {
   }
 
   /**
-   * Starts a returning replica at the others' average count. Otherwise the replica would receive all of their prompts,
-   * none of which it has cached, until its count had caught up.
+   * Sets the count of a returning replica to the other replicas' average. Otherwise the replica would receive prompts
+   * of all other replicas, none of which it has in its cache, until its count had caught up.
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;

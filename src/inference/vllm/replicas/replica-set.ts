@@ -1,5 +1,5 @@
-// The servers that compute one base: identified at the start, and probed while they serve. Chooses one of them for
-// each request.
+// The vLLM servers that compute one base model. Identifies them at the start, probes their health while running, and
+// chooses one of them for each request.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -18,9 +18,9 @@ export interface ReplicaSetOptions {
   /** Replicas of the base, at least one. */
   readonly replicas: readonly Replica[];
   readonly queue: AdmissionQueueOptions;
-  /** Maximum time that a start waits for the first server to respond. */
+  /** Maximum time that `start` waits for the first server to respond. */
   readonly startMs: number;
-  /** Interval of each server's health probes. */
+  /** Interval between health probes of a server. */
   readonly lookMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,7 +36,7 @@ interface EnterOptions {
 
 /** A replica that has admitted a request. */
 export interface EnteredReplica extends ReadyReplica {
-  /** Call when the request has ended there; idempotent. */
+  /** Call when the request has ended on the replica; idempotent. */
   readonly leave: () => void;
 }
 
@@ -46,7 +46,7 @@ export interface ReadyReplica {
   readonly facts: ServerFacts;
 }
 
-/** Codes of faults that waiting does not resolve. */
+/** Error codes of faults that waiting does not resolve. */
 const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
 
 /** Pause between attempts to reach a server that has not responded yet. */
@@ -76,15 +76,15 @@ export class ReplicaSet {
     );
   }
 
-  /** The reasons why no replica is reachable, for people. */
+  /** Reasons why no replica is reachable, as a text for people. */
   get fault(): string {
     return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
   }
 
   /**
-   * Resolves once a server responds, or at the start timeout; the set then keeps trying in the background.
+   * Resolves once a server responds, or at the start timeout; after a timeout the set keeps trying in the background.
    *
-   * @throws ServiceError of a server that can never serve, such as one of an unsupported version
+   * @throws ServiceError the error of a server that can never serve, such as one with an unsupported version
    */
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const waiting = AbortSignal.any([signal, this.#stopping.signal]);
@@ -180,7 +180,7 @@ export class ReplicaSet {
     }
   }
 
-  /** Probes one server's health while the set runs. */
+  /** Probes the health of one server until the set is stopped. */
   async #watch(replica: Replica): Promise<void> {
     const { clock, lookMs, logger } = this.#options;
     const { signal } = this.#stopping;
@@ -193,7 +193,7 @@ export class ReplicaSet {
       const wasReady = replica.facts !== null;
       await pause(lookMs);
       const isReady = replica.facts !== null;
-      // Requests detected the failure.
+      // The replica left between probes, because requests to it failed.
       if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
       if (!isReady) await pause(extraBackOffMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
       if (signal.aborted) return;

@@ -1,4 +1,4 @@
-// One of the servers that compute a base: its facts, its reachability, and its adapters.
+// One of the vLLM servers that compute a base model: its facts, its reachability, and its adapters.
 import type { AdapterFolders } from "../adapters/adapter-folders.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { probeBody } from "../client/completion-body.ts";
@@ -15,7 +15,7 @@ export interface ReplicaOptions {
   readonly onDropped: (name: string) => void;
 }
 
-/** Number of consecutive failed requests after which a replica is not used until it has rejoined. */
+/** Number of consecutive failed requests after which the replica gets no requests until it has rejoined. */
 const failuresMax = 3;
 
 export class Replica {
@@ -45,7 +45,7 @@ export class Replica {
     return this.#facts;
   }
 
-  /** The reason why the server is unreachable, for people; empty while it is reachable. */
+  /** Reason why the server is unreachable, as a text for people; empty while the server is reachable. */
   get fault(): string {
     return this.#fault;
   }
@@ -55,14 +55,15 @@ export class Replica {
     return this.#failureTotal;
   }
 
-  /** Number of times that the replica has left since it last answered a request. */
+  /** Number of times that the replica became unreachable since it last answered a request. */
   get absenceCount(): number {
     return this.#absenceCount;
   }
 
   /**
-   * Identifies the server and adopts its loaded adapters, since it may have been restarted. After failed requests the
-   * server must first compute a token, so that no client's request serves as the test.
+   * Reads the server's facts, and adopts the server's list of loaded adapters, since the server may have been
+   * restarted. If requests failed before, the server must first generate a token as a probe, so that no client's
+   * request serves as the test.
    *
    * @throws ServiceError as `readServerFacts`; the replica is then unreachable
    */
@@ -90,8 +91,8 @@ export class Replica {
   }
 
   /**
-   * Call when the replica failed a request through its own fault. One failure is enough to leave if it left for failed
-   * requests before.
+   * Call when a request failed through the replica's own fault. A replica that left because of failed requests leaves
+   * again at its first failure, unless it has completed a request since.
    */
   failed(reason: unknown): void {
     this.#failureCount += 1;
@@ -99,7 +100,7 @@ export class Replica {
     if (this.#failureCount >= failuresMax) this.leave(reason);
   }
 
-  /** Marks the replica as unreachable until it rejoins. */
+  /** Marks the replica as unreachable until {@link join} succeeds. */
   leave(reason: unknown): void {
     if (this.#facts !== null) this.#absenceCount += 1;
     this.#facts = null;
