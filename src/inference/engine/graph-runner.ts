@@ -364,7 +364,23 @@ class GraphRunner implements ModelRunner {
       const values = float32Data(outputs[names.newValues]);
       for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
     }
-    for (const state of this.shape.states.keys())
+    this.#writeStates(lane, entries, outputs);
+  }
+
+  #writeStates(lane: KvLane, entries: readonly SlotEntries[], outputs: RunResult["outputs"]): void {
+    const { states } = this.shape;
+    const isWhole =
+      entries.length === lane.usedCount && entries.every(({ slot, stateRow }) => slot === stateRow);
+    const whole = states.map(({ dims }, state) => {
+      const found = outputs[stateNames(state).newState];
+      const size = dims.reduce((product, each) => product * each, entries.length);
+      return found?.data.length === size ? float32Data(found) : null;
+    });
+    if (isWhole && whole.every((values) => values !== null)) {
+      lane.states.replaceAll(whole, entries.length);
+      return;
+    }
+    for (const state of states.keys())
       for (const { slot, stateRow } of entries)
         lane.states.view(state, slot, 1).set(this.#newState(outputs, state, stateRow));
   }

@@ -57,6 +57,15 @@ export class SequenceStates {
     for (const state of this.#values.keys()) target.view(state, to, 1).set(this.view(state, from, 1));
   }
 
+  /**
+   * Replaces the states of all slots by new arrays [slot, size], which the caller gives away. Spares the copy that
+   * {@link SequenceStates.view} would need.
+   */
+  replaceAll(values: readonly Float32Array[], slotCount: number): void {
+    this.#values = values;
+    this.#slotRoom = slotCount;
+  }
+
   swap(a: number, b: number): void {
     for (const state of this.#values.keys()) {
       const first = this.view(state, a, 1).slice();
