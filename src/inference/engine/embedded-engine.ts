@@ -1,5 +1,5 @@
-// The embedded engine as the server uses it: a loop over a model folder, in a separate process. This module loads no
-// native code.
+// The embedded engine, as the server creates it: an engine loop for one model folder, run in a separate process. This
+// module loads no native code.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Quantization } from "../../base/domain/model.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
@@ -14,10 +14,13 @@ import { loopCapabilities, loopGauges } from "./loop-capabilities.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Data that the process needs before it can serve, except the vocabulary, so that loading can begin without it. */
+/**
+ * Data that the engine's process needs before it can serve. The vocabulary comes separately, so that loading can begin
+ * without it.
+ */
 export interface EmbeddedLoad {
   readonly modelFolder: string;
-  /** Cache folder for converted weights; engines may share it. */
+  /** Cache folder for converted weights; several engines may share the folder. */
   readonly cacheFolder: string;
   /** Weight precision; `off` if absent. */
   readonly quantization?: Quantization;
@@ -39,7 +42,10 @@ export function startEngineAhead(model: ModelOpening | null): void {
   startAhead(embeddedModule, model ?? undefined);
 }
 
-/** Ends processes of {@link startEngineAhead} that no engine took, for example because the model cannot be loaded. */
+/**
+ * Ends the processes of {@link startEngineAhead} that no engine has taken, for example because the model cannot be
+ * loaded.
+ */
 export function endEnginesAhead(): void {
   endAhead(embeddedModule);
 }
@@ -72,13 +78,13 @@ export function createEmbeddedEngine({
   });
 }
 
-/** Assumed speed of a slow disk (networked or shared), which a first start reads and writes several times. */
+/** Assumed speed of a slow disk, such as a network disk. A first start reads and writes the weights several times. */
 const weightBytesPerMs = 20_000;
 
 /**
- * Returns the maximum time that a first start may take to read, convert and arrange a model's weights. It depends on
- * the weights' size in float32, not on the files' precision. Returns 0 for a folder without a model, which the engine
- * reports.
+ * Returns the maximum time that a first start may take to read, convert and arrange a model's weights. The time
+ * depends on the weights' size in float32, not on the files' precision. Returns 0 for a folder without a model; the
+ * engine then reports the missing model.
  */
 export function weightsMs(modelFolder: string): number {
   try {

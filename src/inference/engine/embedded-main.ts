@@ -1,5 +1,5 @@
-// Entry point of the embedded engine's process. All native compute of serving happens here, so a crash ends one engine
-// but not the server.
+// Entry point of the embedded engine's process. All native computation of serving happens in this process, so a crash
+// ends one engine but not the server.
 import { systemClock } from "../../base/domain/clock.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
 import { createLogger } from "../../base/telemetry/logger.ts";
@@ -17,9 +17,9 @@ const prepare = (hint: unknown): void => {
 };
 
 serveEngine((given, progress, supplement) => {
-  // Safe casts: only `createEmbeddedEngine` sends both.
+  // Safe casts: only `createEmbeddedEngine` sends these two values.
   const load = given as EmbeddedLoad;
-  // The server adds these lines to its log.
+  // Log lines are JSON, because the server parses them and adds them to its own log.
   const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
   const collection = new IdleGc(systemClock, () => {

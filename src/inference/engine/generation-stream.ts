@@ -1,5 +1,5 @@
-// The reader's side of a generation: buffers events until they are read. The request bounds the buffer to `maxTokens`
-// tokens per choice, so a slow reader cannot make it grow further.
+// The reader's side of a generation: buffers events until they are read. The buffer never holds more than the
+// request's `maxTokens` tokens per choice, however slow the reader is.
 import type { Generation, GenerationEvent } from "../../base/domain/generation.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -11,17 +11,17 @@ export interface StreamOptions {
   readonly onStopChoice?: (choice: number) => void;
   /** Called once when the reader aborts the request before its end. */
   readonly onAbort?: () => void;
-  /** Called once when no more events can come, for any reason; some events may still be unread. */
+  /** Called once when no further event can be added, for any reason; the reader may not have read all events yet. */
   readonly onEnd?: () => void;
 }
 
 /**
- * Unread events of one choice. The tokens of several steps are joined into one event, and the finish directly follows
+ * Unread events of one choice. A tokens event joins the tokens of several steps, and the finish event directly follows
  * the last tokens.
  */
 type Unread = GenerationEvent[];
 
-/** Number of tokens at which an event is full; later steps then start a new event. */
+/** Number of tokens at which a tokens event is full; tokens of later steps then go into a new event. */
 const joinedTokensMax = 16;
 
 /** Stream of one generation. Only the engine calls {@link push} and {@link fail}. */
@@ -30,7 +30,7 @@ export class GenerationStream implements Generation {
   readonly #options: StreamOptions;
   readonly #liveChoices: Set<number>;
   #unread: Unread[] = [];
-  /** Last unread group of each choice. */
+  /** Last unread group of events of each choice. */
   readonly #lastUnread = new Map<number, Unread>();
   #error: ServiceError | null = null;
   #hasBegun = false;
@@ -103,7 +103,8 @@ export class GenerationStream implements Generation {
     const unread = [event];
     this.#unread.push(unread);
     if ("choice" in event) this.#lastUnread.set(event.choice, unread);
-    // A choice's later events must not be joined to events before one that concerns the whole request.
+    // An event about the whole request separates a choice's events: later events of the choice must not be joined to
+    // those before it.
     else this.#lastUnread.clear();
   }
 
@@ -130,8 +131,8 @@ export class GenerationStream implements Generation {
   }
 
   /**
-   * Not a generator, which would cost several promise turns per token. A reader that leaves its loop early aborts the
-   * request.
+   * An iterator object instead of a generator, which would cost several promise turns per token. A reader that leaves
+   * its loop early aborts the request.
    */
   #reader(): AsyncIterator<readonly GenerationEvent[], undefined> {
     return {

@@ -1,5 +1,5 @@
-// The open generations of one engine: checks and accepts requests, and counts those that are still queued. The engine
-// itself produces the answers.
+// The open generations of one engine. Checks and accepts requests, and counts the requests that are still queued; the
+// engine itself produces the answers.
 import {
   choiceCountOf,
   type EngineCapabilities,
@@ -13,7 +13,7 @@ import { ServiceError, quoted } from "../../base/domain/service-error.ts";
 import { GenerationStream, type StreamOptions } from "./generation-stream.ts";
 import { assert } from "../../base/domain/assert.ts";
 
-/** Retry delay for callers if no better estimate is known. */
+/** Delay before a retry that callers are told if no better estimate is known. */
 const retryAfterSeconds = 2;
 
 export class Generations {
@@ -33,9 +33,9 @@ export class Generations {
   }
 
   /**
-   * Accepts a request, or throws as the contract's `submit` does.
+   * Accepts a request; throws the errors that the engine contract defines for `submit`.
    *
-   * @param room capacity for the request's choices
+   * @param room maximum number of choices of this kind that a request may have
    */
   open(
     request: GenerationRequest,
@@ -88,7 +88,7 @@ export class Generations {
   }
 }
 
-/** `obstacle` makes the API report the reason to callers. */
+/** The field `obstacle` makes the API report the reason to callers. */
 export function unavailable(message: string): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
 }

@@ -1,12 +1,13 @@
-// Idle work: runs tasks that the first request of some kind would otherwise wait for, one at a time, and collects
-// garbage. A failed task is dropped; the request that needs its result runs it again and receives the error.
+// Idle work of an engine: runs tasks that the first request of some kind would otherwise wait for, one at a time, and
+// collects garbage. If a task fails, it is dropped; a request that needs the task's result runs the task again and
+// receives its error.
 import type { Clock } from "../../base/domain/clock.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const idleMs = 100;
 /**
- * Idle time before the first task. At startup several engines usually load, and loading takes precedence over idle
+ * Idle time before the first task. Several engines usually load at startup, and loading takes precedence over idle
  * work.
  */
 const firstIdleMs = 1000;
@@ -21,7 +22,7 @@ export class IdleWork {
   #finished: Promise<void>;
   #wasBusy = false;
 
-  /** Starts immediately. The first task waits for a longer idle time than later tasks. */
+  /** Starts the work immediately. Before the first task it waits for a longer idle time than before later tasks. */
   constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
@@ -34,7 +35,7 @@ export class IdleWork {
     if (!this.#isRunning) this.#finished = this.#run(idleMs);
   }
 
-  /** Postpones the next task, because a call runs. */
+  /** Postpones the next task; called when the engine runs the model. */
   postpone(): void {
     this.#wasBusy = true;
   }
@@ -57,7 +58,7 @@ export class IdleWork {
     this.#isRunning = false;
   }
 
-  /** Waits until `ms` milliseconds have passed without postponement; ends early when the work is stopped. */
+  /** Waits until {@link postpone} has not been called for `ms` milliseconds; returns early when the work is stopped. */
   async #idleMoment(ms: number): Promise<void> {
     do {
       this.#wasBusy = false;
@@ -66,16 +67,16 @@ export class IdleWork {
   }
 }
 
-// Idle garbage collection frees what requests leave behind. V8 sees arrays of keys, values and logits as small
-// objects; without new allocations, it may keep hundreds of megabytes of them indefinitely.
+// Idle garbage collection frees memory that finished requests no longer use. To V8, arrays of keys, values and logits
+// look like small objects, so without new allocations it may keep hundreds of megabytes of them indefinitely.
 
 /**
- * Idle time before a collection, longer than the gaps between requests of a busy server. A collection takes about ten
- * milliseconds.
+ * Idle time before a collection. It is longer than the gaps between requests of a busy server, because a collection
+ * takes about ten milliseconds.
  */
 const collectionIdleMs = 1000;
 
-/** Collects garbage once after each stretch of work. */
+/** Collects garbage once after each period of work. */
 export class IdleGc {
   readonly #clock: Clock;
   readonly #collect: () => void;
@@ -106,10 +107,11 @@ export class IdleGc {
 }
 
 /**
- * Returns V8's own collector, which only a flag exposes. The collector frees everything in one call before it returns.
+ * Returns V8's own garbage collection function, which is exposed only under a flag. The function frees everything
+ * before it returns.
  */
 export function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
-  // In a context created after the flag was set, the name `gc` refers to that function.
+  // In contexts created after the flag was set, the global name `gc` refers to V8's function.
   return runInNewContext("gc") as () => void;
 }

@@ -1,5 +1,5 @@
-// Cache of adapters in memory, ready to be fed to a graph; evicts the least recently used one. Each running request
-// holds a reference to its adapter, so eviction never harms it.
+// Cache of adapters in memory, in the form in which graphs take them as inputs; evicts the least recently used
+// adapter. Each running request holds a reference to its adapter, so an eviction never affects it.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { overOtherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -44,8 +44,8 @@ export class AdapterCache {
   /**
    * Returns an adapter; reads it in the caller's thread if it is not in memory.
    *
-   * @throws ServiceError `conflict` if the adapter was trained on other weights, or the folder does not hold what was
-   * stored there
+   * @throws ServiceError `conflict` if the adapter was trained on other weights, or the folder's content differs from
+   * the adapter that was stored there
    */
   load(reference: AdapterReference): LoadedAdapter {
     this.#requireBase(reference);
@@ -58,8 +58,8 @@ export class AdapterCache {
   /**
    * Reads an adapter in the thread.
    *
-   * @returns a promise that resolves when the adapter is in memory, and rejects as {@link load} throws; null if the
-   * adapter is already in memory, or there is no thread
+   * @returns a promise that resolves when the adapter is in memory, and rejects with the errors of {@link load}; null
+   * if the adapter is already in memory, or there is no thread
    * @throws ServiceError `conflict` if the adapter was trained on other weights
    */
   prepare(reference: AdapterReference): Promise<void> | null {
@@ -82,7 +82,7 @@ export class AdapterCache {
     this.#readings.delete(id);
   }
 
-  /** @param isWanted false if the adapter was dropped meanwhile, or requested with other contents */
+  /** @param isWanted returns false if, during the read, the adapter was dropped or requested with other contents */
   async #readIn(thread: AdapterThread, reference: AdapterReference, isWanted: () => boolean): Promise<void> {
     const { id, hash } = reference;
     try {
@@ -110,7 +110,7 @@ export class AdapterCache {
 
   #named({ id, hash }: AdapterReference, feeds: AdapterFeeds): LoadedAdapter {
     this.#readCount += 1;
-    // Without a hash, the folder may have changed since an earlier read.
+    // Without a hash, each read gets a new revision, because the folder may have changed since an earlier read.
     return { id, revision: hash ?? `read ${this.#readCount}`, ...feeds };
   }
 
@@ -129,7 +129,7 @@ export class AdapterCache {
 
 /** Time limit of a read: far longer than the largest adapter takes from a slow disk. */
 const readMs = 60_000;
-/** Memory limit for objects; matrices do not count. */
+/** Memory limit of the thread for objects; the adapter's matrices do not count towards it. */
 const memoryMebibytes = 512;
 
 export class AdapterThread {

@@ -8,13 +8,14 @@ import { servingLoraInputs, type LoraAdapter } from "../../architectures/lora.ts
 import { readLoraAdapter } from "../../architectures/peft-folder.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
-/** The parts of a loaded adapter that do not depend on its reader. */
+/** The parts of a loaded adapter that come from its files. */
 export type AdapterFeeds = Pick<LoadedAdapter, "rank" | "feeds">;
 
 /**
  * Reads an adapter.
  *
- * @throws ServiceError `conflict` if the folder does not hold what was stored there, or cannot be read
+ * @throws ServiceError `conflict` if the folder cannot be read, or its content differs from the adapter that was
+ * stored there
  */
 export function readAdapter(
   { folder, hash }: Pick<AdapterReference, "folder" | "hash">,
@@ -29,8 +30,8 @@ export function readAdapter(
 }
 
 /**
- * Converts a model's adapter to the inputs of its serving graphs; null gives inputs that add nothing to the base
- * model.
+ * Converts an adapter to the inputs of its model's serving graphs. For null, returns inputs that add nothing to the
+ * base model's results.
  */
 export function toAdapterFeeds(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
   const inputs = [...servingLoraInputs(config, adapter)];

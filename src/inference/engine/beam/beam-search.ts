@@ -1,24 +1,24 @@
-// State of one beam search: the live hypotheses (answers so far), the complete answers, and whether a live hypothesis
-// can still beat them. This module knows only tokens and log-probabilities: neither logits nor where they are
+// State of one beam search: the live hypotheses (unfinished answers), the complete answers, and whether a live
+// hypothesis can still beat them. This module knows only tokens and log-probabilities, neither logits nor how they are
 // computed.
 import type { FinishReason, GeneratedToken } from "../../../base/domain/generation.ts";
 
 export interface BeamOptions {
   readonly width: number;
   /**
-   * Exponent of the length by which a sum of log-probabilities is divided: 0 compares sums, 1 means; higher values
-   * favour longer answers.
+   * Exponent for length normalization: the sum of log-probabilities is divided by the length to this power. So 0
+   * compares sums and 1 compares means; higher values favour longer answers.
    */
   readonly lengthPenalty: number;
   readonly promptLength: number;
   readonly maxTokens: number;
-  /** Tokens that complete an answer as its last token. */
+  /** Tokens that end an answer. */
   readonly stopTokenIds: ReadonlySet<number>;
 }
 
-/** An answer so far: a token appended to another hypothesis. */
+/** An unfinished answer, as the hypothesis that it extends and the token that it appends. */
 export interface Hypothesis {
-  /** Hypothesis before the token; null for the empty hypothesis. */
+  /** The hypothesis that this one extends; null for the empty hypothesis. */
   readonly before: Hypothesis | null;
   readonly token: GeneratedToken | null;
   readonly length: number;
@@ -30,13 +30,13 @@ export interface Hypothesis {
 export interface Candidates {
   /** Some of the most probable tokens, the most probable first. */
   readonly tokens: readonly GeneratedToken[];
-  /** True if the hypothesis is already an answer, without a token that ends it. */
+  /** True if the hypothesis may also end as it is, without a further token. */
   readonly isComplete: boolean;
 }
 
 export const noCandidates: Candidates = { tokens: [], isComplete: false };
 
-/** A live hypothesis with its parent, the hypothesis of the step before that it extends. */
+/** A live hypothesis and its parent, which is the hypothesis of the previous step that it extends. */
 export interface Survivor {
   readonly parent: Hypothesis;
   readonly hypothesis: Hypothesis;
@@ -49,7 +49,7 @@ export interface BeamAnswer {
   readonly score: number;
 }
 
-/** Fraction by which bounds are widened; it exceeds the rounding error of a score. */
+/** Fraction by which score bounds are widened; it exceeds the rounding error of a score. */
 const slack = 1e-9;
 
 export class BeamSearch {
@@ -72,7 +72,10 @@ export class BeamSearch {
     return this.#answers;
   }
 
-  /** Number of candidates that count for a hypothesis: even if half of them end answers, one is left for each beam. */
+  /**
+   * Number of candidates that are considered for each hypothesis. Even if half of them end answers, the other half
+   * suffices for one per beam.
+   */
   get candidateCountMax(): number {
     return 2 * this.#options.width;
   }
@@ -96,8 +99,8 @@ export class BeamSearch {
         else survivors.push({ parent, hypothesis });
       }
     }
-    // The sort is stable: among equals, candidates of the more probable parent come first, and of one parent the more
-    // probable token.
+    // The sort is stable. Among candidates with equal log-probabilities, those of the more probable parent come first;
+    // among those of one parent, the more probable token.
     survivors.sort((one, other) => other.hypothesis.logprob - one.hypothesis.logprob);
     survivors.length = Math.min(width, survivors.length);
     if (survivors[0]?.hypothesis.length === maxTokens) {

@@ -1,5 +1,5 @@
-// Measures the distance between two forms of a model's weights on given tokens: computes the same windows with both
-// forms and compares the probabilities. This module works with token ids, not with texts.
+// Measures the difference between two forms of a model's weights on given tokens, such as the original and a quantized
+// form. Computes the same windows of tokens with both forms, and compares the predicted probabilities.
 import type { ModelConfig } from "../../architectures/config.ts";
 import type { ModelWeights } from "../../architectures/weights.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
@@ -13,20 +13,20 @@ export interface ModelComparison {
   readonly perplexity: { readonly reference: number; readonly other: number };
   /** Kullback–Leibler divergence of the other form's distribution from the reference's, in nats per token. */
   readonly divergence: { readonly mean: number; readonly max: number };
-  /** Share of positions at which both forms predict the same most probable token. */
+  /** Share of the tokens for which both forms predict the same most probable token. */
   readonly sameGreedyShare: number;
 }
 
 /**
- * Number of tokens in a window, each predicted from the preceding ones. Longer windows gain little, and take memory
- * for their logits.
+ * Number of tokens in a window; each of them is predicted from the preceding tokens of the window. Longer windows
+ * hardly change the result, but take more memory for logits.
  */
 export const windowTokens = 256;
 
 /**
  * Compares two forms of one model's weights.
  *
- * @param tokenIds split into windows of {@link windowTokens}, each computed without the preceding windows
+ * @param tokenIds tokens to predict, split into windows of {@link windowTokens} that are computed independently
  */
 export async function compareModels(
   config: ModelConfig,
@@ -84,7 +84,7 @@ function summary(distances: readonly RowDistance[]): ModelComparison {
 }
 
 interface RowDistance {
-  /** Natural-log probabilities of the actual token under both rows. */
+  /** Natural logarithms of the probabilities that the two rows give the actual token. */
   readonly logprobs: readonly [number, number];
   /** Kullback–Leibler divergence of the second row's distribution from the first's, in nats. */
   readonly divergence: number;

@@ -1,5 +1,5 @@
-// Thread that checks constraints next to a serving engine: parses them as the engine does, and finds the tokens of a
-// model's vocabulary that may come next.
+// Thread that checks constraints outside of the serving engine. Parses a constraint as the engine does, and finds the
+// tokens of a model's vocabulary that may come next.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
@@ -17,11 +17,11 @@ export interface CheckThreadData {
 export interface CheckTasks {
   readonly check: {
     readonly task: {
-      /** Base model whose vocabulary is used. */
+      /** Name of the base model whose vocabulary is used. */
       readonly base: string;
       readonly vocabulary: TokenVocabulary;
       readonly constraint: Constraint;
-      /** Instances as JSON texts. */
+      /** JSON texts to check against the constraint. */
       readonly instances: readonly string[];
     };
     readonly result: ConstraintCheck;
@@ -32,9 +32,10 @@ export interface CheckTasks {
 const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
-  // Runs before the first check, because the time of checks is measured.
+  // Parses the constraint grammars' base before the first check, so that this does not count towards the measured time
+  // of the check.
   constraintBase();
-  /** Vocabularies in use, the most recently used last. */
+  /** Prepared vocabularies by base model, the most recently used last. */
   const tries = new Map<string, TokenTrie>();
   const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {
     const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });

@@ -1,5 +1,5 @@
-// Checks constraints for their authors in a separate thread, so that neither the server's event loop nor an engine
-// waits for a check.
+// Checks constraints for the people who write them. Checks run in a separate thread, so that neither the server's
+// event loop nor an engine waits for them.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,9 +10,9 @@ import type { CheckThreadData, CheckTasks } from "./check-tasks.ts";
 
 export interface ConstraintChecker extends Service {
   /**
-   * Runs `checkConstraint` of grammar/.
+   * Runs `checkConstraint` of grammar/ in the thread.
    *
-   * @param base the base model whose vocabulary is used; the vocabulary must be the same each time
+   * @param base base model whose vocabulary is used; each name must always come with the same vocabulary
    * @throws ServiceError `too_large` if the check exceeds its time limit; errors of the worker pool
    */
   check(

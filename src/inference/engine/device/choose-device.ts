@@ -1,18 +1,16 @@
-// Chooses the compute device: the configured device if it is usable, else the CPU, with a reason.
+// Chooses the compute device: the configured device if it is usable, else the CPU, with the reason why the configured
+// device is not.
 import type { Device, DeviceChoice } from "../../../base/domain/model.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
-/**
- * Time limit of a trial. A driver compiles kernels that are new to it, which may take long, and a broken driver may
- * hang.
- */
+/** Time limit of a trial. A driver may take long to compile kernels for the first time, and a broken driver may hang. */
 const trialMs = 120_000;
 const memoryMebibytes = 1024;
 
 /**
- * Tries the configured device in a separate process; the CPU needs no trial.
+ * Tries the configured device in a separate process; the CPU is chosen without a trial.
  *
- * @param modelFolder small model for the trial
+ * @param modelFolder folder of a small model for the trial
  */
 export async function chooseDevice(wanted: Device, modelFolder: string): Promise<DeviceChoice> {
   if (wanted === "cpu") return { device: "cpu", reason: "" };
@@ -23,9 +21,10 @@ export async function chooseDevice(wanted: Device, modelFolder: string): Promise
 }
 
 /**
- * Computes on a device in a separate process, so that missing or crashing native code counts as a result.
+ * Computes with a device in a separate process. If native code is missing or crashes, that counts as an unusable
+ * device.
  *
- * @returns reason why the device is unusable, for people; null if it is usable
+ * @returns reason why the device is unusable, as a text for people; null if it is usable
  */
 export async function tryDevice(device: Device, modelFolder: string): Promise<string | null> {
   try {

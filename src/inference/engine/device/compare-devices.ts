@@ -1,4 +1,5 @@
-// Checks that a device computes the same logits as the CPU, for prompts and for tokens after them, with a small model.
+// Checks that a device computes the same logits as the CPU, with a small model, for prompts and for tokens that follow
+// them.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -7,18 +8,19 @@ import { canComputeOn } from "../../onnx/devices.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 
-/** Prompt lengths, one short and one long, because devices have different kernels for them. */
+/** Lengths of a short and a long prompt, because devices use different kernels for them. */
 const promptLengths = [5, 150];
-/** Length of a later part of the longer prompt. */
+/** Number of tokens of the longer prompt that are computed in a second call. */
 const laterLength = 70;
-/** Tolerance as a share of the greatest logit. Float32 sums in another order differ by about 1e-5. */
+/** Tolerance, as a fraction of the greatest logit. Adding float32 values in another order changes sums by about 1e-5. */
 const toleranceShare = 1e-3;
 
 /**
  * Checks a device.
  *
- * @param modelFolder a model that uses the runtime's usual kernels, small enough to be computed at each start
- * @returns null if the device may be used, else the reason for people
+ * @param modelFolder folder of a model that uses the runtime's usual kernels and is small enough to be computed at
+ * each start
+ * @returns null if the device may be used, else the reason as a text for people
  */
 export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
   if (!canComputeOn(device)) return `the runtime of this platform does not support ${device}`;
@@ -31,7 +33,7 @@ export async function deviceFault(modelFolder: string, device: Device): Promise<
   }
 }
 
-/** Describes the difference for people; null if the logits match the CPU's. */
+/** Describes the difference for people; returns null if the logits match those of the CPU. */
 export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
   const greatest = greatestOf(expected.map(Math.abs));
   const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));

@@ -8,10 +8,11 @@ const measureMs = 60_000;
 const memoryMebibytes = 512;
 
 /**
- * Returns a saved measurement; if there is none, measures in a separate process as `integerKernels` of onnx/ does.
+ * Returns the saved measurement of the kernels. If none is saved, measures in a separate process, as `integerKernels`
+ * of onnx/ does.
  *
- * @param cacheFolder folder of the saved measurement; if null, nothing is saved
- * @throws ServiceError the error of that process
+ * @param cacheFolder folder of the saved measurement; if null, the measurement is neither read nor saved
+ * @throws ServiceError the error of the separate process
  */
 export async function machineKernels(cacheFolder: string | null): Promise<KernelMeasurement> {
   const kept = cacheFolder === null ? null : readSavedKernels(cacheFolder);

@@ -1,7 +1,8 @@
-// Estimates how often guesses for a choice are right, by match length. Each token of the answer shows whether the
-// guess before it was right, drafted or not, so no trial drafts are needed.
+// Estimates, by match length, how often the drafter's guesses for a choice are right. Each token of the answer shows
+// whether the guess for it was right, even if the guess was not used as a draft, so the estimate needs no trial
+// drafts.
 
-/** Classes of match lengths, each with its prior acceptance rate. */
+/** Classes of match lengths. Each class has a prior acceptance rate, used until guesses are observed. */
 const classes = [
   { from: 2, prior: 0.25 },
   { from: 3, prior: 0.4 },
@@ -11,11 +12,11 @@ const classes = [
   { from: 16, prior: 0.9 },
 ] as const;
 
-/** Weight of the prior, as a number of compared guesses. */
+/** Weight of the prior rate, expressed as a number of observed guesses. */
 const priorWeight = 4;
 /**
- * Factor by which each guess of a class decays earlier observations of the class, because some places of an answer are
- * copies and others are not.
+ * Factor by which each new observation decays earlier observations of its class. Old observations lose weight because
+ * some passages of an answer are copies of earlier text and others are not.
  */
 const decay = 0.97;
 
@@ -29,7 +30,10 @@ export class Acceptance {
     this.#all[place] = this.#all[place] * decay + 1;
   }
 
-  /** Returns the expected number of tokens of a step for each draft length from 0 (one token) to `draftsMax`. */
+  /**
+   * Returns the expected number of tokens that a step yields, for each draft length from 0 (always one token) to
+   * `draftsMax`.
+   */
   expectedTokens(matchLength: number, draftsMax: number): readonly number[] {
     const expected = [1];
     let chance = matchLength === 0 ? 0 : 1;

@@ -11,8 +11,8 @@ export interface DraftLayout {
 /**
  * Lays out tokens.
  *
- * @param tokenIds for each of the first slots, the tokens that follow the slot's contents; a shorter row repeats its
- * last token
+ * @param tokenIds for each of the first slots, the tokens that follow the slot's contents; a row with fewer tokens
+ * than the longest repeats its last token
  */
 export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[])[]): DraftLayout {
   const { kvHeadCount } = lane.shape;

@@ -1,5 +1,6 @@
-// Interface between the loop and a drafter, which guesses draft tokens for the rows of a step; the step then verifies
-// them. A draft token counts only if it equals the drawn token, so drafts never change an answer.
+// Interface between the engine's loop and a drafter. A drafter guesses the next tokens of the rows of a step, and the
+// step then verifies these draft tokens. A draft token is accepted only if it equals the token that is drawn, so
+// drafts never change an answer.
 import type { KvLane } from "../cache/kv-lane.ts";
 import type { Sequence } from "../loop/sequence.ts";
 
@@ -8,12 +9,12 @@ export interface Drafter {
    * Guesses draft tokens.
    *
    * @param rows rows that are computed together, each with its latest token
-   * @returns for every row the draft tokens that may follow its latest token, possibly none, leaving room for one
-   * token after the last
+   * @returns for each row the draft tokens that may follow its latest token, possibly none; few enough that the answer
+   * has room for one more token after them
    */
   draftsFor(rows: readonly Sequence[]): readonly (readonly number[])[];
   /**
-   * Learns from a step.
+   * Updates the drafter's cost estimates after a step.
    *
    * @param ms compute time of the step with these drafts
    */
@@ -29,7 +30,10 @@ export interface DraftedRow {
   readonly logits_TV: Float32Array;
 }
 
-/** Maximum decoding rows for drafts. With more rows, reading the weights no longer dominates a step's time. */
+/**
+ * Maximum number of decoding rows with which drafts are tried. With more rows, computing no longer takes less time
+ * than reading the weights, so verifying drafts costs extra time.
+ */
 const draftedRowsMax = 2;
 
 /** True if drafts may save time with this many decoding rows. */
@@ -37,7 +41,10 @@ export function draftsMayPay(decodingCount: number): boolean {
   return decodingCount <= draftedRowsMax;
 }
 
-/** Returns the draft tokens to verify for each row; empty if a row does not draw from its logits, or shares its draws. */
+/**
+ * Returns the draft tokens to verify for each row. The draft is empty if the row does not draw its next token from its
+ * logits in this step, or shares its draws with other rows.
+ */
 export function collectDrafts(
   drafter: Drafter | null,
   rows: readonly Sequence[],
@@ -46,8 +53,8 @@ export function collectDrafts(
 }
 
 /**
- * True if a row draws its next token in this step. A preempted row recomputes tokens that it has, and a row of a
- * search waits for the others.
+ * True if a row draws its next token in this step. A preempted row first recomputes tokens that were already drawn,
+ * and a row of a beam search waits for the other rows of its search.
  */
 function drawsNext({ running, computedCount, tokenCount, answerTokenIds }: Sequence): boolean {
   return running.search === null && computedCount + 1 === tokenCount + answerTokenIds.length;

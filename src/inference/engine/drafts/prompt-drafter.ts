@@ -1,11 +1,11 @@
-// Chooses the draft tokens of a step: for each row, the guess of its prompt lookup, if the acceptance rate outweighs
-// the cost. Drafts change only the speed of an answer, never its tokens.
+// Chooses the draft tokens of a step. Each row gets the guess of its prompt lookup if the expected gain outweighs the
+// cost of verifying it. Drafts change only the speed of an answer, never its tokens.
 import type { Sequence } from "../loop/sequence.ts";
 import { Acceptance } from "./acceptance.ts";
 import type { Drafter } from "./drafter.ts";
 import { PromptLookup } from "./prompt-lookup.ts";
 
-/** Minimum expected gain of a step with drafts, because expectations are uncertain. */
+/** Minimum expected speedup of a step with drafts; above 1 because the expectation is uncertain. */
 const gainMin = 1.05;
 
 /** Prompt lookup and acceptance estimate of one choice. */
@@ -65,30 +65,33 @@ export class PromptDrafter implements Drafter {
   }
 }
 
-/** Returns the maximum number of tokens that may follow the next one. */
+/** Returns the maximum number of tokens that the answer may still have after its next token. */
 function furtherTokensMax({ answerTokenIds, running }: Sequence): number {
   return running.request.stopping.maxTokens - answerTokenIds.length - 1;
 }
 
-// Measured cost of a step with drafts relative to a step without; it grows with each additional row. Steps are
-// compared with recent ones, because contexts grow and a machine's load changes.
+// Measured cost of a step with drafts relative to a step without drafts; the cost grows with each additional row. A
+// step is compared only with recent steps, because contexts grow and the machine's load changes.
 
-/** Share of a step's time that an additional row takes, until it is measured. */
+/** Time that an additional row takes, as a fraction of the step's time; used until the cost is measured. */
 const defaultRowCost = 0.1;
-/** Bounds of a measured cost: an additional row costs something, but no more than a separate step. */
+/** Bounds of the measured cost of an additional row: more than nothing, but no more than a separate step. */
 const rowCostLimits = { min: 0.01, max: 1 } as const;
 /** Weight of a new measurement. */
 const newWeight = 1 / 16;
-/** Maximum time of a disturbed step without drafts, as a multiple of the preceding steps' time. */
+/**
+ * Limit for the measured time of a step without drafts, as a multiple of the average of earlier steps. Longer times,
+ * caused by other load on the machine, count as this multiple.
+ */
 const longestFactor = 3;
 /**
- * Decay of the estimate with each step without drafts. Without it, an estimate that is too high would prevent new
- * measurements.
+ * Fraction by which each step without drafts moves the measured cost back to the default. Otherwise a cost measured
+ * too high would prevent drafts, and thereby new measurements, for good.
  */
 const decay = 1 / 512;
 
 export class StepCosts {
-  /** Times of steps without drafts, by their number of rows. */
+  /** Average times of steps without drafts, indexed by their number of rows. */
   readonly #plainMs: number[] = [];
   #rowCost = defaultRowCost;
 
@@ -108,7 +111,7 @@ export class StepCosts {
     this.#rowCost += newWeight * (cost - this.#rowCost);
   }
 
-  /** Returns the time of a step with `furtherCount` additional rows, relative to a step without. */
+  /** Returns the time of a step with `furtherCount` additional rows, relative to a step without additional rows. */
   relative(furtherCount: number): number {
     return 1 + this.#rowCost * furtherCount;
   }

@@ -1,30 +1,36 @@
-// Prompt lookup decoding (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding): guesses a choice's next
-// tokens from the tokens that followed the same run earlier in the prompt or answer. Tables hold the last position of
-// runs of a few lengths. Table entries overwrite each other, so memory is bounded and lookup time does not grow with
-// the text.
+// Prompt lookup decoding (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding): finds an earlier
+// occurrence of a choice's latest tokens in its prompt or answer, and guesses that the same tokens follow again.
+// Tables hold the position of the last occurrence of each run of a few lengths. Table entries overwrite each other, so
+// memory is bounded, and the time of a lookup does not grow with the text.
 import type { TokenHistory } from "../logits/draw-input.ts";
 
-/** Lengths of the runs that are looked up, the longest first. */
+/** Lengths of the token runs in the tables, the longest first. */
 const runLengths = [8, 4, 2] as const;
-/** Maximum match length that is counted; longer matches are no better evidence. */
+/** Maximum match length; longer matches make a guess no more reliable. */
 const matchLengthMax = 32;
-/** Table entries per token; enough that a short text's entries rarely overwrite each other. */
+/** Number of table entries per token. It is high enough that the entries of a short text rarely overwrite each other. */
 const entriesPerToken = 8;
 const tableSizes = { min: 2 ** 10, max: 2 ** 18 } as const;
 
-/** Called with the match length of each one-token guess that can be compared, and whether it was right. */
+/**
+ * Called for each guess of one token when the actual token is known, with the guess's match length and whether the
+ * guess was right.
+ */
 export type OnGuess = (matchLength: number, isRight: boolean) => void;
 
 export class PromptLookup {
   readonly #history: TokenHistory;
   readonly #onGuess: OnGuess;
-  /** For each run length, a table from a run's hash to the position after its last occurrence; 0 if none. */
+  /**
+   * For each run length, a table from the hash of a run to the position after the run's last occurrence; 0 if there is
+   * none.
+   */
   readonly #tables: readonly Int32Array[];
-  /** Number of tokens in the tables. */
+  /** Number of tokens of the history that are in the tables. */
   #seenCount = 0;
   /**
-   * Position of the token that is guessed next. The match length is the number of tokens before it that equal the
-   * latest tokens.
+   * Position in the history of the token that is guessed next. The match length is the number of tokens before this
+   * position that equal the history's latest tokens.
    */
   #source = 0;
   #matchLength = 0;
@@ -38,19 +44,22 @@ export class PromptLookup {
     this.#tables = runLengths.map(() => new Int32Array(size));
   }
 
-  /** Number of latest tokens that occurred earlier in the same order; 0 if there is no guess. */
+  /** Number of latest tokens that also occur at an earlier position, in the same order; 0 if there is no guess. */
   get matchLength(): number {
     return this.#matchLength;
   }
 
-  /** Processes the tokens that were added since the last call. */
+  /** Processes the tokens that were added to the history since the last call. */
   follow(): void {
     const { prompt, answerIds } = this.#history;
     const end = prompt.ids.length + answerIds.length;
     for (; this.#seenCount < end; this.#seenCount++) this.#take(this.#seenCount);
   }
 
-  /** Guesses `count` tokens after the processed ones. At the end of the tokens, the guess repeats from the match. */
+  /**
+   * Guesses the next `count` tokens after the processed ones. If the guess reaches the end of the processed tokens, it
+   * continues by repeating its own tokens.
+   */
   guess(count: number): readonly number[] {
     const guessed: number[] = [];
     if (this.#matchLength === 0) return guessed;
@@ -78,7 +87,10 @@ export class PromptLookup {
     });
   }
 
-  /** Tries a run that may equal the run before `end`. */
+  /**
+   * Uses the run before `source` as the match if it equals the run before `end`; the hashes of the two runs were
+   * equal.
+   */
   #tryMatch(source: number, end: number): void {
     let length = 0;
     while (

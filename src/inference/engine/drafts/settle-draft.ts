@@ -1,12 +1,12 @@
-// Verifies a computed draft: as long as its tokens equal the drawn ones, draws the next token from its logits.
+// Verifies a computed draft: while its tokens equal the drawn tokens, draws the next token from the draft's logits.
 import type { Drawer } from "../loop/draw.ts";
 import { slotOf } from "../loop/lane.ts";
 import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
 
 /**
- * Draws and settles a row's additional tokens. Call it when the token before the draft is settled, and before slots
- * move, because the draft's entries lie beyond the slot's length.
+ * Draws the tokens that a row's draft allows, and adds them to the row. Call it after the token before the draft is
+ * drawn, and before slots move, because the draft's keys and values lie beyond the slot's length.
  *
  * @returns number of accepted draft tokens
  */
@@ -18,7 +18,7 @@ export async function settleDraft(
   const { answerTokenIds } = sequence;
   const first = sequence.computedCount - sequence.tokenCount;
   for (const [place, id] of draft.entries()) {
-    // A row that waits for its constraint has no next token yet.
+    // The tokens differ, or a row that waits for its constraint has not drawn the token yet.
     if (answerTokenIds[first + place] !== id) return place;
     if (sequence.isFinished) return place + 1;
     kv.acceptDraft(slotOf(sequence));

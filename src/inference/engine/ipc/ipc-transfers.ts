@@ -1,11 +1,11 @@
-// Prompt transfers of an engine in another process: each call of the contract is one message in each direction.
-// Readers and writers wait for one piece before they request the next, so at most one piece of each prompt is in
-// transit.
+// Prompt transfers of an engine in another process. Each call of the contract `PromptTransfers` is one message in each
+// direction. A reader or writer of a prompt waits for one piece before it requests the next, so at most one piece of
+// each prompt is in transit.
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 import type { HeldPrompt, PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A call as data. */
+/** A call of `PromptTransfers`, as a message. */
 export type TransferAsk = {
   readonly [Name in keyof PromptTransfers]: {
     readonly name: Name;

@@ -1,6 +1,6 @@
-// Packs outputs of calls for transport from the engine's process to the server's. Nearly all outputs are tokens, and
-// columns of numbers are written and read many times faster than objects. Alternatives stay in columns until they are
-// read, because a long answer has millions.
+// Packs outputs of calls for transport from the engine's process to the server's process. Nearly all outputs are
+// tokens, and sending columns of numbers is many times faster than sending objects. Alternatives of tokens become
+// objects only when they are read, because a long answer has millions of them.
 import { present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
 import type { Failure } from "../../../base/processes/serialized-error.ts";
@@ -16,11 +16,11 @@ export type CallOutput =
 export interface PackedOutputs {
   /** One row per token: call, choice, id, log-probability and number of alternatives, [tokens, 5]. */
   readonly tokens: Float64Array;
-  /** Id and log-probability of each alternative, in the order of the tokens: [alternatives, 2]. */
+  /** Id and log-probability of each alternative: [alternatives, 2]. The alternatives are in the order of their tokens. */
   readonly alternatives: Float64Array;
   /** All other outputs. */
   readonly others: readonly CallOutput[];
-  /** Ascending indices of `others` among all outputs, counting tokens. */
+  /** For each entry of `others`, its index among all outputs including tokens; ascending. */
   readonly otherPlaces: readonly number[];
 }
 

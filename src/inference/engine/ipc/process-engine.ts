@@ -1,6 +1,6 @@
-// An engine in a child process, seen from its parent: implements the contract `Engine` by forwarding calls to the
-// child, which it starts, monitors and restarts. Only the child knows which engine it is; this module loads no engine
-// and no native code.
+// An engine in a child process, as its parent uses it: implements the contract `Engine` by forwarding calls to the
+// child. Starts, monitors and restarts the child. This module loads no engine and no native code; only the child knows
+// which engine it runs.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
@@ -29,17 +29,17 @@ import type { IpcEvents, IpcProtocol, IpcRequest } from "./protocol.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 
 export interface ProcessEngineOptions {
-  /** The module that the process runs; it calls `serveEngine`. */
+  /** Module that the child process runs; the module calls `serveEngine`. */
   readonly module: URL;
-  /** Parameters from which the process creates its engine. */
+  /** Parameters from which the child process creates its engine. */
   readonly load: unknown;
-  /** Hint of a process that was pre-started for this engine. */
+  /** Hint with which a process for this engine may have been pre-started. */
   readonly hint?: unknown;
-  /** Returns data that the engine needs before it is up, but not to begin loading; called at each start of a process. */
+  /** Returns data that the engine needs to become ready, but not to begin loading; called at each start of a process. */
   readonly supplement?: () => Promise<unknown>;
   /** Capabilities of the engine. */
   readonly capabilities: EngineCapabilities;
-  /** Gauges of the engine, with their values while it is down. */
+  /** Gauges of the engine, with the values that they have while the engine is down. */
   readonly gauges: readonly EngineGauge[];
   readonly settings: Pick<
     EngineSettings,
@@ -69,9 +69,9 @@ export class ProcessEngine implements Engine {
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #process: Child<IpcProtocol> | null = null;
   #lastCall = 0;
-  /** Values of the engine's gauges; empty while it is down. */
+  /** Values of the engine's gauges; empty while the engine is down. */
   #gauges: readonly number[] = [];
-  /** Results of `roomFor`, as in the protocol; empty while the engine is down. */
+  /** Results of `roomFor`, indexed as in the protocol's `rooms`; empty while the engine is down. */
   #rooms: readonly number[] = [];
   #restarting: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("engine", {
@@ -87,7 +87,7 @@ export class ProcessEngine implements Engine {
     this.#logger = options.logger.child({ component: "engine" });
   }
 
-  /** Id of the process; null if none runs. */
+  /** Operating-system id of the child process; null if none runs. */
   get processId(): number | null {
     return this.#process?.id ?? null;
   }
@@ -142,7 +142,7 @@ export class ProcessEngine implements Engine {
     ]);
   }
 
-  /** Makes a call that generates nothing. */
+  /** Makes a call that does not generate tokens, and returns its result. */
   async #ask(request: (call: number) => IpcRequest): Promise<TransferAnswer> {
     if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
     const call = ++this.#lastCall;
@@ -222,7 +222,7 @@ export class ProcessEngine implements Engine {
     this.#restarting = this.#restart(reason, signal);
   }
 
-  /** Restarts the process until it is up, is stopped, or has failed too often. */
+  /** Restarts the process until the engine is ready, the engine is stopped, or the process has failed too often. */
   async #restart(firstReason: string, signal: AbortSignal): Promise<void> {
     let reason = firstReason;
     const { clock, settings } = this.#options;

@@ -1,5 +1,5 @@
-// Messages between an engine's process and its parent. Each call has a number, because a request's id may be reused as
-// soon as it has ended on one side.
+// Messages between an engine's process and its parent. Messages identify calls by number: a request's id would be
+// ambiguous, because a client may reuse it as soon as one of the two processes considers the request ended.
 import type { AdapterReference, EngineState, GenerationRequest } from "../../../base/domain/generation.ts";
 import type { TransferAsk } from "./ipc-transfers.ts";
 import type { PackedOutputs } from "./packed-outputs.ts";
@@ -12,7 +12,7 @@ export type IpcRequest =
   | { readonly kind: "drop-adapter"; readonly id: string }
   | { readonly kind: "transfer"; readonly call: number; readonly ask: TransferAsk };
 
-/** Outputs of one or several steps; see `EventOutbox`. */
+/** Outputs of one or several steps; `EventOutbox` decides when they are sent. */
 export interface IpcEvents {
   readonly outputs: PackedOutputs;
   /** Values of the engine's gauges, in the gauges' order. */
@@ -20,11 +20,11 @@ export interface IpcEvents {
 }
 
 export interface IpcProtocol {
-  /** Parameters of the engine, which the process's module interprets. */
+  /** Parameters of the engine, interpreted by the module that the process runs. */
   readonly load: unknown;
   readonly ready: {
     readonly state: Extract<EngineState, { readonly kind: "ready" }>;
-    /** Results of `roomFor`: index 0 for one choice, any other index for that number of beams. */
+    /** Results of `roomFor`: index 0 has the result for one sampled choice, index n the result for n beams. */
     readonly rooms: readonly number[];
   };
   readonly request: IpcRequest;

@@ -1,5 +1,5 @@
-// Restart back-off for a process that died: short delays at first, then longer ones; after too many restarts, the
-// process is not restarted. A pure function of the earlier restarts.
+// Back-off for restarting a process that died. Delays are short at first, then longer; after too many restarts the
+// process is not restarted. The delay depends only on the earlier restarts.
 
 export const restartWindowMs = 600_000;
 const delayFirstMs = 250;
@@ -8,8 +8,8 @@ const delayMaxMs = 10_000;
 /**
  * Returns the delay before the next restart.
  *
- * @param restartedAtMs times of earlier restarts, on the clock of `nowMs`
- * @returns null if there were `countMax` of them within the last {@link restartWindowMs}
+ * @param restartedAtMs times of earlier restarts, on the same clock as `nowMs`
+ * @returns null if at least `countMax` of these restarts were within the last {@link restartWindowMs}
  */
 export function restartDelayMs(
   restartedAtMs: readonly number[],

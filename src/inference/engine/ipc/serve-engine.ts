@@ -1,5 +1,5 @@
 // Serves the embedded engine inside its process: executes the parent's calls on the engine, and sends their outputs
-// back in batches. It knows no model and checks no request, because the parent has checked it.
+// back in batches. Does not check requests, because the parent has already checked them.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import { choiceCountMax } from "../../../base/domain/generation.ts";
@@ -11,26 +11,27 @@ import { answerTransfer } from "./ipc-transfers.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
 import type { IpcProtocol, IpcRequest } from "./protocol.ts";
 
-/** An engine to serve, with its sending interval. */
+/** An engine to serve, and the interval for sending its outputs. */
 export interface ServedEngine {
   readonly engine: LoopEngine;
-  /** See {@link EventOutbox}. */
+  /** Minimum interval between messages with tokens; see {@link EventOutbox}. */
   readonly intervalMs: number;
 }
 
 /** Progress reports from a served engine to its parent. */
 export interface EngineProgress {
   readonly onStep: () => void;
-  /** Reports that the engine, and everything it runs, has failed. */
+  /** Reports that the engine has failed; this ends the process. */
   readonly onBreakdown: () => void;
 }
 
 /**
- * Serves the parent of this process. Must be called once, when the module is loaded.
+ * Serves the parent of this process. Must be called once, when the process's module is loaded.
  *
- * @param make creates the engine from the parent's first message and a promise of its last. The engine is started here
- * and reports its progress; an engine that is busy and does not report is ended and started again
- * @param prepare takes the parent's hint, if any, before the engine is created
+ * @param make creates the engine from the parent's first message and a promise of the parent's last message. This
+ * function then starts the engine. If the engine is busy without reporting progress, the parent ends the process and
+ * starts it again
+ * @param prepare receives the parent's hint, if there is one, before the engine is created
  */
 export function serveEngine(
   make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => ServedEngine,
@@ -75,7 +76,7 @@ class Calls {
   readonly #engine: LoopEngine;
   readonly #outbox: EventOutbox;
   readonly #running = new Map<number, Submission | null>();
-  /** Outputs of this turn of the event loop, usually of one step. */
+  /** Outputs of the current turn of the event loop, usually those of one step. */
   #gathered: CallOutput[] = [];
   #isGathering = false;
 
@@ -112,7 +113,10 @@ class Calls {
     }
   }
 
-  /** Collects outputs and sends those of one turn together, so that there is one message per step and not per request. */
+  /**
+   * Collects outputs, and sends those of one turn of the event loop together. So there is one message per step instead
+   * of one per request.
+   */
   put(...outputs: readonly CallOutput[]): void {
     this.#gathered.push(...outputs);
     if (this.#isGathering) return;
@@ -126,7 +130,7 @@ class Calls {
   }
 
   #submit({ call, request }: Extract<IpcRequest, { readonly kind: "submit" }>): void {
-    // Registered first, because a refused request ends before it has a submission.
+    // Registered before `submit`, because a refused request ends before `submit` returns a submission.
     this.#running.set(call, null);
     const submission = this.#engine.submit(request, {
       push: (event) => this.put({ kind: "event", call, event }),
@@ -141,7 +145,7 @@ class Calls {
     this.#running.delete(call);
   }
 
-  /** Reports why a call has failed. */
+  /** Awaits a call; if the call fails, sends the reason to the parent. */
   async #follow(call: number, run: () => Promise<void>): Promise<void> {
     try {
       await run();
@@ -155,27 +159,36 @@ class Calls {
   }
 }
 
-// Options of the outbox, which batches the tokens of fast steps: a message per step, with its handling up to the
-// client's socket, costs more than the step of a small model.
+// Options of the outbox, which batches the tokens of fast steps. Sending a message per step, and handling it up to the
+// client's socket, would cost more than a step of a small model.
 
 interface OutboxOptions {
-  /** Maximum delay of tokens after the previous message, extended if many requests have tokens; 0 disables batching. */
+  /**
+   * Maximum delay of tokens after the previous message. The delay is extended if many requests have tokens; 0 disables
+   * batching.
+   */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly send: (outputs: readonly CallOutput[]) => void;
 }
 
-/** Number of requests above which the interval grows in proportion, to bound the server's total cost. */
+/**
+ * Number of requests above which the interval grows in proportion to the number of requests, to limit the server's
+ * cost of handling messages.
+ */
 const requestCountOfInterval = 32;
 /** Maximum factor by which the interval grows. */
 const growthMax = 4;
 
-/** Batches outputs; preserves the order of each request's outputs. */
+/** Batches outputs. Preserves the order of outputs within each request. */
 export class EventOutbox {
   readonly #options: OutboxOptions;
   #kept: CallOutput[] = [];
   #sentAtMs = -Infinity;
-  /** True if a step was added since the last message, which needs a message even without outputs. */
+  /**
+   * True if a step was added since the last message. Such a step causes a message even if it has no outputs, because
+   * the message reports the gauges.
+   */
   #isOwing = false;
   #isWaiting = false;
 
@@ -184,8 +197,9 @@ export class EventOutbox {
   }
 
   /**
-   * Adds outputs, and sends everything once the interval has passed. The outputs of a step that is slower than the
-   * interval are therefore sent immediately, and so are the outputs of a request whose answer begins or ends.
+   * Adds outputs, and sends all of them once the interval since the last message has passed. A step that takes longer
+   * than the interval therefore has its outputs sent immediately. Outputs of a request whose answer begins or ends are
+   * also sent immediately.
    */
   put(outputs: readonly CallOutput[]): void {
     this.#kept.push(...outputs);
@@ -195,7 +209,7 @@ export class EventOutbox {
     if (this.#isOwing && !this.#isWaiting) void this.#flushLater();
   }
 
-  /** Sends everything. Sends even an empty message, because it reports the engine's current contents. */
+  /** Sends all outputs. Sends a message even without outputs, because messages report the engine's gauges. */
   flush(): void {
     const kept = this.#kept;
     this.#kept = [];
@@ -204,7 +218,7 @@ export class EventOutbox {
     this.#options.send(kept);
   }
 
-  /** Returns the remaining time of the interval. */
+  /** Returns the remaining time until the interval since the last message has passed. */
   #restMs(): number {
     const requestCount = new Set(this.#kept.map(({ call }) => call)).size;
     const growth = Math.min(Math.max(requestCount / requestCountOfInterval, 1), growthMax);
@@ -219,7 +233,7 @@ export class EventOutbox {
     this.#options.send(kept.filter(({ call }) => calls.has(call)));
   }
 
-  /** Waits and flushes. Meanwhile other steps may have sent the outputs that it waited for. */
+  /** Waits until the interval has passed, then flushes unless everything was sent in the meantime. */
   async #flushLater(): Promise<void> {
     this.#isWaiting = true;
     while (this.#isOwing && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());

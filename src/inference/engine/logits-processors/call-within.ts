@@ -1,5 +1,6 @@
-// Calls a function of an operator's module, and stops it if it computes for too long. Uses only the watchdog of Node's
-// `vm`; the function runs in its usual realm. Each call starts a thread, which takes 0.1 ms.
+// Calls a function of an operator's module, and stops the function if it computes for too long. The function is not
+// sandboxed: only the watchdog of Node's `vm` is used, and the function runs in the same realm as Hone. Each call
+// starts a watchdog thread, which takes 0.1 ms.
 import { createContext, Script } from "node:vm";
 
 const holder: { call: (() => unknown) | null } = { call: null };
@@ -11,9 +12,10 @@ export class CallTimeout extends Error {}
 
 /**
  * Returns the function's result. A function that does not end is stopped anywhere, even in `Atomics.wait` or in a
- * `try`. A system call that does not return cannot be stopped, nor can work that the function leaves to later tasks.
+ * `try`. Two things cannot be stopped: a system call that does not return, and work that the function schedules for
+ * later.
  *
- * @throws CallTimeout if it was stopped; errors of the function
+ * @throws CallTimeout if the function was stopped; errors of the function
  */
 export function callWithin(ms: number, call: () => unknown): unknown {
   let hasEnded = false;

@@ -1,12 +1,15 @@
 // A logits processor that prevents repeated n-grams, like `no_repeat_ngram_size` in Hugging Face transformers
-// (`NoRepeatNGramLogitsProcessor`). Transformers also counts the prompt's n-grams; here that is optional.
+// (`NoRepeatNGramLogitsProcessor`). Transformers always counts the prompt's n-grams too; here the argument `prompt`
+// decides.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf } from "./read-argument.ts";
 
 /**
- * Arguments: `size` (at least 1), or the first of `args`; `prompt` true also counts the prompt's n-grams.
+ * Creates the processor. Its arguments:
+ * * `size`: length of the n-grams, at least 1; or the first of `args`.
+ * * `prompt`: if true, n-grams of the prompt count too.
  *
- * A token is forbidden if it and the last size - 1 tokens form an n-gram that already occurred.
+ * The processor forbids a token if the token and the size - 1 tokens before it form an n-gram that already occurred.
  */
 export function createProcessor({ args, kwargs }: ProcessorCall): TokenProcessor {
   const size = numberOf("size", kwargs["size"] ?? args[0], 1);

@@ -1,9 +1,9 @@
-// A processor's view of the model: its vocabulary.
+// Model data that logits processors can read: the vocabulary.
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 
 export interface ProcessorModel {
   readonly vocabularySize: number;
-  /** Returns a token's UTF-8 bytes; null for special tokens, and for ids without a token. */
+  /** Returns a token's UTF-8 bytes; null for special tokens, and for ids that no token has. */
   readonly tokenBytes: (id: number) => Uint8Array | null;
   /** Returns the token whose text is exactly `text`; null if there is none. */
   readonly tokenOf: (text: string) => number | null;

@@ -1,6 +1,6 @@
-// The logits processors of an engine. Modules are loaded once, when the engine starts, and opened for each request
-// that asks for them. If a processor fails or exceeds its time limit, its request ends with an error that names the
-// processor.
+// The logits processors of an engine. Their modules are loaded once, when the engine starts. Each request that names a
+// processor opens it with its own arguments; if the processor fails or exceeds its time limit, that request fails with
+// an error that names the processor.
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
@@ -58,12 +58,12 @@ function isModule(loaded: unknown): loaded is ProcessorModule {
 }
 
 /**
- * Time limit of one call of a module, because all requests wait during the call. Loops over a vocabulary take a
- * thousandth of it.
+ * Time limit of one call of a module. All requests wait during a call; a loop over a vocabulary takes a thousandth of
+ * this limit.
  */
 const callMsMax = 1000;
 
-/** Calls a function of a module. */
+/** Calls a function of a module, with the time limit. */
 type Call = (call: () => unknown) => unknown;
 
 const trusted: Call = (call) => call();
@@ -73,16 +73,17 @@ export class ProcessorRegistry {
   readonly #modules: ReadonlyMap<string, ProcessorModule>;
   readonly #model: ProcessorModel;
 
-  /** Use {@link loadProcessors}. */
+  /** Internal: callers use {@link loadProcessors}. */
   constructor(modules: ReadonlyMap<string, ProcessorModule>, model: ProcessorModel) {
     this.#modules = modules;
     this.#model = model;
   }
 
   /**
-   * Opens the processors of a request, in their order. They keep no state of a choice, so all choices share them.
+   * Opens the processors of a request, in the order in which the request names them. An opened processor keeps no
+   * state of a choice, so all choices of the request share it.
    *
-   * @param sampling names registered processors
+   * @param sampling parameters that name registered processors
    * @throws ServiceError `unsupported` naming the processor that does not accept its arguments
    */
   open({ processors, extraArguments }: SamplingParameters): readonly ScoreProcessor[] {
@@ -106,7 +107,8 @@ export class ProcessorRegistry {
     const run = Object.hasOwn(included, name) ? trusted : bounded;
     let process: unknown;
     try {
-      // Copies, because a request may be opened again, and its processors share the extra arguments.
+      // The arguments are copied, because a processor could change them: a request may be opened again, and its
+      // processors share the extra arguments.
       const call = { ...structuredClone({ args, kwargs, extra }), model: this.#model };
       process = run(() => createProcessor(call));
     } catch (cause) {
@@ -115,7 +117,7 @@ export class ProcessorRegistry {
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
-    // Unchecked cast: the module promises this type, and each call checks its results.
+    // Unchecked cast: the module promises this type, and the results of each call are checked.
     return new OpenProcessor(process as TokenProcessor, { run, refusal });
   }
 }
@@ -127,16 +129,16 @@ class OpenProcessor implements ScoreProcessor {
   readonly #run: Call;
   readonly #refusal: (what: string, cause?: unknown) => ServiceError;
   /**
-   * Error that stopped the processor; it is not called again. The choices of a request share it, and each would wait
-   * as long for the same result.
+   * Error of the call that exceeded the time limit; null if none did. After it the processor is not called again,
+   * because each further choice of the request would wait equally long for the same error.
    */
   #stopped: ServiceError | null = null;
   /**
-   * Logits for the module in a separate buffer. The module may detach or keep them, or write beyond them, and the
-   * model's own buffer also holds other requests.
+   * Separate buffer with a copy of the logits for the module. The module may detach the buffer, keep it, or write
+   * beyond it, while the model's own buffer also holds logits of other requests.
    */
   #given_V = new Float32Array(0);
-  /** Copy of the prompt for the module, and the prompt that it copies. */
+  /** Copy of the prompt that the module gets (`ids`), and the prompt from which it was copied (`of`). */
   #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
 
   constructor(
@@ -171,7 +173,7 @@ class OpenProcessor implements ScoreProcessor {
     if (given_V.length !== scores_V.length)
       throw this.#refusal("is broken: it detached the buffer of its scores");
     for (let id = 0; id < given_V.length; id++) {
-      // Written so that NaN is caught too.
+      // Written so that NaN is refused too.
       if (!(given_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${given_V[id]}`);
     }
     scores_V.set(given_V);
@@ -187,20 +189,23 @@ class OpenProcessor implements ScoreProcessor {
   }
 }
 
-/** True if a result is a promise. No caller awaits it, and its unhandled rejection would end the process. */
+/**
+ * True if a result is a promise. Nothing awaits such a promise, and its unhandled rejection would end the process, so
+ * rejections are caught here.
+ */
 function isDropped(result: unknown): boolean {
   if (!(result instanceof Promise)) return false;
   result.catch(() => undefined);
   return true;
 }
 
-/** Describes the thrown value for a caller: without a full stop, and shortened if long. */
+/** Describes the thrown value for a caller. The description is shortened if long, and has no full stop. */
 function reasonOf(cause: unknown): string {
   try {
     const reason: unknown = cause instanceof Error ? cause.message : cause;
     return cut(String(reason)).replace(/\.$/, "");
   } catch {
-    // An object without a prototype, or with a getter that throws: an error here would stop the engine.
+    // The value has no prototype, or a getter that throws. If this error were thrown on, it would stop the engine.
     return "it threw a value without text";
   }
 }

@@ -6,7 +6,7 @@ import type { ProcessorModel } from "./processor-model.ts";
 /** Exports of a module. */
 export interface ProcessorModule {
   /**
-   * Called once for each request that asks for the processor; if it throws, the request is refused with the error's
+   * Called once for each request that names the processor. If it throws, the request is refused with the error's
    * message.
    */
   readonly createProcessor: (call: ProcessorCall) => TokenProcessor;
@@ -22,14 +22,19 @@ export interface ProcessorCall {
 }
 
 /**
- * Changes the logits of a choice's next token in place. Must depend only on the context: the choices of a request
- * share it, and a token may be drawn again. An error that it throws ends the request.
+ * Changes the logits of a choice's next token in place. If it throws, the request fails.
+ *
+ * The changes must depend only on the context: all choices of a request share the function, and a token may be drawn
+ * again.
  */
 export type TokenProcessor = (context: TokenContext) => void;
 
 export interface TokenContext {
   readonly promptTokenIds: readonly number[];
   readonly answerTokenIds: readonly number[];
-  /** Logits, one per token, including the logit bias; negative infinity forbids a token for good. */
+  /**
+   * Logits, one per token, with the logit bias already added. If the processor sets a logit to negative infinity, no
+   * later step can allow the token again.
+   */
   readonly logits: Float32Array;
 }

@@ -1,4 +1,5 @@
-// The registered logits processors: the built-in ones and those in the settings. This module loads none of them.
+// The registered logits processors: the built-in ones and those that the operator names in the settings. This module
+// does not load them.
 import { resolve } from "node:path";
 import { invalid, quoted, type ServiceError } from "../../../base/domain/service-error.ts";
 

@@ -1,15 +1,17 @@
 // A logits processor that ends a model's thinking after a number of tokens: it forces the closing sequence, token by
-// token, and the answer follows. Thinking that has ended or not begun is unaffected. The method is budget forcing of
-// "s1: Simple test-time scaling" (arXiv 2501.19393), without its forced continuation of thinking.
+// token, after which the model writes its answer. It does nothing before thinking begins or after it has ended. The
+// method is budget forcing from "s1: Simple test-time scaling" (arXiv 2501.19393), without the part of that method
+// that prolongs thinking.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf, tokenIdsOf } from "./read-argument.ts";
 
 /**
  * Creates the processor. Its arguments:
- * * `budget`: tokens, at least 0; or the first of `args`, or `thinking_budget` among the request's extra arguments.
- * * `start` and `end`: ids that open and close thinking; by default the tokens `<think>` and `</think>`. An empty
- *   `start` means that every answer begins with thinking.
- * * `optional`: if true, the processor does nothing if the vocabulary lacks these tokens.
+ * * `budget`: maximum number of thinking tokens, at least 0; or the first of `args`, or `thinking_budget` among the
+ *   request's extra arguments.
+ * * `start` and `end`: token ids that open and close thinking; by default the tokens `<think>` and `</think>`. An
+ *   empty `start` means that every answer begins with thinking.
+ * * `optional`: if true, the processor does nothing when the vocabulary lacks these default tokens.
  */
 export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): TokenProcessor {
   const budget = numberOf("budget", kwargs["budget"] ?? args[0] ?? extra["thinking_budget"], 0);
@@ -38,7 +40,8 @@ export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): 
     if (!isThinking || ids.length - Math.max(opened, answerStart) < budget) return;
     const next = end[begunCount(ids, end, Math.max(opened, answerStart))];
     const score = logits[next];
-    // Another rule forbids the token, and an answer that continues is better than none.
+    // Another rule forbids the closing token. Thinking then continues, because forcing the token would leave no token
+    // to draw.
     if (score === -Infinity) return;
     logits.fill(-Infinity);
     logits[next] = score;
@@ -57,7 +60,10 @@ function has(ids: readonly number[], sequence: readonly number[], from: number):
   return findLast(ids, sequence) >= from;
 }
 
-/** Returns the length of the longest proper prefix of a sequence that the ids end with, counting ids from an index on. */
+/**
+ * Returns how many first tokens of a sequence the ids end with: the longest proper prefix of the sequence. Considers
+ * only ids from the index `from` on.
+ */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);
   while (count > 0 && !isAt(ids.length - count, ids, sequence.slice(0, count))) count -= 1;

@@ -1,7 +1,7 @@
-// Sorts logits into buckets by their distance from the greatest one, so that only a small part of a vocabulary needs
-// sorting. Buckets with too many entries are split into finer ones, recursively.
+// Sorts logits into buckets by their distance from the greatest logit, so that only a small part of a vocabulary needs
+// to be sorted. Buckets with too many entries are split recursively.
 
-/** Number of buckets. Each is 1/8 wide; the last one holds all greater distances. */
+/** Number of buckets. Each bucket covers a distance of 1/8; the last one also covers all greater distances. */
 export const bucketCount = 512;
 const bucketsPerUnit = 8;
 
@@ -11,18 +11,19 @@ export function bucketOf(max: number, logit: number): number {
   return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
 }
 
-/** Returns a lower bound for the logits of this bucket and of all buckets with greater logits. */
+/** Returns a lower bound for the logits in this bucket and in all buckets of greater logits. */
 export function leastOf(max: number, bucket: number): number {
-  // One bucket lower than needed, so that rounding of logits cannot matter.
+  // One bucket lower than necessary, so that rounding cannot put a logit below the bound.
   return bucket < bucketCount - 1 ? max - (bucket + 2) / bucketsPerUnit : -Infinity;
 }
 
-/** Maximum number of entries that are sorted by comparison. */
+/** Maximum number of entries that are sorted by comparison; more entries are split into finer buckets. */
 const sortedCountMax = 64;
 const finerCount = 256;
 
 /**
- * Yields ids by ascending logit, among equal logits the higher id first. Sorts no more than is consumed.
+ * Yields ids in the order of ascending logits; among equal logits, the higher id first. Sorts only as far as the
+ * caller reads.
  *
  * @param ids in ascending order; not modified
  */
@@ -56,8 +57,8 @@ export function kthGreatest(logits: Float32Array, k: number): number {
 }
 
 /**
- * Returns a finer bucket. The greatest logit is in the first bucket, the least is not; infinitely distant logits are
- * in the last.
+ * Returns the index of a logit's finer bucket. The greatest logit is in the first bucket, and the least logit is never
+ * in that one, so each split makes progress. Infinitely distant logits are in the last bucket.
  */
 function finerBucketOf(logit: number, least: number, greatest: number): number {
   const place = ((greatest - logit) * finerCount) / (greatest - least);

@@ -1,20 +1,19 @@
-// Inputs of a draw besides the model's logits: the request's sampling options, and the state of the choice. This
-// module holds data that the steps read.
+// Inputs of a draw other than the model's logits: the request's sampling options, and the state of the choice.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import type { TokenMask } from "../token-masks/constraint-backend.ts";
 import { tokenSetOf, type TokenSet } from "./token-set.ts";
 
-/** Options that hold for all draws of a request, in the form that steps use. */
+/** Options that are the same for all draws of a request, prepared for the sampling steps. */
 export interface DrawRules {
   readonly sampling: SamplingParameters;
   readonly isConstrained: boolean;
-  /** Token ids of `sampling.allowedTokenIds`; null if all are allowed. */
+  /** Set of the ids in `sampling.allowedTokenIds`; null if all tokens are allowed. */
   readonly allowedIds: TokenSet | null;
   readonly minTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
-  /** Number of alternatives to report; null if log-probabilities are not wanted. */
+  /** Number of alternatives to report per token; null if log-probabilities are not requested. */
   readonly topLogprobCount: number | null;
 }
 
@@ -38,14 +37,14 @@ export function drawRulesOf({
 /** A logits processor, opened for one request and shared by its choices. */
 export interface ScoreProcessor {
   /**
-   * Changes the logits of the next token in place. Tokens that the constraint and the request forbid have negative
-   * infinity before and again after it. Must depend only on its parameters, because it may be called again for the
-   * same tokens.
+   * Changes the logits of the next token in place. Tokens that the constraint or the request forbids have negative
+   * infinity before the call, and are set to it again afterwards. Must depend only on its parameters, because it may
+   * be called again for the same tokens.
    *
    * @param scores_V logits with the logit bias, before penalties; each must remain finite or negative infinity, which
    * forbids the token
-   * @param history of the choice
-   * @throws ServiceError which ends the request
+   * @param history tokens of the choice so far
+   * @throws ServiceError with which the request fails
    */
   apply(scores_V: Float32Array, history: TokenHistory): void;
 }
@@ -53,19 +52,19 @@ export interface ScoreProcessor {
 /** A choice before its next token. */
 export interface DrawInput {
   readonly rules: DrawRules;
-  /** Random stream of this choice only; a draw that is not greedy takes one number or a few. */
+  /** Random stream that only this choice uses. A greedy draw takes no number from it; other draws take one or a few. */
   readonly random: Random;
   readonly history: TokenHistory;
   /** Logits processors that the request asks for, in their order. */
   readonly processors: readonly ScoreProcessor[];
-  /** Tokens that the constraint allows; null if unconstrained. */
+  /** Tokens that the constraint allows; null if the choice is unconstrained. */
   readonly mask: TokenMask | null;
 }
 
 // Token history of a choice, with the count of each token. Counts are computed at their first use and then updated
-// token by token, so choices whose steps never use counts pay nothing.
+// token by token, so requests that use no counts do not pay for them.
 
-/** A prompt, which the choices of a request share. */
+/** A prompt, shared by all choices of its request. */
 export class PromptTokens {
   readonly ids: readonly number[];
   #distinct: ReadonlySet<number> | null = null;
@@ -87,7 +86,7 @@ export class TokenHistory {
   readonly #counts = new Map<number, number>();
   #countedLength = 0;
 
-  /** @param answerIds may grow, but does not change otherwise */
+  /** @param answerIds the caller may append ids to this array, but must not change it otherwise */
   constructor(prompt: PromptTokens, answerIds: readonly number[]) {
     this.prompt = prompt;
     this.answerIds = answerIds;

@@ -1,5 +1,5 @@
-// One row of logits during a draw: the choosing steps read it and narrow it. A narrowed row holds only the remaining
-// logits, so later steps pass over fewer. This module chooses nothing itself.
+// One row of logits during a draw; the sampling steps read it and narrow it. A narrowed row holds only the logits that
+// may still be drawn, so later steps process fewer. This module itself chooses no token.
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import { blockSize, blocksOf, type ScoreBlocks } from "./blocks/score-blocks.ts";
@@ -17,12 +17,12 @@ export interface ScoresLeft {
   readonly ids: Int32Array | null;
 }
 
-/** Buffers for the remaining logits of a vocabulary; one row uses them at a time. */
+/** Buffers for the remaining logits of a vocabulary. Only one row at a time may use them. */
 export class RowBuffers {
   readonly ids_V: Int32Array;
   readonly logits_V: Float32Array;
   readonly weights_V: Float64Array;
-  /** Weights of a block. */
+  /** Weights of the entries of one block. */
   readonly blockWeights = new Float64Array(blockSize);
 
   constructor(vocabularySize: number) {
@@ -38,7 +38,7 @@ export class LogitsRow {
   readonly greatestId: number;
   /** Greatest logit. */
   readonly max: number;
-  /** Divisor of the logits when weights are computed. */
+  /** Temperature: divisor of the logits when weights are computed. */
   temperature = 1;
   /** Sum of the remaining weights, added in the order of the ids; NaN if a logit is NaN. See {@link computeWeights}. */
   total = 0;
@@ -51,8 +51,8 @@ export class LogitsRow {
   #blocks: ScoreBlocks | null;
 
   /**
-   * @param left remaining logits; not modified, unless they are in the room
-   * @param blocks blocks of these logits, if known: they save passes
+   * @param left remaining logits; modified only if they are in the buffers of `room`
+   * @param blocks blocks of these logits, if known; they save passes over the logits
    */
   constructor(left: ScoresLeft, room: RowBuffers, options: RowOptions, blocks: ScoreBlocks | null = null) {
     const index = greatestIndex(left.logits, blocks?.maxima);
@@ -79,12 +79,12 @@ export class LogitsRow {
     return this.#blocks?.maxima ?? null;
   }
 
-  /** True if known blocks show a NaN logit. */
+  /** True if known blocks show that a logit is NaN. */
   get hasBrokenBlocks(): boolean {
     return this.#blocks?.masses.some(Number.isNaN) ?? false;
   }
 
-  /** Blocks of the remaining logits, at the temperature. */
+  /** Blocks of the remaining logits, at the row's temperature. */
   get blocks(): ScoreBlocks {
     if (this.#blocks?.temperature !== this.temperature) {
       this.computeWeights();
@@ -98,7 +98,7 @@ export class LogitsRow {
     return ids === null ? index : ids[index];
   }
 
-  /** Computes weights and total for the temperature, unless they are up to date. */
+  /** Computes the weights and their total at the row's temperature, unless they are up to date. */
   computeWeights(): void {
     const { temperature, logits, max } = this;
     if (temperature === this.#weighedAt) return;
@@ -161,18 +161,18 @@ function greatestFrom(values: Float32Array, start: number, end: number): number 
   return best;
 }
 
-// Computes exp over whole rows of logits, several times faster than Math.exp and as accurate: a distance of d from the
-// greatest logit gives a relative error of about d rounding errors. 2^(whole) and 2^(part / 256) come from tables, the
-// small remainder from the series.
+// Computes exp for whole rows of logits, several times faster than Math.exp. A logit at distance d from the greatest
+// logit gets a relative error of about d rounding errors, the same as with Math.exp. 2^(whole) and 2^(part / 256) come
+// from tables, and the small remainder from a power series.
 
 const partsPerPower = 256;
 const rest = Math.LN2 / partsPerPower;
 const partsPerUnit = partsPerPower / Math.LN2;
-/** 2^-n down to the least positive float64. */
+/** Powers 2^-n, down to the least positive float64. */
 const wholePowers = Float64Array.from({ length: 1076 }, (_, exponent) => 2 ** -exponent);
 const partPowers = Float64Array.from({ length: partsPerPower }, (_, part) => 2 ** (-part / partsPerPower));
 
-/** Returns exp(-distance); 0 below the range of float64, NaN for NaN. */
+/** Returns exp(-distance); 0 if the result is below the range of float64, NaN for NaN. */
 export function exponentialOf(distance: number): number {
   if (distance >= 745) return 0;
   const parts = (distance * partsPerUnit) | 0;
@@ -204,10 +204,10 @@ export function exponentials(
   return total;
 }
 
-// Maps a random number to one of the remaining logits. Each covers a share in proportion to its weight, in the order
-// of the indices.
+// Maps a random number to one of the remaining logits. Each logit covers a part of the number's range in proportion to
+// its weight, in the order of the indices.
 
-/** Draws an index with one number of the row's random stream; -1 if a logit is NaN. */
+/** Draws an index with one number of the row's random stream; returns -1 if a logit is NaN. */
 export function drawIndex(row: LogitsRow): number {
   const { masses } = row.blocks;
   const total = totalMass(row.blocks);
@@ -226,7 +226,7 @@ export function drawIndex(row: LogitsRow): number {
   return chosen * blockSize + indexOfPart(row.weightsOf(chosen), (aim - start) / (end - start));
 }
 
-/** @param part in [0, 1), a fraction of the total weight; an entry of weight 0 is never taken */
+/** @param part in [0, 1), a fraction of the total weight; an entry of weight 0 is never chosen */
 function indexOfPart(weights: Float64Array, part: number): number {
   let left = part * sumOf(weights);
   let chosen = 0;

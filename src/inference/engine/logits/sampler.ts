@@ -1,6 +1,6 @@
-// Draws the next token of one row, and returns raw log-probabilities: those before any step that a request asks for.
-// Probabilities are computed in float64. A draw sorts as little as possible, and creates no object per vocabulary
-// entry.
+// Draws the next token of one row. Also returns raw log-probabilities, that is, those of the model before any change
+// that the request asks for. Probabilities are computed in float64; a draw sorts as little as possible, and creates no
+// object per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../../base/domain/generation.ts";
 import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
 import type { DrawInput, DrawRules } from "./draw-input.ts";
@@ -10,12 +10,15 @@ import { TokenSet } from "./token-set.ts";
 
 /** Reason why no token was drawn. */
 export type NoToken =
-  /** No logit is finite, or one is NaN: the model, or a processor, is broken. */
+  /** No logit is finite, or a logit is NaN: the model or a logits processor is broken. */
   | "broken scores"
   /** All tokens are forbidden. */
   | "nothing allowed";
 
-/** Blocks of a row's raw logits, which save a draw passes over the row; without blocks the draw makes these passes. */
+/**
+ * Blocks of a row's raw logits. With them a draw needs fewer passes over the row; without them it computes them
+ * itself.
+ */
 export interface DrawBlocks {
   /** Blocks at temperature 1, for log-probabilities. */
   readonly raw: ScoreBlocks | null;
@@ -23,17 +26,20 @@ export interface DrawBlocks {
   readonly tempered: ScoreBlocks | null;
 }
 
-/** Returns the temperatures of the blocks that a request's draws can use; null for none. */
+/**
+ * Returns the temperatures of the blocks that the draws of a request can use; null for a kind of blocks that they
+ * cannot use.
+ */
 export function blockTemperatures(rules: DrawRules): { readonly [Kind in keyof DrawBlocks]: number | null } {
   const { temperature } = rules.sampling;
-  // At lower temperatures, float32 does not distinguish tempered logits well enough.
+  // At lower temperatures, float32 is too imprecise for logits divided by the temperature.
   const isTempered = !isGreedy(rules) && temperature >= 0.1 && drawsFromRawScores(rules);
   return { raw: rules.topLogprobCount === null ? null : 1, tempered: isTempered ? temperature : null };
 }
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
-/** Draws tokens for one vocabulary size. The sampler holds the buffers of a draw, so draws must not overlap. */
+/** Draws tokens for one vocabulary size. Draws share the sampler's buffers, so they must not overlap. */
 export class Sampler {
   readonly #shifted_V: Float32Array;
   readonly #allowed: TokenSet;
@@ -46,11 +52,11 @@ export class Sampler {
   }
 
   /**
-   * Draws the next token of a row, or returns why there is none.
+   * Draws the next token of a row, or returns the reason why no token can be drawn.
    *
    * @param logits_V raw logits; not modified
    * @param blocks blocks of these logits, at the temperatures of {@link blockTemperatures}
-   * @throws ServiceError if a processor does
+   * @throws ServiceError the error of a logits processor
    */
   draw(logits_V: Float32Array, input: DrawInput, blocks = noBlocks): GeneratedToken | NoToken {
     const { topLogprobCount } = input.rules;
@@ -63,7 +69,8 @@ export class Sampler {
     const left = this.#scoresLeft(logits_V, allowed, input);
     const known = blocks.tempered ?? raw?.blocks ?? null;
     const row = this.#row(left, input, left.logits === logits_V ? known : null);
-    // If all of the model's own logits are negative infinity, no rule forbade the tokens.
+    // "nothing allowed" only if some rule forbade tokens. If `left` is the model's own row, the model itself gave
+    // negative infinity.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
     const id = choose(row, input);
     if (id === null) return "broken scores";
@@ -73,8 +80,8 @@ export class Sampler {
   }
 
   /**
-   * Returns the most probable allowed tokens, in order, each with its raw log-probability. Among a request's
-   * parameters, only those that forbid tokens have an effect.
+   * Returns the most probable allowed tokens in descending order of probability, each with its raw log-probability. Of
+   * a request's sampling parameters, only those that forbid tokens have an effect.
    *
    * @param logits_V raw logits; not modified
    * @param raw blocks of these logits at temperature 1, if known
@@ -110,8 +117,8 @@ export class Sampler {
   }
 
   /**
-   * Returns the shifted logits of the allowed tokens. Returns the row itself if nothing changes it; the row is never
-   * changed in place.
+   * Returns the logits of the allowed tokens after bias, processors and penalties. If none of these apply and all
+   * tokens are allowed, returns the given row itself, which is never modified.
    */
   #scoresLeft(logits_V: Float32Array, allowed: TokenSet | null, input: DrawInput): ScoresLeft {
     const steps = shiftingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
@@ -124,7 +131,7 @@ export class Sampler {
     return this.#allowedScores(shifted_V, allowed);
   }
 
-  /** Returns the logits of the allowed tokens: the given ones if all are allowed. */
+  /** Returns the logits of the allowed tokens; the given array if all tokens are allowed. */
   #allowedScores(logits_V: Float32Array, allowed: TokenSet | null): ScoresLeft {
     const allowedCount = allowed?.count ?? logits_V.length;
     if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
@@ -146,7 +153,7 @@ function logTotalOf(row: LogitsRow): number {
   return row.max + Math.log(totalMass(row.blocks) / maxScoreMass(row));
 }
 
-/** Returns the token that the steps of a row choose; null if no logit is finite or one is NaN. */
+/** Returns the token that the choosing steps select; null if no logit is finite or one is NaN. */
 function choose(row: LogitsRow, { rules }: DrawInput): number | null {
   if (!Number.isFinite(row.max) || row.hasBrokenBlocks) return null;
   for (const { isNeeded, apply } of choosingSteps) if (isNeeded(rules)) apply(row);
@@ -163,9 +170,10 @@ function alternativesOf(
 }
 
 /**
- * Returns the indices of the `count` greatest values in order, the lower index first among equals.
+ * Returns the indices of the `count` greatest values in descending order of the values; among equal values, the lower
+ * index first.
  *
- * @param maxima greatest values of blocks, if known; they limit the search to few blocks
+ * @param maxima greatest value of each block, if known, so that only a few blocks need to be searched
  */
 export function greatest(values: Float32Array, count: number, maxima?: Float32Array): readonly number[] {
   const best: number[] = [];
@@ -190,7 +198,7 @@ export function greatest(values: Float32Array, count: number, maxima?: Float32Ar
   return best;
 }
 
-// Extracts the logits of allowed tokens, so that later steps pass over no other logits.
+// Extracts the logits of the allowed tokens, so that later steps process only these.
 
 /** Sets the logits of forbidden tokens to negative infinity. */
 function forbid(scores_V: Float32Array, { words }: TokenSet): void {
@@ -199,7 +207,7 @@ function forbid(scores_V: Float32Array, { words }: TokenSet): void {
       scores_V.fill(-Infinity, 32 * index, 32 * index + 32);
       continue;
     }
-    // Each iteration sets the lowest bit that is not set.
+    // Each iteration handles the lowest set bit of the inverted word, which stands for a forbidden token.
     for (let word = ~words[index]; word !== 0; word &= word - 1) {
       scores_V[32 * index + (31 - Math.clz32(word & -word))] = -Infinity;
     }
@@ -221,7 +229,8 @@ function gather(logits_V: Float32Array, { words }: TokenSet, room: RowBuffers): 
     if (word === 0) continue;
     const first = 32 * index;
     const end = Math.min(first + 32, logits_V.length);
-    // Writes each entry, and advances only if its bit is set: a branch would be mispredicted too often.
+    // Writes each entry, but advances only if the entry's bit is set. A conditional jump instead would be mispredicted
+    // too often.
     for (let id = first; id < end; id++) {
       ids_V[count] = id;
       left_V[count] = logits_V[id];

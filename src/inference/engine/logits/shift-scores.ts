@@ -1,5 +1,6 @@
-// The steps that shift logits before the temperature: logit bias, the operator's processors and the penalties. They
-// touch only affected tokens, never the whole vocabulary; negative infinity is preserved.
+// The steps that change logits before the temperature is applied: logit bias, the operator's processors and the
+// penalties. Bias and penalties touch only the tokens that they affect, not the whole vocabulary. A logit of negative
+// infinity stays negative infinity.
 import type { DrawInput } from "./draw-input.ts";
 
 export function addBias(scores_V: Float32Array, { rules }: DrawInput): void {
@@ -10,7 +11,7 @@ export function applyProcessors(scores_V: Float32Array, { processors, history }:
   for (const processor of processors) processor.apply(scores_V, history);
 }
 
-/** Penalizes every token in the prompt or answer once, regardless of its count. */
+/** Penalizes every token that occurs in the prompt or the answer, regardless of how often it occurs. */
 export function penalizeRepetition(scores_V: Float32Array, { rules, history }: DrawInput): void {
   const { repetitionPenalty } = rules.sampling;
   const { distinct } = history.prompt;

@@ -1,5 +1,6 @@
-// The steps from a row of logits to a token, in this order: forbid tokens, shift logits, and draw one of the remaining
-// tokens. Steps that a request does not need are left out. Raw log-probabilities are those before the first step.
+// The steps from a row of logits to a token, in this order: forbid tokens, change logits, and draw one of the
+// remaining tokens. Steps that a request does not need are skipped. Raw log-probabilities are those before the first
+// step.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { drawIndex, type LogitsRow } from "./logits-row.ts";
 import {
@@ -21,7 +22,7 @@ interface Step<Parameters extends readonly unknown[]> {
   readonly apply: (...parameters: Parameters) => void;
 }
 
-/** Steps that remove tokens from the set of allowed tokens, which initially holds all tokens. */
+/** Steps that remove tokens from the set of allowed tokens. Before these steps, the set holds all tokens. */
 export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput]>[] = [
   { name: "constraint", isNeeded: ({ isConstrained }) => isConstrained, apply: applyConstraint },
   { name: "allowed ids", isNeeded: ({ allowedIds }) => allowedIds !== null, apply: keepAllowedIds },
@@ -33,7 +34,7 @@ export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput
   },
 ];
 
-/** Steps that change logits of the whole vocabulary, with negative infinity for forbidden tokens. */
+/** Steps that change logits. They get a row of the whole vocabulary, with negative infinity for forbidden tokens. */
 export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawInput]>[] = [
   { name: "bias", isNeeded: ({ sampling }) => sampling.logitBias.length > 0, apply: addBias },
   { name: "processors", isNeeded: ({ sampling }) => sampling.processors.length > 0, apply: applyProcessors },
@@ -86,8 +87,8 @@ export function drawsFromRawScores(rules: DrawRules): boolean {
 }
 
 /**
- * Removes tokens whose probability is below the fraction p of the greatest one, that is, whose logit is more than
- * −temperature · log(p) below the greatest.
+ * Removes tokens whose probability is below p times the greatest probability. In logits: those lower than the greatest
+ * logit by more than −temperature · log(p).
  */
 function keepMinP(row: LogitsRow): void {
   row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
@@ -95,7 +96,7 @@ function keepMinP(row: LogitsRow): void {
 
 // The steps that forbid tokens. Each removes tokens from the set without reading logits.
 
-/** Allows tokens that continue the constraint and, if the answer may end, tokens that end it. */
+/** Allows only tokens that continue the constraint and, if the answer may end here, tokens that end it. */
 function applyConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
   if (mask === null) return;
   allowed.assign(mask.allowed);
@@ -106,7 +107,7 @@ function keepAllowedIds(allowed: TokenSet, { rules }: DrawInput): void {
   if (rules.allowedIds !== null) allowed.intersect(rules.allowedIds);
 }
 
-/** Forbids the last token of each word whose preceding tokens the answer ends with; ignores the prompt. */
+/** Forbids the last token of each bad word if the answer ends with the word's preceding tokens. Ignores the prompt. */
 function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void {
   for (const word of rules.sampling.badWords) {
     const lastIndex = word.length - 1;

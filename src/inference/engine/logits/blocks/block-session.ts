@@ -1,5 +1,5 @@
-// Computes blocks of many rows of logits in one run of the runtime, whose kernels pass over a vocabulary about thirty
-// times as fast as JavaScript.
+// Computes the blocks (`score-blocks.ts`) of many rows of logits in one run of ONNX Runtime, whose kernels process a
+// vocabulary about thirty times as fast as JavaScript.
 import { float32Data, float32Tensor } from "../../../../lib/graph/tensor.ts";
 import { GraphBuilder } from "../../../../lib/graph/builder.ts";
 import type { Graph } from "../../../../lib/graph/graph.ts";
@@ -12,9 +12,9 @@ export interface TemperedRow {
   readonly temperature: number;
 }
 
-/** Minimum vocabulary size; for smaller rows, JavaScript is faster than a run. */
+/** Minimum vocabulary size for using a session. For smaller rows, JavaScript is faster than a run. */
 const vocabularySizeMin = 4096;
-/** Maximum logits in one run: so many stay in a core's cache from one operation to the next. */
+/** Maximum number of logits in one run. This many logits stay in a core's cache from one operation to the next. */
 const scoresPerRunMax = 8 * 49_152;
 
 export class BlockSession {
@@ -26,14 +26,17 @@ export class BlockSession {
     this.#session = session;
   }
 
-  /** Opens a session; null for vocabularies so small that none is needed. */
+  /** Opens a session; returns null if the vocabulary is so small that JavaScript is faster. */
   static async open(vocabularySize: number, threads: number): Promise<BlockSession | null> {
     if (vocabularySize < vocabularySizeMin) return null;
     const options = { weights: new Map(), threads, plansMemory: false, keepsMemory: false };
     return new BlockSession(vocabularySize, await createSession(buildBlocksGraph(vocabularySize), options));
   }
 
-  /** Returns the blocks of each row; a row's numbers do not depend on the other rows. Does not modify the rows. */
+  /**
+   * Returns the blocks of each row. The numbers of a row do not depend on the other rows, and the rows are not
+   * modified.
+   */
   async blocksOf(rows: readonly TemperedRow[]): Promise<readonly ScoreBlocks[]> {
     const countMax = Math.max(1, Math.floor(scoresPerRunMax / this.#vocabularySize));
     const blocks: ScoreBlocks[] = [];
@@ -63,7 +66,10 @@ export class BlockSession {
   }
 }
 
-/** Returns all logits in one array: a view if the rows are adjacent in memory, as the rows of a step are. */
+/**
+ * Returns the logits of all rows in one array. The array is a view if the rows are adjacent in memory, as the rows of
+ * a step are; otherwise a copy.
+ */
 function joined(rows: readonly TemperedRow[], size: number): Float32Array {
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = rows[0].logits_V;
   const isNext = ({ logits_V }: TemperedRow, row: number): boolean =>
@@ -75,12 +81,12 @@ function joined(rows: readonly TemperedRow[], size: number): Float32Array {
 }
 
 /**
- * Builds the graph that reduces rows of logits to blocks; results for a row do not depend on the other rows.
+ * Builds the graph that reduces rows of logits to blocks. The results for a row do not depend on the other rows.
  * * Inputs: `logits` [N, V]; `inverse_temperatures` [N, 1].
  * * Outputs, per block of a row: `maxima` [N, blocks], the greatest logits; `masses` [N, blocks], the sums of the
- *   probabilities at the temperatures.
- * * A logit is multiplied in float32 before the maximum is subtracted, which saves a pass: the relative error of a
- *   probability is |logit| / temperature · 6e-8.
+ *   probabilities at the row's temperature.
+ * * A logit is multiplied by the inverse temperature in float32 before the maximum is subtracted, which saves a pass
+ *   over the logits. The relative error of a probability is |logit| / temperature · 6e-8.
  */
 function buildBlocksGraph(vocabularySize: number): Graph {
   const builder = new GraphBuilder();

@@ -1,6 +1,7 @@
-// Blocks of a row of logits: the greatest logit and the total weight of consecutive entries. A search for the greatest
-// logits, or for the entry of a random number, passes over the blocks and then into only a few of them. This module
-// computes blocks from given weights; `block-session.ts` computes them for many rows.
+// Summary of a row of logits by blocks of consecutive entries: the greatest logit and the total weight of each block.
+// With it, a search for the greatest logits, or for the entry that a random number selects, reads all blocks but only
+// the entries of a few. This module computes blocks from given weights; `block-session.ts` computes them for many
+// rows.
 
 /** Number of entries in a block; the last block of a row may have fewer. */
 export const blockSize = 64;
@@ -8,9 +9,12 @@ export const blockSize = 64;
 export interface ScoreBlocks {
   /** Greatest logit of each block. */
   readonly maxima: Float32Array;
-  /** Total weight of each block's logits at the temperature, in any common unit; NaN if a logit is NaN. */
+  /**
+   * Total weight of each block's logits at the temperature, in a unit that all blocks share; NaN if a logit of the
+   * block is NaN.
+   */
   readonly masses: Float32Array | Float64Array;
-  /** Divisor of the logits. */
+  /** Temperature at which the weights were computed, by which logits are divided. */
   readonly temperature: number;
 }
 
