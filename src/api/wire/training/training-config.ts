@@ -64,7 +64,7 @@ const options: Readonly<Record<string, Option>> = {
   allow_training_without_logprobs: option(
     "allowTrainingWithoutLogprobs",
     Type.Boolean(),
-    "True to also train on assistant messages next to Choices, and on Choices without token ids, by their text. The old log-probabilities are then computed with the start version.",
+    "True to also train on assistant messages next to Choices, and on Choices without token ids, by their text. Such tokens have no recorded log-probability; each step uses that of the model before the step as the old one.",
   ),
   base_precision: option(
     "basePrecision",
