@@ -25,7 +25,7 @@ export function addConnectionFlags(command: Command): Command {
     .option("--data <folder>", "data folder with the admin key (HONE_DATA; default .hone)");
 }
 
-/** Returns a client for the server that the flags or the environment name. */
+/** Returns a client for the server at `--url`, or at the address in the environment variables if the flag is absent. */
 export function connect(flags: ConnectionFlags): Hone {
   const settings = readClientSettings();
   const keyFile = join(flags.data ?? settings.data, "admin-key");

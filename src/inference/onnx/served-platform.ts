@@ -1,5 +1,5 @@
-// Platforms for which native code is available. On other platforms, startup reports that they are unsupported;
-// otherwise a process would crash without a message.
+// The platforms for which ONNX Runtime has native code. On any other platform, startup fails with an error that names
+// the supported platforms. Without this check, the process would exit without an error message.
 import { existsSync } from "node:fs";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -29,7 +29,8 @@ export function thisPlatform(): Platform {
  * says which one Node uses.
  */
 function hasGlibc(): boolean {
-  // Types do not declare this part of Node's report. The version is absent if Node uses another C library.
+  // `glibcVersionRuntime` is part of Node's report, but Node's type declarations lack it. It is absent if Node uses
+  // another C library.
   const { header } = process.report.getReport() as {
     readonly header: { readonly glibcVersionRuntime?: string };
   };

@@ -28,7 +28,7 @@ export function gradient(builder: GraphBuilder, loss: Value, wanted: readonly Va
   return wanted.map((value) => gradients.get(value.id) ?? builder.full(value.shape, 0));
 }
 
-/** Returns the ids of all values that depend on the wanted ones, including these. */
+/** Returns the ids of all values that depend on a wanted value, including the ids of the wanted values. */
 function dependents(nodes: readonly Node[], wanted: readonly Value[]): ReadonlySet<number> {
   const active = new Set(wanted.map(({ id }) => id));
   for (const { inputs, outputs } of nodes) {
@@ -47,10 +47,11 @@ class BackwardWalk {
   }
 
   /**
-   * Walks operations from last to first, and adds to the gradients of their operands.
+   * Walks operations from last to first, and adds each operation's contribution to the gradients of its operands.
    *
-   * @param gradients by value id; extended
-   * @param valueOf returns the value that rules read instead of a forward value
+   * @param gradients gradients by value id; this function adds to this map
+   * @param valueOf returns the value to use in a gradient rule instead of a value of the forward pass; with
+   * recomputation, its recomputed copy
    */
   pullBack(nodes: readonly Node[], gradients: Map<number, Value>, valueOf: (value: Value) => Value): void {
     // Iterates over a copy, because rules append to the builder's nodes.

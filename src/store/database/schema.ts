@@ -1,6 +1,6 @@
-// Tables with the columns that the stores use; a database that was created by an older version has additional columns.
-// Times are ISO 8601 in UTC with milliseconds, which sort as text; flags are 0 or 1. JSON is stored as text in which
-// NUL is escaped, because libsql cuts a text at a NUL character.
+// Database tables, with the columns that the stores use; older databases have additional columns. Times are ISO 8601
+// in UTC with milliseconds, so that sorting them as text sorts them by time; flags are 0 or 1. JSON is stored as text
+// in which NUL is escaped, because libsql truncates text at a NUL.
 import type { Generated } from "kysely";
 import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
@@ -49,16 +49,16 @@ export interface Schema extends RewardTables, TraceTables {
   readonly sweepers: SweeperTable;
 }
 
-/** Number of bytes stored for a project's feedback. */
+/** Storage used by a project's feedback, in bytes. */
 export interface ProjectBytesTable {
   readonly project_id: string;
   readonly entity: string;
-  /** Size of the payloads of the project's records in bytes. */
+  /** Total size in bytes of the payloads of the project's current feedback records. */
   readonly record_bytes: Generated<number>;
   readonly revision_bytes: Generated<number>;
 }
 
-/** Totals of data removed by the retention limits. */
+/** Number and size of the data that retention removed, by day, kind and entity. */
 export interface RemovedDataTable {
   readonly day: string;
   readonly kind: string;
@@ -68,14 +68,14 @@ export interface RemovedDataTable {
   readonly last_at: string;
 }
 
-/** The server that currently runs the retention sweep. */
+/** Lease of the server that currently runs the retention sweep. */
 export interface SweeperTable {
   readonly place: string;
   readonly owner: string;
   readonly until: string;
 }
 
-/** Servers that hold a lease. */
+/** Running servers. Each renews its row before `lease_until`. */
 export interface ServerTable {
   readonly id: string;
   readonly lease_until: string;
@@ -88,14 +88,14 @@ export interface ServerBaseTable {
   readonly base_model: string;
 }
 
-/** Versions for which each server has running requests. */
+/** Model versions that each server uses for requests in progress. */
 export interface ServerVersionTable {
   readonly server_id: string;
   readonly model_id: string;
   readonly step: number;
 }
 
-/** Last number assigned in each list; see paging.ts. */
+/** Last sequence number assigned in each list; see paging.ts. */
 export interface SequenceTable {
   readonly list: string;
   readonly sequence: number;
@@ -105,7 +105,7 @@ export interface FileTable {
   readonly id: string;
   readonly sequence: number;
   readonly entity: string;
-  /** Name as JSON. */
+  /** File name, encoded as a JSON string because it may contain any character. */
   readonly name: string;
   readonly purpose: string;
   readonly byte_count: number;
@@ -123,7 +123,10 @@ export interface AccessKeyTable extends ColumnsOf<typeof keyFields> {
   readonly created_at: string;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
-  /** Hash of the secret before the last rotation; null, like `previous_until`, if the key was never rotated. */
+  /**
+   * Hash of the secret before the last rotation. This column and `previous_until` are null if the key was never
+   * rotated.
+   */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
 }
@@ -132,16 +135,16 @@ export interface EntityLimitTable extends ColumnsOf<typeof limitFields> {
   readonly entity: string;
 }
 
-/** Requests counted by all servers in a time slot. */
+/** Number of requests and tokens of a key or entity in a time slot, over all servers. */
 export interface LimitSlotTable {
   readonly subject: string;
-  /** Number of the slot, counted from 1970. */
+  /** Number of time slots between 1970 and this slot. */
   readonly slot: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/** Number of running requests on each server. */
+/** Number of requests that a key or entity has in progress on a server. */
 export interface LimitRunningTable {
   readonly server_id: string;
   readonly subject: string;
@@ -165,18 +168,18 @@ export interface ModelTable {
   readonly base_model: string;
   readonly adapter_rank: number | null;
   readonly adapter_alpha: number | null;
-  /** Names of the adapted modules as a JSON list. */
+  /** JSON array with the names of the adapted modules. */
   readonly adapter_targets: string | null;
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
-  /** Sequence number of the newest trajectory in the model's logs and jobs. */
+  /** Highest trajectory number assigned so far. A model numbers the trajectories of its logs and jobs together. */
   readonly trajectory_count: Generated<number>;
   /** Number of the model's recorded completions. */
   readonly completion_count: Generated<number>;
   /**
-   * Size of the model's trajectory logs in bytes. `job_bytes` is the size of its job data, and `completion_bytes` that
-   * of its recorded completions. See retention/model-bytes.
+   * Total size in bytes of the model's logs. The next two columns are the total sizes of its job data and of its
+   * recorded completions; see retention/model-bytes.ts.
    */
   readonly log_bytes: Generated<number>;
   readonly job_bytes: Generated<number>;
@@ -188,7 +191,7 @@ export interface ModelTable {
   readonly last_turn: Generated<number>;
 }
 
-/** Distinct scenarios of a model so far, identified by SHA-256. */
+/** Distinct scenarios that a model has seen, each identified by its SHA-256. */
 export interface ModelScenarioTable {
   readonly model_id: string;
   readonly scenario_hash: string;
@@ -200,10 +203,15 @@ export interface ModelVersionTable {
   readonly step: number;
   readonly adapter_folder: string | null;
   readonly trainer_state: string | null;
-  /** Job that created the version. Unique, because a job creates at most one version. */
+  /**
+   * Job that created the version; null if no job did. The column is unique, because a job creates at most one version.
+   */
   readonly job_id: string | null;
   readonly metrics: string;
-  /** Metrics with which the version was created. Logs never replace these. */
+  /**
+   * Metrics with which the version was created. Metrics of later logs are merged into `metrics`, but never replace
+   * these.
+   */
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
   readonly is_pinned: Generated<number>;
@@ -212,18 +220,15 @@ export interface ModelVersionTable {
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;
   /**
-   * 1 if the version was deleted. The row is kept, so that its step is not reused and cursors at the version stay
-   * valid.
+   * 1 if the version was deleted. Hone keeps the row of a deleted version, so that its step is never reused and page
+   * cursors that name it stay valid.
    */
   readonly is_deleted: number;
 }
 
 export interface JobTable {
   readonly id: string;
-  /**
-   * Position in submission order, which is the order in which a model's jobs run. Null until the submission is
-   * complete.
-   */
+  /** Position of the job in submission order; a model's jobs run in this order. Null until the submission is complete. */
   readonly sequence: number | null;
   readonly model_id: string;
   readonly kind: Generated<string>;
@@ -237,22 +242,22 @@ export interface JobTable {
   readonly attempt_count: number;
   readonly lost_count: number;
   readonly restart_count: number;
-  /** 1 if the running or last attempt saved further steps than those from which it started. */
+  /** 1 if the job's current or last attempt has saved a step that was not yet saved when the attempt began. */
   readonly has_advanced: Generated<number>;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;
   readonly cancel_requested: number;
   /**
-   * Server that runs the job. For a queued job, the server that returned it to the queue because the server's machine
-   * lacks something that the job needs.
+   * Server that runs the job. For a job that was returned to the queue because the server's machine lacked a resource:
+   * the server that returned it.
    */
   readonly owner: string | null;
-  /** Time before which a queued job is not claimed. */
+  /** Earliest time at which a queued job may be claimed. */
   readonly not_before: string;
   /**
-   * Time when `not_before` was set. A clock that shows an earlier time has been set back, so `not_before` can no
-   * longer be trusted.
+   * Time when `not_before` was set. If the clock shows an earlier time, the clock was set back, and `not_before` is
+   * ignored.
    */
   readonly waits_since: string;
   readonly waiting_for: string | null;
@@ -262,13 +267,19 @@ export interface JobTable {
   readonly replay_of: string | null;
   readonly retry_of: string | null;
   readonly comparison: string | null;
-  /** Size of the training data in bytes, plus the size of the events once the job has ended; 0 after removal. */
+  /**
+   * Size of the job's training data in bytes. The size of the job's events is added when the job ends. 0 after the
+   * data was removed.
+   */
   readonly content_bytes: Generated<number>;
-  /** Time when removal of the data began. From then on, the data counts as removed. */
+  /**
+   * Time when retention began to remove the job's data; null if it has not. From that time on, the data is treated as
+   * removed.
+   */
   readonly data_removed_at: Generated<string | null>;
-  /** API key of the request that created the job; null if no key did. */
+  /** Id of the API key that was used to create the job; null if no API key was used. */
   readonly key_id: string | null;
-  /** Request that created the job, as JSON; null if no request did. */
+  /** JSON with the id and trace of the request that created the job; null if no request created it. */
   readonly made_by: string | null;
 }
 
@@ -303,10 +314,12 @@ export interface TrajectoryLogTable {
   readonly metrics: string;
   readonly group_count: number;
   readonly content_bytes: number;
-  /** Time when removal began. From then on, the log counts as removed. */
+  /**
+   * Time when retention began to remove the log; null if it has not. From that time on, the log is treated as removed.
+   */
   readonly removed_at: Generated<string | null>;
   /**
-   * Tally of the version's logs under this split, up to and including this log. Null if one of these logs has no
+   * Combined tally of this log and all earlier logs with the same version and split; null if one of these logs has no
    * tally.
    */
   readonly tally: Generated<string | null>;
@@ -321,7 +334,7 @@ export interface TrajectoryGroupTable {
 /** Summary of each stored trajectory, for list requests; see summaries.ts. */
 export interface TrajectoryOutlineTable {
   readonly model_id: string;
-  /** Number of the trajectory among the model's trajectories. */
+  /** Number of the trajectory. A model numbers its trajectories in storage order. */
   readonly sequence: number;
   readonly source: string;
   readonly source_id: string;
@@ -332,25 +345,25 @@ export interface TrajectoryOutlineTable {
   readonly part: number;
   readonly group_index: number;
   readonly item_index: number;
-  /** All other fields of the summary as JSON. */
+  /** JSON with the fields of the summary that have no column. */
   readonly content: string;
 }
 
-/** Number of trajectories by kind. */
+/** Number and total reward of a model's trajectories, by source, split and step. */
 export interface TrajectoryCountTable {
   readonly model_id: string;
   readonly source: string;
   readonly split: string;
-  /** Step; -1 for trajectories without a step. */
+  /** Step of the model version; -1 for trajectories without a step. */
   readonly step: number;
   readonly trajectory_count: number;
   readonly reward_sum: number;
 }
 
-/** Feedback records. Texts are stored in the form that queries compare; see feedback/feedback-rows.ts. */
+/** Feedback records. Text fields contain normalized text, which queries compare; see feedback/feedback-rows.ts. */
 export interface FeedbackTable {
   readonly project_id: string;
-  /** Position in storage order. */
+  /** Position of the record in storage order. */
   readonly sequence: number;
   readonly id: string;
   readonly vendor_ref: string;
@@ -366,27 +379,27 @@ export interface FeedbackTable {
   readonly content_hash: string;
   /** Payload as JSON. */
   readonly payload: string;
-  /** Exact texts as JSON, if they differ from the form that queries compare. Null for nearly all records. */
+  /** JSON with the original text fields, if any of them differs from its normalized form; null for nearly all records. */
   readonly exact: string | null;
-  /** Emoji of the payload, for lookups; null if the payload has no emoji. */
+  /** Emoji in the payload, so that queries can find records by emoji; null if the payload has none. */
   readonly emoji: string | null;
-  /** 1 if the payload has numbers that are missing from the index of numbers. */
+  /** 1 if the payload contains numbers that are not in the index `feedback_numbers`. */
   readonly has_more_numbers: Generated<number>;
   readonly last_revision_sequence: Generated<number>;
-  /** Position of the current content in storage order; null if the record was never replaced. */
+  /** Position of the record's current content in storage order; null if the record's content was never replaced. */
   readonly replaced_sequence: number | null;
   /**
-   * Id of the call to which the record refers, as spelled in references; null if the record refers to no call of its
-   * project.
+   * Id of the call that the record is about, in the form used in references; null if the record is not about a call of
+   * its project.
    */
   readonly call_id: string | null;
 }
 
-/** Payload paths at which a project's feedback has numbers. */
+/** Payload paths at which at least one feedback record of the project has a number. */
 export interface FeedbackFieldTable {
   readonly id: number;
   readonly project_id: string;
-  /** Steps of the path as JSON. */
+  /** JSON array with the steps of the path. */
   readonly path: string;
 }
 
@@ -413,28 +426,28 @@ export interface RecordedCompletionTable {
   readonly model_id: string;
   readonly entity: string;
   readonly project_id: string;
-  /** Id of the request, as spelled in references. */
+  /** Request id of the completion, in the form used in references. */
   readonly call_id: string;
   readonly step: number;
   readonly ended_at: string;
   readonly byte_count: number;
   readonly is_whole: number;
-  /** All other fields of the list summary as JSON. */
+  /** JSON with the fields of the list summary that have no column. */
   readonly outline: string;
-  /** Last piece of the completion's messages. */
+  /** Id of the last piece of the completion's messages; null if it has no pieces of messages. */
   readonly message_piece: string | null;
-  /** Last piece of the prompt's tokens. */
+  /** Id of the last piece of the prompt's tokens; null if it has no pieces of tokens. */
   readonly token_piece: string | null;
-  /** The part of the completion's content that is not in shared pieces; null if the recording is incomplete. */
+  /** Content that is stored only for this completion, without the shared pieces; null if the content was not recorded. */
   readonly content: string | null;
 }
 
-/** Prompt prefixes, shared by the completions of a model. */
+/** Pieces of prompts. Completions of a model whose prompts begin in the same way share the pieces of this prefix. */
 export interface CompletionPieceTable {
   readonly model_id: string;
   readonly id: string;
   readonly parent_id: string | null;
-  /** Number of pieces that continue this piece, plus the number of completions that end with it. */
+  /** Number of pieces whose `parent_id` is this piece, plus the number of completions whose last piece it is. */
   readonly use_count: number;
   readonly content: string;
 }
@@ -449,9 +462,9 @@ export interface AnnotationQueueTable extends ColumnsOf<typeof queueFields> {
   readonly created_by: string;
   readonly updated_at: string;
   readonly deleted_at: string | null;
-  /** Number of items in the queue, which is the position of the last one. */
+  /** Number of items in the queue. It equals the position of the last item. */
   readonly last_position: Generated<number>;
-  /** Number of changes in the queue so far. Incrementing it locks the queue. */
+  /** Number of changes to the queue so far. A transaction increments it to lock the queue's row. */
   readonly last_change: Generated<number>;
 }
 
@@ -464,17 +477,17 @@ export interface AnnotationItemTable {
   readonly display_fields: string;
   readonly added_by: string;
   readonly created_at: string;
-  /** Number of annotators whose state is `completed`. */
+  /** Number of annotators who have completed the item. */
   readonly completed_count: Generated<number>;
 }
 
-/** Progress of an annotator on an item. There is no row before the annotator begins. */
+/** State of an item for one annotator. Before the annotator begins the item, it has no row. */
 export interface AnnotationStateTable {
   readonly item_id: string;
   readonly annotator: string;
   readonly queue_id: string;
   readonly state: string;
-  /** End of the annotator's hold; null unless the state is in progress. */
+  /** Time until which the item is reserved for the annotator; null unless the state is `in_progress`. */
   readonly held_until: string | null;
   readonly updated_at: string;
 }
@@ -489,17 +502,17 @@ export interface WebhookTable extends ColumnsOf<typeof webhookFields> {
   readonly disabled_reason: string | null;
   readonly failing_since: string | null;
   readonly last_sequence: Generated<number>;
-  /** Number of unfinished deliveries. */
+  /** Number of deliveries that are still to be made. */
   readonly pending_count: Generated<number>;
 }
 
 export interface WebhookDeliveryTable {
   readonly id: string;
   readonly webhook_id: string;
-  /** Number of the delivery among those of its webhook. */
+  /** Number of the delivery. Each webhook numbers its deliveries separately. */
   readonly sequence: number;
   readonly type: string;
-  /** Subject of the event, as JSON. */
+  /** JSON of the object that the event is about. */
   readonly subject: string;
   readonly state: string;
   readonly created_at: string;
@@ -512,6 +525,6 @@ export interface WebhookDeliveryTable {
   readonly owner: string | null;
   readonly ended_at: string | null;
   readonly attempt_count: Generated<number>;
-  /** Latest attempts as JSON. */
+  /** JSON array of the latest attempts. */
   readonly attempts: Generated<string>;
 }

@@ -118,7 +118,7 @@ const thinkingSchema = Type.Object(
     display: nullable(Type.Enum(["summarized", "omitted"]), {
       default: "summarized",
       description:
-        "`omitted` leaves thinking blocks out of the answer. With `summarized`, they contain all thoughts.",
+        "With `omitted`, the answer has no thinking blocks. With `summarized`, it has thinking blocks with the complete thoughts: Hone does not summarize them, despite the name, which is that of Anthropic's API.",
     }),
   },
   { ...named, title: "AnthropicThinkingConfig" },

@@ -59,7 +59,7 @@ export const rowExportQuerySchema = Type.Object({
   ...filterFields,
   format: Type.Enum(["jsonl", "parquet", "groups"], {
     description:
-      "`jsonl`: one line per trajectory, as JSON. `parquet`: an Apache Parquet file with one row per trajectory. `groups`: one line per group, as JSON, with the group's other fields besides its trajectories.",
+      "`jsonl`: JSON lines, with one trajectory per line. `parquet`: an Apache Parquet file, with one trajectory per row. `groups`: JSON lines, with one group per line; the line has all fields of the group except its trajectories.",
   }),
 });
 

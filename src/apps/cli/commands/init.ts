@@ -19,7 +19,10 @@ export function addInitCommand(program: Command): void {
   program
     .command("init [folder]")
     .description("Write a starter project: a task, its reward, and the training loop.")
-    .option("--json", "print the folder, its files, its dependency and the running server as JSON")
+    .option(
+      "--json",
+      "print JSON: the folder, the names of the written files, the dependency on hone-server, and the address of the running server (null if none)",
+    )
     .addHelpText("after", about)
     .action(async (folder: string | undefined, { json }: { readonly json?: boolean }) => {
       const place = resolve(folder ?? ".");

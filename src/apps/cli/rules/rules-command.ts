@@ -97,7 +97,7 @@ function addAddCommand(rules: Command): void {
       "--version-age-max <count>",
       "maximum age of an answer: number of versions before the newest one (default: unlimited)",
     )
-    .option("--learning-rate <number>", "learning rate of the rule's jobs")
+    .option("--learning-rate <number>", "learning rate of the jobs that the rule creates")
     .option("--json", "print JSON")
     .action(async (project: string, name: string, flags: AddFlags) => {
       const client = connect(flags);
@@ -138,13 +138,18 @@ function addTrainingCommands(rules: Command): void {
     ["train", "Create a job that trains a model on its feedback so far."],
   ] as const)
     addTermFlags(addConnectionFlags(rules.command(`${verb} <model>`).description(description)))
-      .option("--rule <rule>", "stored reward rule, by id or as project/name")
-      .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
+      .option("--rule <rule>", "id or project/name of a stored rule; ignored if a flag gives terms")
+      .option("--since <time>", "only feedback created since this time. Example: `2026-01-31T00:00:00Z`")
       .option(
         "--version-age-max <count>",
         "maximum age of an answer: number of versions before the newest one (default: unlimited)",
       )
-      .option("--learning-rate <number>", "learning rate of the job")
+      .option(
+        "--learning-rate <number>",
+        verb === "preview"
+          ? "learning rate of the job that `hone rules train` would create"
+          : "learning rate of the job",
+      )
       .option("--json", "print JSON")
       .action(async (name: string, flags: TrainFlags) => {
         const client = connect(flags);

@@ -17,16 +17,16 @@ export interface TermFlags {
 export function addTermFlags(command: Command): Command {
   return command
     .option("--terms <file>", "file with the terms of a reward rule as JSON; `-` reads standard input")
-    .option("--reactions <table>", "reward of each emoji reaction, such as 👍=1,👎=0")
+    .option("--reactions <table>", "reward of each emoji reaction. Example: `👍=1,👎=0`")
     .option(
       "--number <type:path:range>",
-      "reward from a number in the payload: feedback type, path, and the range that maps to 0 to 1, such as score:stars:1..5",
+      "use a number in the payload as the reward: feedback type, path in the payload, and range of the number, which is mapped to 0 to 1. Example: `score:stars:1..5`",
     )
     .option(
       "--annotation <name:range|table>",
-      "reward from an annotation or an answer in a queue: right (true is 1, false is 0), style:1..5 (the range maps to 0 to 1), or tone:kind=1,rude=0 (reward of each value)",
+      "use the annotation, or the answer to the queue question, with this name as the reward. Examples: `right` (true gives reward 1, false gives 0); `style:1..5` (a number from 1 to 5 is mapped to a reward from 0 to 1); `tone:kind=1,rude=0` (the value kind gives 1, rude gives 0)",
     )
-    .option("--preferences", "reward from comparisons of two answers (`better_than` feedback)");
+    .option("--preferences", "use feedback that prefers one answer over another (payload field better_than)");
 }
 
 /** True if any of these flags is given. */

@@ -1,6 +1,6 @@
-// Identity of a base model, as two hashes: one of its weights, to which versions belong, and one of everything that
-// affects its results, for jobs. Hashing gigabytes takes a while, so hashes are cached with the converted weights
-// until a file changes.
+// Hashes that identify a base model. Model versions refer to the hash of the weights; jobs refer to the hash of all
+// files that affect results. Hashing gigabytes takes a while, so the hashes are cached in the folder of converted
+// weights until a file changes.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, readdir, realpath, rename, stat, writeFile } from "node:fs/promises";
@@ -10,17 +10,18 @@ import type { BaseHashes } from "../../../base/domain/model.ts";
 import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 
 /**
- * Names of hashed files: configuration, tokenizer, template and weights. Other files, and a GGUF file's location, do
- * not count.
+ * Matches the names of hashed files: configuration, tokenizer, template and weights. All other files are ignored,
+ * including the JSON file with the location of a GGUF file.
  */
 const hashedNames = /(?<!\.gguf)\.json$|\.(jinja|safetensors)$/;
 
 /**
- * Name, size, inode, and times of the last content change and the last metadata change, in milliseconds. Size and
- * content time are not enough: files from images and archives with fixed times may equal those they replace.
+ * Name and size of a file, its inode, and the times of its last content change and last metadata change, in
+ * milliseconds. Size and content time are insufficient: a file from an image or archive with fixed times can have the
+ * same size and content time as the file that it replaces.
  */
 type FileStamp = readonly [string, number, number, number, number];
-/** Name, and hex SHA-256 of the content. */
+/** Name of a file, and the hex SHA-256 of its content. */
 type FileHash = readonly [string, string];
 
 /**
@@ -72,7 +73,10 @@ async function fileHashes(
   return hashes;
 }
 
-/** Returns name and path of each hashed file, sorted by name; weights may be outside the folder. */
+/**
+ * Returns the name and path of each hashed file, sorted by name. A weights file may be outside `folder`, for example a
+ * GGUF file whose location the folder contains.
+ */
 async function hashedFiles(folder: string): Promise<readonly (readonly [string, string])[]> {
   const names = (await readdir(folder)).filter((name) => hashedNames.test(name));
   const files = [...names.map((name) => join(folder, name)), ...weightFilesOf(folder)];

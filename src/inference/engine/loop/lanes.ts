@@ -280,7 +280,8 @@ export class Lanes implements Iterable<Lane> {
   /** Removes every finished sequence. Call it only between calls of the runner, because slots move. */
   sweep(): void {
     for (const lane of this.#lanes.values()) {
-      // Last to first, so that rows that end together leave no gaps to fill.
+      // `removeRow` fills the freed slot with a copy of the lane's last row. In reverse order, the last row is unfinished
+      // or the removed row itself, so no finished row is copied.
       for (const row of lane.rows.filter(({ isFinished }) => isFinished).reverse()) lane.removeRow(row);
       for (const prompt of lane.prompts.slice()) {
         const successor = successorOf(prompt);

@@ -48,24 +48,27 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
   };
 }
 
-/** Returns how many chunks of a delta rule hold a row. */
+/** Returns the number of chunks into which the delta rule divides the longest row. */
 function chunkCount({ rows_R }: Microbatch): number {
   return Math.ceil(Math.max(...rows_R.map(({ length }) => length)) / chunkSize);
 }
 
-/** True if no position predicts two trained tokens. */
+/** True if each position predicts at most one trained token. */
 export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
   return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;
 }
 
-/** Returns, for each token of a list, the trained token that it predicts, or N if none. Requires distinct places. */
+/**
+ * Returns, for each position of a list, the index of the trained token that the position predicts, or N if it predicts
+ * none. No two trained tokens may be predicted by the same position; see `arePlacesDistinct`.
+ */
 export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<string, Tensor> {
   const wanted = new BigInt64Array(tokenIds_L.length).fill(BigInt(trained_N.length));
   for (const [index, { place }] of trained_N.entries()) wanted[place] = BigInt(index);
   return { wanted_of_place: { dtype: "int64", dims: [wanted.length], data: wanted } };
 }
 
-/** Returns the sizes of a microbatch's tensors, by the programs' symbols. */
+/** Returns the sizes of a microbatch's tensors. Keys are the dimension symbols of the programs. */
 export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
   const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
   const longest = (segments: readonly Segment[]): number =>
@@ -97,7 +100,7 @@ function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, 
 /** Quantities of the whole batch that a microbatch's loss needs. */
 export interface BatchTerms {
   readonly loss: Loss;
-  /** Number of trained tokens in the batch, the loss's divisor. */
+  /** Number of trained tokens in the batch; the loss is divided by it. */
   readonly tokenCount: number;
   /** Summed difference from the base model over the batch's other microbatches; 0 without a KL penalty. */
   readonly klElsewhere: number;

@@ -66,7 +66,8 @@ export function trajectoryRowRoutes(
     {
       summary: "Export stored trajectories as a file",
       query: rowExportQuerySchema,
-      answer: "One row per trajectory, or one line per group, in the order in which they were stored.",
+      answer:
+        "The stored trajectories or groups, in the order in which they were stored. With `format` `jsonl`, each line is one trajectory. With `groups`, each line is one group. With `parquet`, each row is one trajectory.",
       lines: { type: "string" },
       parquet: { type: "string", format: "binary" },
     },

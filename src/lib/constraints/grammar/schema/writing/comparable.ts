@@ -1,6 +1,6 @@
-// Checks that an array's items can be compared while they are written. Each scalar must either be listed, as a
-// separate alternative, or belong to a set with more values than an array can use up. Sets between these sizes are
-// refused.
+// Checks that the grammar can enforce `uniqueItems`. Each scalar in such an array must belong either to a set of at
+// most 1,000 values, which become separate alternatives in the grammar, or to a set with more values than any array
+// can contain. This module refuses a set with a size between these two bounds.
 import type { Expression } from "../../../regex/expressions.ts";
 import { unreachable } from "../../../../../base/domain/assert.ts";
 import type { Goal } from "../goals.ts";
@@ -12,16 +12,19 @@ import { itemAt } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
 import type { Plan, Plans } from "./plans.ts";
 
-/** The scalars of a goal, with one text per value. */
+/** Scalar values that a goal allows. Each value has exactly one text. */
 export interface Scalars {
   readonly listed: readonly string[];
-  /** Texts of all scalars that are not listed; null if there are none. */
+  /** Expression that matches the texts of all scalar values that are not in `listed`; null if there are none. */
   readonly others: Expression | null;
 }
 
-/** Maximum number of values to list. */
+/** Maximum number of values in `Scalars.listed`. */
 const listedMax = 1000;
-/** Minimum number of parser rules per item. */
+/**
+ * Minimum number of parser rules that an array item takes. With the limit on parser states, it bounds the number of
+ * items.
+ */
 const rulesPerItem = 6;
 
 export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
@@ -68,9 +71,9 @@ function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | nul
 }
 
 /**
- * Checks all arrays with unique items.
+ * Checks all arrays with `uniqueItems`.
  *
- * @throws ConstraintRefusal if the items of such an array cannot be compared
+ * @throws ConstraintRefusal if the grammar cannot compare the items of such an array
  */
 export function checkComparable(plans: Plans): void {
   for (const plan of plans.all)
@@ -122,7 +125,7 @@ function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal
       case "scalar":
         return false;
       case "array":
-        // Each value of the item gives a different array with this single item.
+        // For an array with one item, each value of this item gives a different array.
         return (
           plan.counters.length === 0 &&
           plan.min <= 1 &&
