@@ -1,5 +1,5 @@
-// Assignment of a job attempt: the version from which it starts, and the pins. The first attempt fixes the pins for
-// all later attempts.
+// Assignment of a job attempt: the version from which the attempt starts, and the job's pins. Pins are inputs that
+// must not change between attempts; the first attempt fixes them.
 import { createHash } from "node:crypto";
 import type { JobAssignment, JobPins, TrainingJob } from "../../base/domain/job.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";
@@ -53,7 +53,10 @@ async function pin(
   });
 }
 
-/** A failure caused by the attempt itself. An unreachable store, in contrast, says nothing about the job. */
+/**
+ * A failure that the attempt itself caused. If a store cannot be reached, in contrast, that says nothing about the
+ * job.
+ */
 export class AttemptFailure extends Error {
   constructor(cause: unknown) {
     super("The attempt failed.", { cause });

@@ -14,11 +14,14 @@ export interface AttemptDependencies {
   >;
   readonly runner: JobRunner;
   /**
-   * Called before a version on a base model becomes the newest; resolves once the engine can answer requests for the
+   * Called before a version on a base model becomes the newest. Resolves once the engine can answer requests for the
    * version immediately. If it rejects, the version is stored anyway.
    */
   readonly prepareVersion?: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Called when a model has a new version. The callee may postpone its work until the next version or the next start. */
+  /**
+   * Called when a model has a new version. The callee may leave its work to the next call, or to the next start of the
+   * server.
+   */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
   /** Tracing of attempts; null if off. */

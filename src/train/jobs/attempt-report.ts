@@ -8,7 +8,7 @@ import type { JobTrace } from "./job-trace.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import type { Ending } from "./next-state.ts";
 
-/** Metric label of an attempt's outcome; for an ended job, its state. */
+/** Metric label of an attempt's outcome. If the attempt ended the job, the label is the job's state. */
 export type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";
 
 export interface AttemptMetrics {
@@ -82,16 +82,16 @@ export interface ReportDependencies {
   readonly logger: Logger;
   /** Called after each event is stored durably. */
   readonly onEvent: () => void;
-  /** Called after newly saved steps, or newly prepared lines, are stored durably for a later attempt. */
+  /** Called after further saved steps, or further prepared lines, are stored durably for a later attempt. */
   readonly onAdvanced: () => void;
 }
 
-/** Number of sequence numbers reserved for preparation events. They precede the start event's number, which is 0. */
+/** Number of event sequence numbers reserved for preparation events. The start event has number 0 and follows them. */
 const preparingEvents = 11;
 
 /**
- * Minimum number of lines for preparation events, of which there is one per tenth. Fewer lines are prepared too fast
- * to report.
+ * Minimum number of lines for preparation events, which report each tenth of the lines. A job with fewer lines is
+ * prepared too fast to report.
  */
 const tenthsLinesMin = 1000;
 
@@ -100,8 +100,8 @@ export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
-  // Begins with the saved steps that an earlier attempt reported. If this attempt cannot continue from them, it
-  // reports that immediately.
+  // Progress begins with the saved steps that an earlier attempt reported. If this attempt cannot continue from these
+  // steps, it reports that immediately.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {
     phase: "preparing",
@@ -135,7 +135,8 @@ export function createReport(
           requireFinite(data);
           await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
         }
-        // Completed preparation does not count as an advance. Otherwise, every first attempt would advance.
+        // Complete preparation does not count as an advance. Otherwise, every first attempt would count as one that
+        // advanced.
         const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
         await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
         if (tenth > reportedTenth) onEvent();

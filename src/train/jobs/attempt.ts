@@ -30,7 +30,7 @@ export class Attempt {
   readonly #logger: Logger;
   readonly #trace: JobTrace | null;
   readonly #running = new AbortController();
-  /** Aborts when the server stops, which ends all waits. */
+  /** Aborts when the server stops, which ends all waits of this attempt. */
   readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
   /** True if this attempt saved further steps or prepared further lines for a later attempt. */
@@ -65,7 +65,7 @@ export class Attempt {
     );
   }
 
-  /** Interrupts the run if the job was cancelled elsewhere or belongs to another owner. */
+  /** Interrupts the run if the job was cancelled through another server, or now belongs to another owner. */
   async look(): Promise<void> {
     const job = await this.#find();
     if (job === null) this.interrupt("lost");
@@ -73,8 +73,8 @@ export class Attempt {
   }
 
   /**
-   * Runs the attempt and resolves with the outcome once it is stored; never rejects. Resolves with null if the outcome
-   * could not be stored and the job may still belong to the owner.
+   * Runs the attempt and stores its outcome; never rejects. Resolves with the outcome, or with null if the outcome
+   * could not be stored and the job may still belong to this owner.
    */
   async run(): Promise<Ending["kind"] | null> {
     let kind: Ending["kind"] | null = null;
@@ -91,7 +91,7 @@ export class Attempt {
       ({ kind } = attempted.ending);
       ended = endingName(attempted.ending);
     } catch (error) {
-      // An unreachable store does not mean that the job was deleted.
+      // The store may only be unreachable, which does not mean that the job was deleted.
       if ((await this.#find().catch(() => this.#job)) !== null) {
         this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {
@@ -109,7 +109,10 @@ export class Attempt {
     return kind;
   }
 
-  /** Removes kept data of a job that has ended or no longer exists. If its owner is uncertain, the note stays. */
+  /**
+   * Removes the data that attempts kept if the job has ended or no longer exists. If the outcome is uncertain, the
+   * output of the attempt stays held.
+   */
   async #tidy(kind: Ending["kind"] | null, assignment: JobAssignment | null): Promise<void> {
     const hasEnded = kind === "succeed" || kind === "end";
     if (!hasEnded && (await this.#isGone())) return await this.#discard(assignment);
@@ -118,8 +121,8 @@ export class Attempt {
   }
 
   /**
-   * Removes data that attempts kept for each other, and the given assignment's output. The next start removes
-   * leftovers.
+   * Removes data that attempts keep for later attempts, and the output of the given assignment. If this fails, the
+   * next start of the server removes the rest.
    */
   async #discard(assignment: JobAssignment | null): Promise<void> {
     const { runner } = this.#dependencies;
@@ -149,8 +152,8 @@ export class Attempt {
   }
 
   /**
-   * Tidies older versions, since the next job starts from the new one. If the server dies first, the next start does
-   * this.
+   * Removes optimizer states of older versions, because the next job starts from the new version. If the server dies
+   * first, its next start removes them.
    */
   async #tidyOlderVersions(): Promise<void> {
     const { models, runner, onNewVersion } = this.#dependencies;
@@ -173,7 +176,7 @@ export class Attempt {
     let result: AttemptResult;
     try {
       assignment = await assign(this.#dependencies, this.#settings, job);
-      // The model and its jobs were deleted.
+      // The model and its jobs were deleted, so there is no assignment.
       if (assignment === null) return { assignment, ending: { kind: "leave" } };
       this.#trace?.enter("preparing");
       result = { kind: "done", outcome: await this.#run(assignment) };
@@ -205,7 +208,7 @@ export class Attempt {
     });
   }
 
-  /** Stores the outcome. A full disk delays this but does not lose the outcome. */
+  /** Stores the outcome. If the disk is full, storing is retried, so the outcome is not lost. */
   async #settleWithRetries(ending: Ending, assignment: JobAssignment | null): Promise<void> {
     for (let waitCount = 0; ; waitCount++) {
       try {
@@ -217,7 +220,7 @@ export class Attempt {
         this.#logger.warn({ err: error }, "an attempt could not be settled yet; trying again");
         await this.#dependencies.clock
           .sleep(backoffMs(waitCount, this.#settings), { signal: this.#parking.signal })
-          // While the server stops, only one more try is made.
+          // The sleep ends early if the server stops; one last attempt to store follows.
           .catch(() => undefined);
       }
     }
@@ -238,8 +241,8 @@ export class Attempt {
       case "end":
         await jobs.end(id, ending.state, ending.message, now, {
           owner,
-          // Called only while this owner holds the job. Later, the output path may hold the version of another server that
-          // has the job, or of the model's next job.
+          // This callback runs only while this owner holds the job. Later, the output path may contain the version of
+          // another server that took the job, or of the model's next job.
           discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
         });
         return;
@@ -266,8 +269,8 @@ export class Attempt {
   }
 
   /**
-   * Loads a new version into the engine in advance. A failure must not lose the training: the files are complete, and
-   * the engine loads them on the first request, whose client sees any error.
+   * Loads a new version into the engine before it becomes the newest. A failure is ignored: the version's files are
+   * complete, so the engine loads the version with its first request, whose client sees any error.
    */
   async #prepare(version: ModelVersion | null, baseModel: string): Promise<void> {
     if (version === null) return;
@@ -281,7 +284,7 @@ export class Attempt {
     }
   }
 
-  /** Returns the job; null if the owner no longer runs it. */
+  /** Returns the job; null if this owner no longer runs it. */
   #find(): Promise<TrainingJob | null> {
     const { jobs, owner } = this.#dependencies;
     return jobs.findRunning(this.#job.id, owner);

@@ -1,5 +1,5 @@
-// Streams a job's events, and provides the interruptible wait for them. A notification in this process wakes a stream.
-// Each stream also polls, since another process may have written the event.
+// Streams of a job's events, and the interruptible wait that they use. A notification in this process wakes a stream.
+// Each stream also polls, because another process may have written the event.
 import type { Clock } from "../../base/domain/clock.ts";
 import { type JobEvent, type JobStore, type TrainingJob, isTerminal } from "../../base/domain/job.ts";
 import type { Page } from "../../base/domain/page.ts";
@@ -7,8 +7,8 @@ import { notFound } from "../../base/domain/service-error.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 
 /**
- * A wait that another part of the process can cut short; supports one waiter. A notification without a waiter is kept
- * for the next wait, so none is missed between polling and waiting.
+ * A wait that another part of the process can end early. Only one caller may wait at a time. A notification that
+ * arrives while nobody waits ends the next wait immediately, so none is missed between polling and waiting.
  */
 export class Notifier {
   readonly #clock: Clock;
@@ -80,8 +80,8 @@ export class EventWatch {
         for (const event of found.page.items) {
           yield event;
           cursor = event.id;
-          // Without this return, the job might be deleted before the next poll, and the stream would end a second
-          // time.
+          // Returns here, because the job could be deleted before the next poll, which would then yield a second last
+          // event.
           if (isLast(event)) return;
         }
         if (found.page.hasMore) continue;
@@ -98,13 +98,13 @@ export class EventWatch {
     jobId: string,
     cursor: string | null,
   ): Promise<{ readonly job: TrainingJob; readonly page: Page<JobEvent> } | null> {
-    // Reads the state before the events. The last event is stored together with the terminal state, so the list below
-    // includes it.
+    // The state is read before the events. The last event is stored together with the terminal state, so if the state
+    // is terminal, the events read below include the last one.
     const job = await this.#jobs.find(jobId);
     if (job === null) return null;
     try {
       const page = await this.#jobs.listEvents(jobId, { after: cursor, limit: pageLimit, order: "asc" });
-      // If the job was deleted between the two reads, its last event is missing.
+      // If the job was deleted between the two reads, the events below lack the last one.
       const isGone =
         isTerminal(job.state) && !page.items.some(isLast) && (await this.#jobs.find(jobId)) === null;
       return isGone ? null : { job, page };
@@ -133,7 +133,7 @@ function isLast({ type }: JobEvent): boolean {
   return type === "training_ended" || type === "training_failed";
 }
 
-/** Returns the last event for the stream of a deleted job. The job's own last event was deleted with its model. */
+/** Returns a substitute for the last event of a deleted job. The job's own events were deleted with its model. */
 function deletedEvent(jobId: string): JobEvent {
   return {
     id: `${jobId}:deleted`,

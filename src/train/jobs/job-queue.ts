@@ -1,5 +1,5 @@
-// Queue of durable jobs: accepts them, runs them in order, and recovers them after a crash. It does not depend on
-// training: the runner decides what an attempt does.
+// Queue of durable jobs: it accepts jobs, runs them in order, and recovers them after a crash. The queue does not
+// depend on training, because the runner that it is given defines what an attempt does.
 import {
   isTerminal,
   type IdempotencyKey,
@@ -30,7 +30,7 @@ interface RunningAttempt {
 }
 
 export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
-  /** Lease under which this queue claims jobs. */
+  /** Lease of this server, under which the queue claims jobs. */
   readonly lease: Pick<ServerLease, "id">;
   /** Announces other servers' changes to jobs. Polling finds changes that were not announced. */
   readonly announcements: Announcements;
@@ -48,9 +48,9 @@ export class JobQueue implements Service {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
   });
-  /** Claims in progress. When a claim resolves, its job is already in `#attempts`. */
+  /** Claims in progress. When such a promise resolves, the claimed job is already in `#attempts`. */
   readonly #takings = new Set<Promise<unknown>>();
-  /** Number of consecutive waits for the machine, by job id. */
+  /** Number of consecutive attempts that had to wait until this machine can run the job, by job id. */
   readonly #waitCounts = new Map<string, number>();
   /** Resolves when recovery has determined which jobs this server runs; no job is claimed before. */
   #rescuing: Promise<unknown> = Promise.resolve();
@@ -97,8 +97,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Skips replays, which check their own requirements. For other jobs, the newest version may change before they
-   * start.
+   * Does not check the newest version for a replay, which checks its own requirements. For other jobs, the newest
+   * version may still change before they start.
    */
   async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
     const { models, runner } = this.#dependencies;
@@ -109,9 +109,10 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that repeats a succeeded one, so that its result can be compared with the version of the original.
+   * Stores a job that repeats a succeeded job, so that the result can be compared with the version that the original
+   * made.
    *
-   * @throws ServiceError `conflict` with the reason why the job cannot be repeated, `overloaded` as {@link submit}
+   * @throws ServiceError `conflict` with the reason why the job cannot be repeated, `overloaded` like {@link submit}
    */
   async replay(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
     const { models, clock } = this.#dependencies;
@@ -125,11 +126,11 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that retries a failed or cancelled one from the model's newest version at its start. Repeated calls
-   * return the same new job until that job has failed too.
+   * Stores a job that retries a failed or cancelled one. It starts from the version that is the model's newest when it
+   * starts. Repeated calls return the same new job until the new job has failed too.
    *
    * @throws ServiceError `conflict` if there is nothing to retry, or if another job now trains on its feedback;
-   * `overloaded` as {@link submit}
+   * `overloaded` like {@link submit}
    */
   async retry(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
     const { jobs, clock } = this.#dependencies;
@@ -162,8 +163,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels all jobs of a model that is about to be deleted, and removes data that their attempts kept, which would
-   * otherwise be orphaned. Resolves when none of the jobs runs on this server.
+   * Cancels all jobs of a model that is about to be deleted, and removes the data that their attempts kept, because
+   * nothing else would remove it. Resolves when none of these jobs runs on this server.
    */
   async cancelAll(modelId: string): Promise<void> {
     const filter = { entity: null, modelId, kind: null, state: null };
@@ -171,7 +172,8 @@ export class JobQueue implements Service {
       if (isTerminal(state)) continue;
       await this.#cancel(id);
       await this.#attempts.get(id)?.over;
-      // The attempt may have belonged to a dead server, or the job may have returned to the queue.
+      // Another server that has died may have run the attempt, or the job may be queued again; its data is removed
+      // here.
       await this.#discardWork(id);
     }
   }
@@ -181,7 +183,7 @@ export class JobQueue implements Service {
     const { jobs, clock } = this.#dependencies;
     const state = await jobs.requestCancel(id, clock.now());
     if (state === "running") {
-      // This server may be claiming the job at this moment.
+      // This server may just be claiming the job.
       await Promise.all(this.#takings);
       this.#attempts.get(id)?.attempt.interrupt("cancel");
     }
@@ -191,7 +193,7 @@ export class JobQueue implements Service {
     this.#events.emit(id);
   }
 
-  /** Removes data that attempts kept. The next start removes leftovers. */
+  /** Removes data that attempts of a job kept. If this fails, the next start of the server removes it. */
   async #discardWork(id: string): Promise<void> {
     const { runner, logger } = this.#dependencies;
     await runner
@@ -214,7 +216,10 @@ export class JobQueue implements Service {
     return this.#events.watch(jobId, after, signal);
   }
 
-  /** Maximum numbers of lost attempts before a job fails, by cause. */
+  /**
+   * Maximum numbers of lost attempts after which a job fails: `attemptsMax` for lost processes, `startsMax` for lost
+   * servers.
+   */
   get limits(): Pick<JobSettings, "attemptsMax" | "startsMax"> {
     return this.#settings;
   }
@@ -339,8 +344,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Returns jobs to the queue: those of dead servers, and those that the store assigns to this server although it does
-   * not run them.
+   * Returns two groups of jobs to the queue: jobs of dead servers, and jobs that the store assigns to this server
+   * although this server does not run them.
    */
   async #rescue(): Promise<void> {
     const { jobs, clock, lease, logger } = this.#dependencies;
@@ -358,8 +363,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Returns the retry time of a job after servers died while running it: immediately after the first death, and with a
-   * growing delay after each further one.
+   * Returns when a job may be retried after servers died while running it. After the first death, this is immediately;
+   * after each further one, the delay grows.
    */
   #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
     const waitMs = (restartCount: number): number =>

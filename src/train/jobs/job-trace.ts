@@ -1,10 +1,10 @@
-// Trace of one job attempt: a span with consecutive child spans for its phases, linked to the request that created the
-// job. The training process's reports give the times of its phases.
+// Trace of one job attempt. A span for the attempt has a child span for each phase, and is linked to the request that
+// created the job. The times of the phases come from the training process's reports.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobPhase, TrainingJob } from "../../base/domain/job.ts";
 import type { OpenSpan, Tracing } from "../../base/telemetry/tracing.ts";
 
-/** Maximum number of steps with a separate span. Further steps appear only in the span that covers all steps. */
+/** Maximum number of steps with their own span. Later steps are only part of the span that covers all steps. */
 const stepSpansMax = 200;
 
 const parts: { readonly [Phase in JobPhase]: string } = {
@@ -63,7 +63,7 @@ export class JobTrace {
     this.#stepStartMs = endMs;
   }
 
-  /** @param ending metric label of the outcome; outcomes of a job that did not succeed are errors */
+  /** @param ending metric label of the outcome; the span is marked as an error unless the job succeeded */
   end(ending: string): void {
     const endMs = this.#clock.monotonicMs();
     this.#part.end({ endMs });

@@ -1,5 +1,4 @@
-// Relations between jobs and versions: creates a job record for the queue, and finds which kind of job trained a
-// version.
+// Creates the record of a new job, and finds the kind of job that trained a version.
 import type { JobDraft, MadeBy, JobKind, JobStore } from "../../base/domain/job.ts";
 import type { ModelVersion } from "../../base/domain/model.ts";
 
@@ -34,7 +33,10 @@ export function newJob(
   };
 }
 
-/** Returns the kind of job that trained a version, or trained the version it was copied from; null if no job did. */
+/**
+ * Returns the kind of the job that trained a version. For a copied version, this is the job that trained the original.
+ * Null if no job did.
+ */
 export async function trainingKindOf(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },
   { jobId, copiedKind }: ModelVersion,

@@ -47,7 +47,7 @@ export function endingOf(
   if (interruption === "lost") return { kind: "leave" };
   if (interruption === "cancel") return cancelled;
   if (result.kind === "done") return { kind: "succeed", outcome: result.outcome };
-  // An error while the server stops says nothing about the job.
+  // When the server stops, an error says nothing about the job.
   if (interruption === "park") return { kind: "park" };
   const { error } = result;
   if (!(error instanceof ServiceError)) {
@@ -59,11 +59,11 @@ export function endingOf(
   }
   if (error.obstacle !== undefined)
     return { kind: "wait", waitMs: backoffMs(waitCount, settings), reason: error.message };
-  // Without a cancel request, "cancelled" means that something outside ended the attempt. It counts as lost, as if its
-  // process had died.
+  // "cancelled" without a cancel request means that something outside the job ended the attempt. The attempt counts as
+  // lost, as if its process had died.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
-  // A job that saves more steps in each attempt eventually completes, however often its process dies.
+  // If each attempt saves further steps, the job eventually completes, however often its process dies.
   if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings) };
   if (lostCount + 1 >= settings.attemptsMax) {
     const message = `The job was given up after ${lostCount + 1} lost attempts. The last error: ${error.message}`;
@@ -72,7 +72,10 @@ export function endingOf(
   return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
 }
 
-/** Returns the wait in milliseconds after an attempt with `earlierCount` preceding attempts of the same outcome. */
+/**
+ * Returns the wait in milliseconds before the next attempt. `earlierCount` earlier attempts in a row had the same
+ * outcome.
+ */
 export function backoffMs(
   earlierCount: number,
   settings: Pick<JobSettings, "backoffMs" | "backoffMsMax">,
@@ -84,8 +87,8 @@ export function backoffMs(
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
 /**
- * Returns the failure of a job that may be killing servers: too many died in a row while running it, without saving
- * further steps. Null if the job may continue.
+ * Returns the failure of a job that may be killing servers. That is assumed if too many servers in a row died while
+ * running it, without saving further steps. Null if the job may continue.
  */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;

@@ -1,5 +1,5 @@
-// Plans a replay, which repeats a succeeded job to compare the result with the original version. Finds the jobs to
-// repeat and checks that everything they need still exists. Does not train.
+// Plans a replay. A replay repeats a succeeded job, so that its result can be compared with the original version. This
+// module finds the jobs to repeat and checks that everything they need still exists; it does not train.
 import { isDeepStrictEqual } from "node:util";
 import { dataRemoved, type JobAssignment, type JobRun, type TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../base/domain/model.ts";
@@ -96,15 +96,18 @@ async function runOf(
 }
 
 /**
- * True if a run continued from an optimizer state that is no longer stored. A run from the base model, or from a
- * version trained by another kind of job, had no such state.
+ * True if a run started with an optimizer state that is no longer stored. A run that started from the base model, or
+ * from a version that another kind of job trained, had no such state.
  */
 function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
   const hadOptimizer = from.adapterFolder !== null && fromKind === job.task.kind;
   return hadOptimizer && pins.hasTrainerState && from.trainerState === null;
 }
 
-/** Requires the original build and base model, since others would produce a different result from the same job. */
+/**
+ * Requires the build of Hone and the base model of the original job. Other builds or base models would produce a
+ * different result from the same job.
+ */
 async function requireSameMachinery(
   { runner }: ReplayDependencies,
   model: TrainedModel,
@@ -128,7 +131,7 @@ async function requireSameMachinery(
   }
 }
 
-/** Returns the settings that differ, as text. */
+/** Returns the names and values of the settings that differ, as text. */
 function differencesOf(settings: JsonObject, first: JsonObject): readonly string[] {
   const names = [...new Set([...Object.keys(settings), ...Object.keys(first)])];
   const shown = (value: Json | undefined): string => JSON.stringify(value ?? null);

@@ -13,37 +13,37 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum number of consecutive attempts lost with their training process without saving further steps, before the
-   * job fails. With the waits, this takes a quarter of an hour, longer than a memory shortage usually lasts.
+   * Number of consecutive attempts whose training process died without saving further steps, after which the job
+   * fails. With the waits between them, this takes a quarter of an hour, longer than a memory shortage usually lasts.
    */
   attemptsMax: 20,
   /**
-   * Maximum number of servers that die in a row while running a job without saving further steps. Lost training
-   * processes do not count.
+   * Number of servers that died in a row while running a job, without the job saving further steps, after which the
+   * job fails. Attempts of which only the training process died do not count.
    */
   startsMax: 20,
   /**
-   * Wait in milliseconds after the first attempt lost with its process, or after the second lost with its server.
-   * Doubles each time.
+   * Wait in milliseconds after the first attempt whose process died, or after the second attempt whose server died.
+   * The wait doubles with each further such attempt.
    */
   backoffMs: 1000,
-  /** Maximum wait in milliseconds: a job notices within a minute that its machine has recovered. */
+  /** Maximum wait in milliseconds. A job therefore notices within a minute that the machine can run it again. */
   backoffMsMax: 60_000,
   /** Maximum number of queued jobs. */
   queuedMax: 10_000,
   /** Maximum number of queued jobs for the models of one entity, so that one entity cannot fill the queue. */
   queuedPerEntityMax: 1000,
   /**
-   * Number of a model's newest versions whose optimizer state is kept. New jobs start from these versions; a state
-   * takes twice the space of an adapter.
+   * Number of a model's newest versions whose optimizer state is kept. New jobs start from the newest version; an
+   * optimizer state takes twice the space of an adapter.
    */
   optimizerStatesKept: 1,
   /**
-   * Maximum number of earlier jobs that a replay repeats when the optimizer state from which its job continued is no
-   * longer stored.
+   * Maximum number of earlier jobs that a replay may repeat. It repeats them if the optimizer state from which its job
+   * started is no longer stored.
    */
   replayJobsMax: 16,
-  /** Length of a lease in milliseconds. A server that misses four heartbeats loses its jobs. */
+  /** Length of a lease in milliseconds. A server that misses four heartbeats in a row loses its jobs. */
   leaseMs: 60_000,
   /** Interval in milliseconds at which the queue polls for changes by other processes. */
   pollMs: 1000,

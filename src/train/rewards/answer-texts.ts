@@ -1,16 +1,16 @@
-// Reads prefixes of a plan's answers for its preview.
+// Reads the texts of a plan's answers, cut to a prefix, for showing the plan before a job is created.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { type AnswerKey, answerId } from "../../base/domain/rewards/training-source.ts";
 import type { Gathered } from "./gather-feedback.ts";
 import type { PlannedGroup } from "./groups/plan-groups.ts";
 
-/** Maximum number of groups with texts in a preview. */
+/** Maximum number of groups that are shown with texts. */
 const groupsMax = 100;
 const shownLengthMax = 160;
 
 /**
- * Returns texts by {@link answerId}. A call's summary contains only its first choice; other choices are read from the
- * recording.
+ * Returns texts, keyed by {@link answerId}. The summary of a call contains the text of its first choice only; texts of
+ * other choices are read from the recording.
  */
 export async function readTexts(
   completions: Pick<CompletionStore, "find">,

@@ -1,4 +1,4 @@
-// Previews and creates training jobs that a request makes from existing feedback.
+// Plans and creates training jobs from existing feedback, for requests that ask for a job or only for its plan.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
@@ -29,12 +29,12 @@ export interface FeedbackJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly rule: RewardRule;
   readonly filter: Condition;
-  /** Maximum age of an answer, as the number of versions before the newest; null if unlimited. */
+  /** Maximum age of an answer, in versions between its own and the newest version; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly groupsMax: number;
 }
 
-/** Feedback that a job would train on, and feedback that it excludes. */
+/** Feedback on which a job would train, and feedback that is excluded from it. */
 export interface FeedbackJobPlan {
   readonly gathered: Gathered;
   readonly groups: readonly PlannedGroup[];

@@ -1,5 +1,5 @@
-// Gathers trainable feedback: reads records with the recordings they refer to, and excludes feedback already trained
-// on.
+// Gathers trainable feedback. It reads feedback records and the recorded answers to which they refer, and excludes
+// feedback on which an earlier job trained.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { answerId, type TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { PlanInput } from "./groups/judge-answers.ts";
@@ -28,7 +28,7 @@ export function gatherFeedback(dependencies: GatherDependencies, request: Gather
   return gather(dependencies, request, planGroups);
 }
 
-/** Gathers as {@link gatherFeedback}, for any kind of plan. */
+/** Like {@link gatherFeedback}, for any kind of plan. */
 export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
   { rule, model, records, stepMin }: GatherRequest,
@@ -42,7 +42,10 @@ export async function gather<Plan>(
   return { plan, calls, model, trainedOn };
 }
 
-/** Returns the oldest version whose answers are trained on, given the maximum age in versions. */
+/**
+ * Returns the oldest version whose answers may be trained on. The newest version and the maximum age, in versions,
+ * decide it.
+ */
 export function oldestStep(newestStep: number, versionAgeMax: number | null): number {
   return versionAgeMax === null ? 0 : Math.max(0, newestStep - versionAgeMax);
 }

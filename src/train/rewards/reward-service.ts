@@ -1,5 +1,5 @@
-// Service for reward rules and training with them: lookup with access checks, changes, status, and job creation. Does
-// not depend on HTTP.
+// Service for reward rules and for training with them. It finds rules with access checks, changes them, reports their
+// status, and creates jobs. It does not depend on HTTP.
 import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -102,7 +102,7 @@ export class RewardService {
   }
 
   /**
-   * Refuses a rule of another project, since its terms concern that project's answers.
+   * Refuses a rule of another project, since the terms of a rule name feedback of its own project.
    *
    * @throws ServiceError `not_found`
    */
@@ -159,7 +159,10 @@ export class RewardService {
     return { ...automaticState({ order, isPaused, progress, isTraining, now }), progress };
   }
 
-  /** Returns the outcome that a job would have, without creating it. @throws ServiceError as {@link planFeedbackJob} */
+  /**
+   * Returns what a job would train on and exclude, without creating the job. @throws ServiceError with the codes of
+   * {@link planFeedbackJob}
+   */
   async preview(request: FeedbackJobRequest): Promise<FeedbackOutcome> {
     return this.#shown(await planFeedbackJob(this.#dependencies, request));
   }
@@ -185,8 +188,8 @@ export class RewardService {
   }
 
   /**
-   * Returns the outcome that a preference job would have, without creating it. @throws ServiceError as {@link
-   * planPreferenceJob}
+   * Returns what a preference job would train on and exclude, without creating the job. @throws ServiceError with the
+   * codes of {@link planPreferenceJob}
    */
   async previewPreferences(request: PreferenceJobRequest): Promise<PreferenceOutcome> {
     return preferenceOutcomeOf(await planPreferenceJob(this.#dependencies, request));

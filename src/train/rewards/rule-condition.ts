@@ -1,4 +1,5 @@
-// Builds the query condition for feedback that a rule can use, so that the database returns no other feedback.
+// Builds the query condition that selects the feedback that a rule can use, so that the database returns no other
+// feedback.
 import type { Condition, FieldExpression } from "../../base/domain/feedback-query/condition.ts";
 import { all, compare, constant, missing, not } from "../../base/domain/feedback-query/make-condition.ts";
 import type { QueryTurn } from "../../base/domain/feedback-query/feedback-query.ts";
@@ -7,7 +8,7 @@ import type { CorrectionTerm, PreferenceOrder } from "../../base/domain/rewards/
 import type { RewardRule, RewardTerm } from "../../base/domain/rewards/reward-rule.ts";
 import { annotationTypes, knownTypes } from "./scoring/term-value.ts";
 
-/** Time range of the feedback; a null end is unlimited. */
+/** Time range of the feedback. If an end is null, the range is unlimited on that side. */
 export interface FeedbackSpan {
   readonly since: Date | null;
   readonly until: Date | null;
@@ -16,7 +17,7 @@ export interface FeedbackSpan {
 /** Time limit in milliseconds for reading one page of feedback. */
 const pageMs = 10_000;
 
-/** Returns the query turn for reading a project's feedback: its entity and the time limit. */
+/** Returns the entity and the time limit for a query of a project's feedback. */
 export function turnOf(projectId: string): QueryTurn {
   return { entity: parseProjectId(projectId)?.entity ?? "", timeMs: pageMs };
 }

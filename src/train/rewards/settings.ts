@@ -11,8 +11,8 @@ const fixed = {
   /** Maximum number of feedback records that one request may read to create or preview a job from feedback. */
   feedbackPerJob: 20_000,
   /**
-   * Maximum size of the lines of a job created from feedback, in bytes. A job submitted with its own data may have
-   * four times as much.
+   * Maximum size in bytes of the training data of a job created from feedback. The limit for a job that is submitted
+   * with its own data is four times as high.
    */
   jobBytesMax: 64 * 1024 * 1024,
   /** Number of consecutive failed jobs after which an automatic rule is paused. */

@@ -9,7 +9,7 @@ export interface AdamWOptions extends OptimizerStep {
   readonly decays?: (name: string) => boolean;
 }
 
-/** Settings for reinforcement learning; each job sets its own learning rate. */
+/** Optimizer settings of reinforcement learning jobs. The learning rate is missing, because each job sets its own. */
 export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   beta1: 0.9,
   beta2: 0.99,
@@ -18,7 +18,7 @@ export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   gradientNormMax: 0.1,
 };
 
-/** Settings for supervised fine-tuning; each job sets its own learning rate. */
+/** Optimizer settings of supervised jobs. The learning rate is missing, because each job sets its own. */
 export const supervisedAdamW: Omit<OptimizerStep, "learningRate"> = {
   ...reinforcementLearningAdamW,
   weightDecay: 0,

@@ -1,5 +1,5 @@
-// Entry point of the training process, which runs its parent's jobs for one base model in turn. All native training
-// code runs here, so a crash costs one attempt rather than the server.
+// Entry point of the training process, which runs jobs for one base model, one after the other. All native code of
+// training runs in this process, so a crash costs one attempt and not the server.
 import { createReadStream } from "node:fs";
 import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
@@ -28,12 +28,15 @@ import { WhenIdle } from "./serial-calls.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
-/** Idle time after which programs that hold much memory are freed. Jobs sent together follow each other faster. */
+/**
+ * Idle time in milliseconds after which programs are freed if they hold much memory. Jobs that are sent together
+ * follow each other faster.
+ */
 const programsKeptMs = 2000;
 
 /**
- * Share of the training memory limit. Programs within it are kept for the life of the process, since loading them
- * takes seconds.
+ * Share of the memory limit for training. Programs that take less than this share stay loaded as long as the process
+ * lives, since loading them takes seconds.
  */
 const programsKeptShare = 1 / 8;
 
@@ -47,7 +50,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     onHeartbeat: () => void emit({ kind: "alive" }),
     mayPut: () => ownership.require(),
   });
-  // Programs never shrink. Freeing them makes the next job build them again.
+  // A program's memory never shrinks. If the programs are freed, the next job has to build them again.
   const keptBytes = programsKeptShare * options.settings.memoryBytes;
   const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
     if (privateBytes() > keptBytes) await model.free();
@@ -77,7 +80,7 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
     void context.emit(event);
     await flushMessages();
   };
-  // For runs whose events the parent does not report: sends only a heartbeat.
+  // For runs whose events the parent does not report. It sends a heartbeat in place of each event.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   const { runs, comparedWith } = request;
@@ -110,7 +113,10 @@ function flushMessages(): Promise<void> {
 /** Nice value that gives serving priority on the cores. */
 const niceness = 10;
 
-/** Asks the parent if this process still owns its job. If another server owns it, the parent ends this process. */
+/**
+ * Asks the parent if this server still owns the job of this process. If another server owns it, the parent ends this
+ * process.
+ */
 class Ownership {
   readonly #ask: () => Promise<void>;
   readonly #waiting: (() => void)[] = [];
@@ -127,7 +133,7 @@ class Ownership {
     });
   }
 
-  /** Answers arrive in the order of the questions. */
+  /** The parent answers the questions in order, so this answer belongs to the oldest question. */
   confirm(): void {
     this.#waiting.shift()?.();
   }
@@ -148,7 +154,7 @@ async function load(
   const { baseModel, settings, elsewhere } = options;
   const { folder, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
-  // The rotary tables need no more rows than the longest sequence has tokens.
+  // Limits the rotary tables to the longest sequence that is trained; more rows are never read.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
   const { server } = options.artifacts;

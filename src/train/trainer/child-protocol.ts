@@ -1,4 +1,5 @@
-// Messages between a training process and its parent. Trajectories go through a file, since large messages are slow.
+// Messages between a training process and its parent. The training data is passed in a file, since large messages are
+// slow.
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import type { AttemptEvent, JobOutcome } from "../../base/domain/job.ts";
 import type { Failure } from "../../base/processes/serialized-error.ts";
@@ -14,7 +15,7 @@ export interface TrainingLoad {
     readonly folder: string;
     /** Hex SHA-256 of the base model's weights. A process that has loaded other weights cannot be reused. */
     readonly weights: string;
-    /** True if tools are rendered into the system message, as pinned for the job. */
+    /** True if the model's tools are rendered as text of the system message. The job is pinned to this. */
     readonly toolsAsText: boolean;
   };
   readonly settings: JobSettings;
@@ -30,28 +31,28 @@ export interface LoadedTrainers {
   readonly trainers: TrainerProvider;
   /**
    * Called before each job.
-   * @throws ServiceError `unsupported` if this machine cannot compute what jobs are pinned to
+   * @throws ServiceError `unsupported` if this machine cannot compute with the settings to which the job is pinned
    */
   readonly requireAble: () => Promise<void>;
-  /** Frees what the trainers hold, except for open ones. */
+  /** Frees the resources of all trainers that are not open. */
   readonly free: () => Promise<void>;
 }
 
-/** Request to run one job. The parent sends the next one after this one has ended. */
+/** Request to run one job. The parent sends the next request after this job has ended. */
 export interface RunRequest {
   readonly kind: "run";
   /**
-   * The runs to execute in turn, each starting from the result of the one before. Only the last, the job's own,
-   * reports events.
+   * The runs to execute, one after the other; each starts from the result of the previous one. A replay may first
+   * repeat earlier jobs. Only the last run, which is the job itself, reports events.
    */
   readonly runs: readonly TrainingRun[];
-  /** Key of a version's adapter to compare the result with; null for no comparison. */
+  /** Key of the adapter with which the result is compared; null for no comparison. */
   readonly comparedWith: string | null;
 }
 
 /**
- * Answer to a process that asked whether it still owns its job. If another server owns the job, the parent ends the
- * process instead of answering.
+ * Answer to a process that asked if its job still belongs to this server. If it does not, the parent ends the process
+ * instead of answering.
  */
 export interface JobIsOwned {
   readonly kind: "job-is-owned";

@@ -1,5 +1,5 @@
-// Runs training jobs in child processes, kept warm between jobs of one base model. A process that dies, or shows no
-// progress, costs one attempt; jobs/ decides what happens to the job. Loads no native code.
+// Runs training jobs in child processes. A process stays loaded for further jobs of the same base model. If it dies or
+// shows no progress, the attempt is lost, and jobs/ decides what happens to the job.
 import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -54,8 +54,8 @@ export interface ChildJobRunnerOptions {
   /** Folder of each base model, by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
   /**
-   * Base models whose weights are not on this machine, since vLLM or a remote trainer computes them. Jobs over these
-   * cannot run in a local training process.
+   * Base models whose weights are not on this machine, because vLLM or a remote trainer computes with them. A local
+   * training process cannot run jobs for these models.
    */
   readonly weightless?: ReadonlySet<string>;
   /** Base models served with tools rendered into the system message. */
@@ -73,7 +73,10 @@ export interface ChildJobRunnerOptions {
   readonly logger: Logger;
 }
 
-/** A job runner whose `stop` cancels running attempts and ends all processes. It needs no `start`. */
+/**
+ * Runner of jobs in child processes. `stop` cancels the running attempts and ends all processes. `start` need not be
+ * called.
+ */
 export interface ChildJobRunner extends JobRunner, Service {
   /** Ids of the processes that train or are idle, for monitoring. */
   processIds(): readonly number[];
@@ -87,7 +90,7 @@ export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRu
 class ProcessJobRunner implements ChildJobRunner {
   readonly trainer: TrainerProfile;
   readonly #options: ChildJobRunnerOptions;
-  /** Idle processes by base model; at most one each. */
+  /** Idle processes by base model, at most one for each. */
   readonly #idle = new Map<string, TrainingProcess>();
   readonly #busy = new Set<TrainingProcess>();
   readonly #runs = new Set<Promise<JobOutcome>>();
@@ -212,7 +215,7 @@ class ProcessJobRunner implements ChildJobRunner {
       places: placesOf(assignment, run, folder),
     }));
     const { adapterFolder, runKey } = runs[runs.length - 1].places;
-    // A replay's result is stored in its job's work folder, and is removed with it.
+    // The result of a replay is stored in the work folder of its job, and is removed with that folder.
     if (assignment.replay === null) await artifacts.hold(adapterFolder);
     try {
       const filled: TrainingRun[] = [];
@@ -226,7 +229,7 @@ class ProcessJobRunner implements ChildJobRunner {
       this.#keepProcess(model.baseModel, training);
       return outcome;
     } catch (error) {
-      // The process has ended, so nothing reads what it was writing.
+      // The process has ended, so nobody writes to these files any more.
       await artifacts.removeUnfinished(adapterFolder);
       await artifacts.removeUnfinished(runKey);
       throw error;
@@ -262,7 +265,10 @@ class ProcessJobRunner implements ChildJobRunner {
     return baseHashes(folder, this.#options.folder.cacheOf(folder));
   }
 
-  /** Returns what the job's process loads. Refuses a base model whose files have changed since the job began. */
+  /**
+   * Returns the model and settings that the job's process has to load. Refuses a base model whose files have changed
+   * since the job began.
+   */
   async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
     const { settings, artifacts, logger } = this.#options;
     const folder = this.#folderOf(model.baseModel);
@@ -305,7 +311,10 @@ class ProcessJobRunner implements ChildJobRunner {
     return trainingRunOf(run, places, { lineCount, reportedStepCount });
   }
 
-  /** Returns a process with exactly this load: the idle one if it fits, else a new one. */
+  /**
+   * Returns a process with exactly this load. Reuses the idle process of the base model if its load is equal, and
+   * starts a process otherwise.
+   */
   async #takeProcess(
     load: TrainingLoad,
     { signal }: { readonly signal: AbortSignal },
@@ -334,12 +343,12 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 }
 
-/** Refuses to train a version over weights other than those it was trained over. */
+/** Refuses to continue a version on a base model with other weights than those it was trained with. */
 function requireWeights(from: ModelVersion, weights: string): void {
   if (from.base !== null && from.base !== weights) throw waitsForWeights(from, weights);
 }
 
-/** Runs work that writes files; if the disk is full, rejects with a transient error. */
+/** Runs work that writes files. If the disk is full, rejects with an error after which the job is retried. */
 async function withDiskFullTransient<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

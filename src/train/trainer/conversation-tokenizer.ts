@@ -64,8 +64,8 @@ export interface TurnModel {
 }
 
 /**
- * Creates a renderer that renders the prompt as serving does, then the template's text of the answer. It tokenizes the
- * two separately, as in serving.
+ * Creates a renderer of turns. It renders and tokenizes the prompt as serving does, and separately the text that the
+ * template adds for the answer.
  */
 export function createTurnRenderer(model: TurnModel): TurnRenderer {
   const { tokenizer, template, vocabularySize } = model;
@@ -105,8 +105,8 @@ function textAfterPrompt(template: ChatTemplate, before: Conversation, whole: st
 }
 
 /**
- * Cuts the text after the end of the turn. Serving stops the model there, so the text that follows belongs to the next
- * prompt.
+ * Cuts off the text after the end of the turn. In serving, generation stops there, so the text that follows belongs to
+ * the next prompt.
  */
 function truncateAtEnd(
   ids: readonly number[],

@@ -23,7 +23,7 @@ export interface TrainingRun extends RunPlaces {
 }
 
 export interface RunPlaces {
-  /** Key of the result; replaces a lost attempt's result. */
+  /** Key of the result, which replaces the result of a lost attempt. */
   readonly adapterFolder: string;
   /** Folder in which attempts at this job keep their progress. */
   readonly workFolder: string;

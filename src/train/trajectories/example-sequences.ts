@@ -1,6 +1,5 @@
 // Converts an example conversation to token sequences, which train its assistant messages with their end of turn. Each
-// message follows the prompt that serving would render. No policy sampled the messages, so there are no
-// log-probabilities.
+// message follows the prompt that serving would render. There are no log-probabilities, since no policy sampled it.
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
@@ -37,10 +36,8 @@ export type ExampleSequences =
   | { readonly reason: UntrainedReason; readonly detail: string };
 
 /**
- * Converts a conversation to sequences. Turns share one sequence as long as each prompt extends the previous turns; a
- * template that omits earlier thoughts yields several sequences.
- *
- * @param assistantTurns messages to train on; `last` means only the last message
+ * Converts a conversation to sequences. Turns share a sequence while each prompt extends the turns before it. A
+ * template that omits earlier thoughts therefore yields several.
  */
 export function exampleSequences(
   { messages, tools, extra }: ExampleConversation,

@@ -1,5 +1,5 @@
-// Runs this server's automatic rules. Each rule reads new feedback, and creates a job once there is enough and its
-// limits allow one. The database assigns each rule to one server's lease.
+// Runs this server's automatic rules. Each rule reads new feedback, and creates a job once there is enough feedback
+// and the rule's limits allow a job. The database assigns each rule to one server at a time.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { isTerminal } from "../../../base/domain/job.ts";
@@ -146,12 +146,12 @@ export class AutomaticRules implements Service {
           "an automatic rule created a job",
         );
     } catch (error) {
-      // Another job took some of the feedback. The next round works with the rest.
+      // Another job was created from some of this feedback. The next round works with the remaining feedback.
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
     }
   }
 
-  /** Pauses a rule whose last jobs all failed, since it would otherwise fail forever. */
+  /** Pauses a rule if its latest jobs all failed, since further jobs would probably fail too. */
   async #pausesFor(
     { updatedAt }: StoredRule,
     hold: AutomaticTask["hold"],

@@ -12,7 +12,7 @@ export interface AutomaticState {
   readonly reason: string;
   /** Earliest start of the next job; null if unknown. */
   readonly nextJobAt: Date | null;
-  /** Number of the rule's jobs in the last 24 hours, followed by the number of tokens they trained on. */
+  /** Number of the rule's jobs in the last 24 hours. `tokenCount` is the number of tokens on which these jobs trained. */
   readonly jobCount: number;
   readonly tokenCount: number;
 }
@@ -55,7 +55,7 @@ export function automaticState({
   return stateOf("ready", "Its next job comes with the next look.");
 }
 
-/** Returns the time from which all limits allow another job; null if they already do. */
+/** Returns the earliest time at which all limits allow another job; null if they allow one now. */
 function earliestJob(order: AutomaticOrder, progress: AutomaticProgress): Date | null {
   const times = [
     afterLast(order, progress),

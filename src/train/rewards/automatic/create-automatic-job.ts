@@ -1,5 +1,6 @@
-// Creates a job for an automatic rule from all trainable feedback. One transaction writes the job, its sources and the
-// rule's state. After any crash, each piece of feedback is therefore in exactly one job or still waits for one.
+// Creates a job for an automatic rule from all trainable feedback. One transaction writes the job, the feedback it is
+// created from, and the rule's state. Even after a crash, each feedback record is therefore either in exactly one job
+// or still waiting for a job.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
@@ -17,8 +18,8 @@ export interface TrainDependencies extends ReadDependencies {
 }
 
 /**
- * Submits a job as {@link JobQueue.submit}, without an idempotency key: the sources ensure that feedback is trained on
- * only once.
+ * Submits a job like {@link JobQueue.submit}, but without an idempotency key. A retry cannot create a second job,
+ * because the database refuses to train on the same feedback twice.
  */
 export type SubmitJob = (
   job: JobDraft,
@@ -26,7 +27,7 @@ export type SubmitJob = (
   more: Pick<JobCreation, "outlines" | "feedback">,
 ) => Promise<{ readonly id: string }>;
 
-/** Factor by which more prompts are examined than needed, since some may have nothing trainable. */
+/** Factor for the number of prompts to examine. It is above 1, because some prompts may have nothing trainable. */
 const spareShare = 1.5;
 
 /**

@@ -1,5 +1,6 @@
-// Reads new and replaced feedback for an automatic rule, in order. Notes each record under its answer's prompt, and
-// re-examines all affected prompts. One transaction stores the read position with the results.
+// Reads new and replaced feedback for an automatic rule, in order. Each record is stored under the prompt of the
+// answer that it judges, and each prompt with such a record is examined again. One transaction stores the results and
+// how far the rule has read.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -20,11 +21,14 @@ export interface AutomaticTask extends Pick<PlanInput, "rule" | "model" | "stepM
   readonly hold: AutomaticHold;
   /** Filter for the feedback that the rule reads. */
   readonly condition: Condition;
-  /** Position up to which the rule has read; null before the first page. */
+  /** Position after which the rule continues to read feedback; null before the first page. */
   readonly cursor: number | null;
 }
 
-/** Maximum number of records per read, and maximum per prompt. */
+/**
+ * `recordsMax` is the maximum number of records per page, and `recordsOfPromptMax` the maximum number examined per
+ * prompt.
+ */
 const [recordsMax, recordsOfPromptMax] = [500, 1000];
 
 /**
@@ -45,7 +49,7 @@ export async function readNewFeedback(
   const notes = await notesOn(dependencies, task, page.items);
   const to = page.last ?? cursor;
   if (to === cursor) return { hasMore: page.hasMore, cursor };
-  // A replaced record may previously have referred to an answer to another prompt.
+  // Before it was replaced, a record may have referred to an answer to another prompt.
   const earlier = await rules.notedPrompts(
     hold.ruleId,
     page.items.map(({ id }) => id),
@@ -64,7 +68,7 @@ export async function readNewFeedback(
   return isHeld ? { hasMore: page.hasMore, cursor: to } : null;
 }
 
-/** Returns the prompt for each record on one of the model's answers; skips all other records. */
+/** Returns the prompt for each record that judges an answer of the rule's model; skips all other records. */
 async function notesOn(
   { completions }: ReadDependencies,
   { rule, model }: AutomaticTask,
@@ -79,9 +83,9 @@ async function notesOn(
 }
 
 /**
- * Returns the trainable answers to the given prompts, judged by all feedback noted under the prompts.
+ * Returns the trainable answers to the given prompts, judged by all feedback that is stored under these prompts.
  *
- * @param newIds returns a prompt's feedback that is not noted yet
+ * @param newIds returns the ids of a prompt's feedback that is not stored under it yet
  */
 export async function examinePrompts(
   dependencies: Pick<ReadDependencies, "feedback" | "rules" | keyof GatherDependencies>,

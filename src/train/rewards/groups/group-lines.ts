@@ -1,5 +1,5 @@
-// Writes planned groups as a job's training data: one line of JSON per group, with the recorded tokens. Cuts the plan
-// to one job's limits.
+// Writes planned groups as the training data of a job, with one line of JSON per group and the recorded tokens. If the
+// plan exceeds the limits of one job, only its first groups are written.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { outlinesOf } from "../../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../../base/domain/summaries/trajectory-outline.ts";

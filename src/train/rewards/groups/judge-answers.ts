@@ -1,5 +1,6 @@
-// Matches feedback to recorded answers by prompt, and scores each answer by a rule. Reports feedback without an
-// answer, with the reason. Pure: the caller supplies records and recordings.
+// Assigns feedback to the recorded answers that it judges, groups the answers by prompt, and scores each answer by a
+// rule. Feedback whose answer is not found is reported with the reason. Pure: the caller supplies records and
+// recordings.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference, readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
@@ -15,9 +16,9 @@ export interface RecordedCall {
   /** Hash of the prompt's tokens: the same for equal prompts. */
   readonly promptHash: string;
   readonly choiceCount: number;
-  /** Mean number of tokens of the prompt plus one choice. */
+  /** Mean number of tokens per choice of the call, including the prompt's tokens. */
   readonly tokenCount: number;
-  /** True if the call's tokens were recorded. */
+  /** True if the recording contains the tokens of the call. */
   readonly isWhole: boolean;
 }
 
@@ -67,7 +68,7 @@ export interface PlanInput {
   readonly callOf: (requestId: string) => RecordedCall | undefined;
   /** Returns the marks of an answer's records that were already trained on. */
   readonly trainedOn: (answer: AnswerKey) => ReadonlySet<string>;
-  /** Oldest version whose answers are trained on. */
+  /** Oldest version whose answers may be trained on. */
   readonly stepMin: number;
   /** Maximum length of a sequence in tokens. */
   readonly sequenceLengthMax: number;
@@ -76,7 +77,7 @@ export interface PlanInput {
 /** An answer with its feedback and its score under the rule. */
 export interface JudgedAnswer extends AnswerKey {
   readonly call: RecordedCall;
-  /** Feedback on the answer, oldest first; limited to the newest thousand records. */
+  /** The newest thousand feedback records on the answer, oldest first. */
   readonly records: readonly FeedbackRecord[];
   readonly score: AnswerScore;
   /** How the answer can be trained on, or the reason why it cannot. */
@@ -89,8 +90,8 @@ export interface JudgedPrompt {
 }
 
 /**
- * Returns the prompts in the order of their first feedback, and the feedback without an answer. Each prompt's answers
- * are judged lazily.
+ * Returns two results: the prompts, in the order of their first feedback, and the feedback whose answer is not found.
+ * A prompt's answers are judged only when the prompt is read.
  */
 export function judgeAnswers(input: PlanInput): {
   readonly prompts: Iterable<JudgedPrompt>;
@@ -129,7 +130,7 @@ export function leftOutAnswer(
   return { reference, reason, reward, peopleCount, feedbackCount: Math.max(feedback.length, recordCount) };
 }
 
-/** Returns the reason why none of a call's answers can be trained on, independent of feedback; null if some can. */
+/** Returns the reason why none of a call's answers can be trained on, independent of their feedback; null if some can. */
 export function callFault(
   { stepMin, sequenceLengthMax }: Pick<PlanInput, "stepMin" | "sequenceLengthMax">,
   { step, tokenCount }: Pick<RecordedCall, "step" | "tokenCount">,
@@ -138,13 +139,16 @@ export function callFault(
   return tokenCount > sequenceLengthMax ? "too_long" : null;
 }
 
-/** Number of an answer's newest records that count. This limits the sources that one answer adds to a job. */
+/**
+ * Number of an answer's newest feedback records that count. It limits the number of records that a job stores for one
+ * answer.
+ */
 const recordsOfAnswerMax = 1000;
 
 type FoundAnswer = Found & AnswerKey & { readonly records: FeedbackRecord[] };
 type Prompts = ReadonlyMap<string, ReadonlyMap<string, FoundAnswer>>;
 
-/** Finds the answers that feedback refers to, grouped by prompt, and the feedback without an answer. */
+/** Finds the answers to which feedback refers, grouped by prompt. Also returns the feedback whose answer is not found. */
 function findAnswers(input: PlanInput): { readonly prompts: Prompts; readonly leftOut: readonly LeftOut[] } {
   const prompts = new Map<string, Map<string, FoundAnswer>>();
   const nowhere = new Map<string, LeftOut>();
@@ -222,7 +226,7 @@ function positionsAmong(
   };
 }
 
-/** Returns the answer's part in a group, or the reason why it cannot have one. */
+/** Returns the answer as part of a group, or the reason why it cannot be part of one. */
 function plannedAnswer(
   input: PlanInput,
   { requestId, choice, call }: FoundAnswer,

@@ -10,7 +10,10 @@ import {
   type PlanInput,
 } from "./judge-answers.ts";
 
-/** Answers to one prompt with differing rewards, at least one of which is trained on. */
+/**
+ * Answers to one prompt whose rewards differ. At least one of them is trained on; the others may only be compared
+ * with.
+ */
 export interface PlannedGroup {
   readonly promptHash: string;
   readonly answers: readonly PlannedAnswer[];
@@ -48,7 +51,7 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // Answers that appear only in comparisons, without feedback of their own, are not reported.
+    // An answer that only appears in comparisons, without feedback of its own, is not reported as excluded.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }
@@ -61,10 +64,10 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   return { answers: [], leftOut };
 }
 
-/** Minimum difference between rewards; a smaller one counts as rounding, as in training. */
+/** Minimum difference between rewards. As in training, rewards that differ by less count as equal. */
 export const rewardResolution = 1e-12;
 
-/** Returns the reason why training on a prompt's answers would have no effect; null if it would. */
+/** Returns the reason why training on a prompt's answers would have no effect; null if it would have one. */
 function groupFault(answers: readonly PlannedAnswer[]): LeftOutReason | null {
   if (answers.every(({ use }) => use === "compared")) return "already_trained";
   if (answers.length === 1) return "single_answer";

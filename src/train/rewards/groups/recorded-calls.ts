@@ -1,5 +1,5 @@
-// Reads the recorded calls that feedback refers to, as list summaries, a hundred at a time. Planning needs no more
-// than the summaries.
+// Reads the recorded calls to which feedback refers, a hundred at a time. Only the summaries are read, because
+// planning needs no more.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -20,7 +20,10 @@ const keysMax = 100;
 /** Calls by request id. */
 export type Calls = ReadonlyMap<string, ShownCall>;
 
-/** Reads the calls that records of a project refer to, directly or as the worse answer. */
+/**
+ * Reads the calls to which the records of a project refer, either as the judged answer or as the worse answer of a
+ * comparison.
+ */
 export async function readCalls(
   completions: Pick<CompletionStore, "findOutlines">,
   rule: RewardRule,

@@ -1,4 +1,5 @@
-// Converts a recorded answer and its reward to a trajectory, as a client that kept the returned choice would send it.
+// Converts a recorded answer and its reward to a trajectory. The result equals the trajectory that a client would send
+// after keeping the choice from the response.
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
   RecordedChoice,
@@ -10,8 +11,8 @@ import type { ChoiceRecord, MessageRecord, Trajectory } from "../../../base/doma
 import type { PlannedAnswer } from "./judge-answers.ts";
 
 /**
- * Returns the trajectory of an answer. An answer used only for comparison gets no choice: its reward counts in the
- * group's mean, but its tokens are excluded from training.
+ * Returns the trajectory of an answer. If the answer is only compared with others, the trajectory has no choice: the
+ * reward counts in the group's mean, but the tokens are excluded from training.
  *
  * @returns null if the recording lacks the answer
  */
@@ -47,7 +48,7 @@ export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
   return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
 }
 
-/** Omits the assistant's messages: in a trajectory without a choice, training would include all of them. */
+/** Omits the assistant's messages. In a trajectory without a choice, all assistant messages would be trained on. */
 function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   return messages.filter(({ role }) => role !== "assistant");
 }

@@ -4,7 +4,7 @@ import { valueAt } from "../../../base/domain/feedback-query/values.ts";
 import type { CorrectionTerm } from "../../../base/domain/rewards/preference-order.ts";
 import { newestOfEach } from "../scoring/opinions.ts";
 
-/** A corrected text and the records that contain it. */
+/** A corrected text, and the feedback records that contain this text. */
 export interface Correction {
   readonly text: string;
   readonly feedback: readonly FeedbackRecord[];

@@ -5,9 +5,10 @@ import { rewardResolution } from "../groups/plan-groups.ts";
 export type AnswerPair<Answer> = readonly [preferred: Answer, other: Answer];
 
 /**
- * Pairs the best with the worst, the second best with the second worst, and so on while they differ enough. Each
- * remaining answer is paired with the best, or with the worst if the best is too close. This covers every answer that
- * can be paired with few pairs; all pairs would weight prompts by the square of their answers.
+ * Pairs the best answer with the worst, the second best with the second worst, and so on while their rewards differ
+ * enough. Each remaining answer is paired with the best, or with the worst if the best is too close. Few pairs thus
+ * cover every answer that can be paired; with all possible pairs, the weight of a prompt would grow with the square of
+ * its number of answers.
  *
  * @param marginMin minimum difference of the rewards in a pair; equal rewards are never paired
  */

@@ -18,20 +18,20 @@ import { rewardResolution } from "../groups/plan-groups.ts";
 import { type Correction, correctionsIn } from "./corrections.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** One side of a preference: an answer, or the correction that replaces it. */
+/** One side of a preference. It is a recorded answer, or the text with which a person corrected that answer. */
 export interface PreferenceSide extends AnswerKey {
   /** Version that generated the answer. */
   readonly step: number;
-  /** Reward; null if the answer was corrected but not rated. */
+  /** Reward of the answer; null if the answer was corrected but not rated. */
   readonly reward: number | null;
-  /** Number of people whose feedback put the answer on this side, followed by their feedback. */
+  /** Number of people whose feedback decided that the answer is on this side. `feedback` contains their records. */
   readonly peopleCount: number;
   readonly feedback: readonly FeedbackRecord[];
   /** Text of the correction; null if this side is the answer itself. */
   readonly correctedText: string | null;
 }
 
-/** A preference pair, or a single labelled answer if answers are judged separately. */
+/** A pair of a preferred and a rejected answer. For KTO, a single answer that is labelled as good or bad. */
 export interface FeedbackPreference {
   readonly promptHash: string;
   readonly chosen: PreferenceSide | null;
@@ -44,7 +44,7 @@ export interface PreferencePlan {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Options for preferences between answers with known rewards. */
+/** Options for preferences between answers with rewards. */
 type Order = Omit<PreferenceOrder, "rule">;
 
 /**
@@ -86,7 +86,7 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
     const isInOne = isJudged || corrected.sides.length > 0;
-    // Answers that appear only in comparisons, without feedback of their own, are not reported.
+    // An answer that only appears in comparisons, without feedback of its own, is not reported as excluded.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
     leftOut.push(leftOutAnswer(input, answer, reason, answer.score, answer.records.length));
@@ -110,7 +110,9 @@ function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): reado
   });
 }
 
-/** Returns the preferences from an answer's corrections, and the reason if none of them can be trained on. */
+/**
+ * Returns the preferences that an answer's corrections express. If none of them can be trained on, returns the reason.
+ */
 function correctedSides(
   input: PlanInput,
   { corrections: term, comparison }: Order,
@@ -130,7 +132,7 @@ function correctedSides(
     const chosen = correctedSide(answer, correction, correction.text);
     const rejected = correctedSide(answer, correction, null);
     if (comparison.kind === "pairs") return [{ chosen, rejected }];
-    // Judges the answer only once, even with several corrections.
+    // The answer is labelled only once, even if it has several corrections.
     const isJudgedHere = index === 0 && !isJudged;
     return [{ chosen, rejected: null }, ...(isJudgedHere ? [{ chosen: null, rejected }] : [])];
   });

@@ -1,4 +1,4 @@
-// Previews and creates preference jobs that a request makes from existing feedback.
+// Plans and creates preference jobs from existing feedback, for requests that ask for a job or only for its plan.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobDraft } from "../../../base/domain/job.ts";
@@ -17,12 +17,12 @@ export interface PreferenceJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly order: PreferenceOrder;
   readonly filter: Condition;
-  /** Maximum age of an answer, as the number of versions before the newest; null if unlimited. */
+  /** Maximum age of an answer, in versions between its own and the newest version; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly preferencesMax: number;
 }
 
-/** Preferences that a job would train on, and answers that it excludes. */
+/** Preferences on which a job would train, and answers that are excluded from it. */
 export interface PreferenceJobPlan {
   readonly gathered: Gathered<PreferencePlan>;
   readonly written: PreferenceLines;
@@ -32,8 +32,7 @@ export interface PreferenceJobPlan {
 }
 
 /**
- * Plans a preference job. Even a preview reads feedback and recordings, since only they show which answers are
- * trainable.
+ * Plans a preference job. Only feedback and recordings together show which answers are trainable.
  *
  * @throws ServiceError `unsupported` if more feedback matches than one request may read
  */

@@ -1,5 +1,5 @@
-// Writes planned preferences as a job's training data: one line of JSON per preference. Answers are written with their
-// recorded tokens, corrections as messages.
+// Writes planned preferences as the training data of a job, with one line of JSON per preference. A recorded answer is
+// written with its recorded tokens, a correction as messages.
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type {
   RecordedCompletion,
@@ -32,7 +32,7 @@ export interface PreferenceLines {
   readonly lines: readonly string[];
   /** Preferences in the lines. */
   readonly preferences: readonly WrittenPreference[];
-  /** Training source of each answer in the lines. */
+  /** For each answer in the lines, the feedback from which its preferences were made. */
   readonly sources: readonly TrainingSource[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -158,8 +158,8 @@ function readSide(
 }
 
 /**
- * Returns the request's prompt options other than messages and tools, in the API's spelling. The correction is
- * rendered with the same options.
+ * Returns the options of the request's prompt, except messages and tools, in the API's spelling. The correction is
+ * rendered with the same options as the recorded answer.
  */
 function promptExtra(prompt: RecordedPrompt): JsonObject {
   if (prompt.kind !== "conversation") return {};
@@ -183,12 +183,12 @@ function leftOutSides(
   model: PlanInput["model"],
 ): readonly LeftOut[] {
   const sides = [chosen, rejected].flatMap((side) => (side === null ? [] : [side]));
-  // A correction counts as feedback on the answer that it corrects.
+  // Feedback that contains a correction also counts as feedback on the corrected answer.
   const answers = new Map(sides.map((side) => [answerId(side), side]));
   return [...answers.values()].map((side) => leftOutAnswer({ model }, side, reason, side));
 }
 
-/** Returns each answer's training source, combined from all its preferences. */
+/** Returns, for each answer, the feedback from which all its preferences were made. */
 function sourcesOf(
   preferences: readonly WrittenPreference[],
   trainedOn: PlanInput["trainedOn"],

@@ -1,7 +1,7 @@
 // Computes scores from pairwise preferences with the model of Bradley and Terry (1952): i is preferred to j with
 // probability s_i / (s_i + s_j).
 
-/** A comparison of two answers, given by their positions; `winner` was preferred. */
+/** A comparison of two answers. Both are given by their positions; the answer at `winner` was preferred. */
 export interface Comparison {
   readonly winner: number;
   readonly loser: number;
@@ -11,8 +11,8 @@ export interface Comparison {
 const tolerance = 1e-10;
 
 /**
- * Limits of the fit's work, which correspond to some tens of milliseconds. A weak prior with few comparisons needs
- * thousands of iterations, while many comparisons converge within the minimum.
+ * Limits of the fit's work, which takes at most some tens of milliseconds. A weak prior with few comparisons needs
+ * thousands of iterations; with many comparisons, the fit converges within the minimum number of iterations.
  */
 const [visitsMax, iterationsLeast] = [4_000_000, 1000];
 

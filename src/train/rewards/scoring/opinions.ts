@@ -20,8 +20,8 @@ export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly
 }
 
 /**
- * Returns the person who gave a record's feedback. An application that writes for many people with one key names the
- * person in `creator`.
+ * Returns the person who gave a record's feedback. An application that stores feedback of many people with one key
+ * names the person in the field `creator`.
  */
 export function personOf({
   vendorUserId,

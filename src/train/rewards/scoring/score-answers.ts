@@ -13,7 +13,7 @@ export interface AnswerScore {
   readonly peopleCount: number;
   /** Records that count, without duplicates: each person's newest record for each term. */
   readonly feedback: readonly FeedbackRecord[];
-  /** Score by each term of the rule, in order; null for a term that applied to no record. */
+  /** Score by each term of the rule, in the rule's order; null for a term that applied to no record. */
   readonly terms: readonly (TermScore | null)[];
 }
 

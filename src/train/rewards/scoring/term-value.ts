@@ -33,14 +33,14 @@ export function termValue(term: ValueTerm, record: Said): number | null {
   }
 }
 
-/** Returns a record's reference to the worse answer; null if the term does not apply to the record. */
+/** Returns the reference in a record to the answer that is worse; null if the term does not apply to the record. */
 export function worseReference({ feedbackType }: PreferenceTerm, record: Said): string | null {
   if (feedbackType !== null && record.feedbackType !== feedbackType) return null;
   const worse = record.payload["better_than"];
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/** Returns the feedback types with a known payload, in all vendors' spellings. */
+/** Returns the feedback types with this known payload, in the spelling of each vendor. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }

@@ -1,16 +1,19 @@
-// Turns rewards into advantages and weights: GRPO's group baseline, then one scale for the whole job. Of a sequence's
-// tokens, only the number of trained ones matters.
+// Computes advantages and weights from rewards: first GRPO's baseline within each group, then one scale for the whole
+// job. Of a sequence, only the number of its trained tokens is needed, not the tokens.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { mean, standardDeviation } from "../../trajectories/statistics.ts";
 
-/** Rewards closer than this to the group's first count as equal: such differences are rounding errors. */
+/**
+ * If all rewards of a group differ from the first one by less than this, they count as equal, because such differences
+ * are rounding errors.
+ */
 const REWARD_RESOLUTION = 1e-12;
 
 /**
- * Returns the advantages within one group: each reward less the group's mean, divided by the population standard
- * deviation if `scaleRewards`. All are exactly 0 if the group has no variance.
+ * Returns the advantages within one group. Each is the reward less the group's mean; if `scaleRewards`, it is divided
+ * by the population standard deviation. All are exactly 0 if the rewards count as equal.
  */
 export function groupAdvantages(
   rewards: readonly number[],
@@ -27,11 +30,11 @@ export function hasVariance(rewards: readonly number[]): boolean {
   return rewards.some((reward) => Math.abs(reward - rewards[0]) > REWARD_RESOLUTION);
 }
 
-/** Properties of one sequence that decide its weight. */
+/** The properties of one sequence that determine its weight. */
 export interface WeightingInput {
   /** Number of trained tokens; at least 1. */
   readonly trainableTokenCount: number;
-  /** Trained tokens of the whole trajectory, over all its sequences. */
+  /** Number of trained tokens in all sequences of the trajectory. */
   readonly trajectoryTokenCount: number;
   /** Advantage that `groupAdvantages` returned. */
   readonly advantage: number;
@@ -44,8 +47,8 @@ export interface Weighting {
 
 /**
  * Balances and normalizes over the whole job.
- * - Weights are 1 over the trajectory's trained tokens, scaled to mean 1 over trained tokens, so each trajectory has
- *   the same mass.
+ * - A token's weight is 1 divided by the trained tokens of its trajectory, scaled so that the mean over all trained
+ *   tokens is 1. Each trajectory thus has the same total weight.
  * - `advantageBalance` shrinks the advantages of one sign.
  * - Advantages are divided by the mean of |advantage| · weight over trained tokens.
  */
@@ -67,7 +70,7 @@ export function weighSequences(
     sequences,
     balanced.map((advantage, index) => Math.abs(advantage) * weights[index]),
   );
-  // A mass of zero means that the balance removed everything, so nothing is left to scale.
+  // The mass is zero if the balance removed all advantages. There is nothing to scale then.
   const scale = mass > 0 ? mass : 1;
   return balanced.map((advantage, index) => ({ advantage: advantage / scale, weight: weights[index] }));
 }

@@ -1,4 +1,5 @@
-// Summarizes the model's answers in a job's data (lengths, cut-off answers, equal answers) and warns about them. Pure.
+// Summary of the model's answers in a job's data: their lengths, how many were cut off, and how many are equal. It
+// also produces warnings. Pure.
 import { createHash } from "node:crypto";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../../base/domain/trajectory.ts";
@@ -6,7 +7,7 @@ import { answersOf } from "../../trajectories/choice-faults.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
 import { mean } from "../../trajectories/statistics.ts";
 
-/** The answers of one group, as kept while a job is prepared. */
+/** Facts about the answers of one group, which are kept while the rest of a job is prepared. */
 export interface GroupAnswers {
   /** Token counts of the answers that have one. */
   readonly lengths: readonly number[];
@@ -25,9 +26,9 @@ export interface AnswerSummary {
   readonly lengthMax: number;
   readonly endedCount: number;
   readonly cutCount: number;
-  /** Number of trajectories that end with an answer. */
+  /** Number of trajectories whose last item is an answer. */
   readonly lastCount: number;
-  /** Number of trajectories that end with the most frequent last answer. */
+  /** Number of trajectories that have the most frequent last answer. */
   readonly sameCount: number;
 }
 
@@ -81,7 +82,10 @@ export class AnswerTally {
   }
 }
 
-/** Returns the tokens of a trajectory's last answer, else its text, calls and thoughts; null if there is none. */
+/**
+ * Returns the tokens of a trajectory's last answer. If there are none, returns the answer's text, tool calls and
+ * thoughts; null if the trajectory has no answer.
+ */
 function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
   const item = items.findLast((one) => asChoice(one) !== null || one["role"] === "assistant");
   if (item === undefined) return null;
@@ -99,13 +103,16 @@ function callsIn(calls: Json | undefined): readonly Json[] {
   );
 }
 
-/** Cut-off answers have usually not reached the part that is rewarded. */
+/**
+ * Maximum share of cut-off answers without a warning. A cut-off answer has usually not reached the part that is
+ * rewarded.
+ */
 const cutShareMax = 0.25;
 
-/** A policy that gives one answer to nearly everything leaves nothing to compare. */
+/** Minimum share of equal answers for a warning. If nearly all answers are equal, there is nothing to compare. */
 const sameShareMin = 0.9;
 
-/** Fewer answers than this cause no warning. */
+/** Minimum number of answers for a warning. */
 const answersMin = 4;
 
 export function answerWarnings(

@@ -1,12 +1,12 @@
-// Counts a job's dropped lines by reason, and keeps the first line of each reason for the job's sender. For kinds of
-// lines that are either trained as a whole or dropped; skips.ts counts the skipped parts of trajectories. Pure.
+// Counts a job's dropped lines by reason, and remembers the first line dropped for each reason. Used for data of which
+// each line is either trained as a whole or dropped; for trajectories, see skips.ts. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { SkipReason } from "./skips.ts";
 
 /** Reason why a line is excluded from training. */
 export interface Drop {
   readonly reason: SkipReason;
-  /** A sentence for people. */
+  /** One sentence that explains the reason to the sender of the job. */
   readonly detail: string;
 }
 
@@ -35,7 +35,8 @@ export class Drops {
   /**
    * Returns a sentence for each reason.
    *
-   * @param lines their name and number, and the field of the job's body that holds them
+   * @param lines name for the lines (such as "conversations"), their number, and the field of the request body that
+   * contains them
    */
   warnings(lines: {
     readonly name: string;

@@ -1,5 +1,5 @@
-// Assigns examples to optimizer steps of a fixed size, epoch by epoch. Examples are conversations of supervised jobs,
-// or pairs or judged answers of preference jobs. The same examples and seed always give the same batches.
+// Assigns examples to optimizer steps of a fixed size, epoch by epoch. Examples are the conversations of a supervised
+// job, or the pairs or labelled answers of a preference job. The same examples and seed always give the same batches.
 import { seededRandom, shuffled } from "../../../base/domain/random.ts";
 
 export interface BatchOrder {
@@ -11,9 +11,9 @@ export interface BatchOrder {
 }
 
 /**
- * Cuts the examples into batches. Each epoch has its own order, and its last batch may be shorter.
+ * Cuts the examples into batches. Each epoch has its own order. The last batch of an epoch may be smaller.
  *
- * @param key of the random order; includes the job's seed
+ * @param key determines the random order; contains the job's seed
  */
 export function cutIntoExampleBatches<Example>(
   examples: readonly Example[],

@@ -1,5 +1,5 @@
-// Turns a supervised job's conversations into training data, and counts the dropped ones. The same conversations
-// always give the same data; their tokens stay on disk.
+// Converts the conversations of a supervised job to training data, and counts the conversations that are dropped. The
+// same conversations always give the same data. The tokens stay on disk.
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,7 +8,7 @@ import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
-/** The sequences of one conversation; empty if it is dropped. */
+/** The sequences of one conversation; there are none if the conversation is dropped. */
 export interface Example {
   readonly sequences: readonly PlannedSequence[];
   readonly trainableTokenCount: number;
@@ -40,7 +40,7 @@ export async function prepareExamples(
   const prepared = conversations.each((conversation, index) => readExample(conversation, index, model));
   for await (const { note: drop, sequences } of prepared) {
     const group = examples.length;
-    // Each trained token has the same weight, in any conversation.
+    // Each trained token has the same weight, whichever conversation it is in.
     examples.push({
       sequences: sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group })),
       trainableTokenCount: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
@@ -68,7 +68,10 @@ function readExample(
   return { note: { reason: "too_long", detail }, sequences: [] };
 }
 
-/** Checks the last message. A file's conversations are read before the job's configuration is known. */
+/**
+ * Requires that the last message is an answer, if the configuration needs one. A file's conversations are read before
+ * the job's configuration is known, so this is not checked earlier.
+ */
 function requireAnswerAtEnd(
   { messages }: ExampleConversation,
   index: number,

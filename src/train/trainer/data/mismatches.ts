@@ -1,19 +1,19 @@
-// Prompts paired with answers to other prompts. KTO uses them to estimate how far a policy is from its reference
-// (arXiv:2402.01306, section 4.1), since such answers carry no judgement. Pure.
+// Mismatches: prompts paired with answers to other prompts. KTO uses them to estimate how far a policy is from its
+// reference (arXiv:2402.01306, section 4.1), because nobody has judged such pairs. Pure.
 import { present } from "../../../base/domain/assert.ts";
 import type { TokenSequence } from "../../trajectories/sequences.ts";
 import type { PlannedMismatch } from "../plans/plan.ts";
 import type { PlannedPreference } from "./preference-data.ts";
 
 /**
- * Pairs each preference's prompt with the nearest earlier answer to another prompt, wrapping around, so that all
- * answers belong to the step. Empty if all answers are to one prompt.
+ * Pairs the prompt of each preference with an answer to another prompt of the same step. This is the nearest earlier
+ * one; before the first preference comes the last. Returns nothing if all answers are to the same prompt.
  */
 export function mismatchesOf(batch: readonly PlannedPreference[]): readonly PlannedMismatch[] {
   const mismatches = new Map<PlannedPreference, PlannedMismatch>();
   let before = batch.at(-1);
   let other: PlannedPreference | undefined;
-  // Two rounds, so that the first preferences find an earlier answer.
+  // The loop visits the preferences twice, so that the first ones find an earlier answer too.
   for (const preference of [...batch, ...batch]) {
     if (before?.prompt !== preference.prompt) other = before;
     before = preference;
@@ -27,8 +27,8 @@ export function mismatchesOf(batch: readonly PlannedPreference[]): readonly Plan
 }
 
 /**
- * Joins the prompt of one sequence with the answer of another, cut off at the maximum length. The same answer tokens
- * train.
+ * Joins the prompt of one sequence with the answer of another, cut off at the maximum length. The same tokens of the
+ * answer are trained as before.
  */
 export function joinMismatch(
   prompt: TokenSequence,

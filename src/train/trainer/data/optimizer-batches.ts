@@ -1,6 +1,6 @@
-// Plans optimizer steps: the sequences of each step, and the order of steps in each pass. Keeps the sequences of a
-// trajectory group in one step if possible, so that their common prefix is computed once. The same sequences and seed
-// always give the same batches.
+// Plans optimizer steps: which sequences each step trains, and the order of the steps in each pass over the data. The
+// sequences of a trajectory group stay in one step if possible, so that their common prefix is computed once. The same
+// sequences and seed always give the same batches.
 import { type Random, seededRandom, shuffled } from "../../../base/domain/random.ts";
 import { cutGroup } from "../packing/packs.ts";
 import { type PackedSequence, computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
@@ -25,25 +25,28 @@ export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): r
 /** The sequences of one optimizer step, with their tokens. */
 export type OptimizerBatch = readonly TrainingSequence[];
 
-/** Properties, besides its prefix, that decide a sequence's batch. */
+/** The properties of a sequence that, besides its prefix, determine its batch. */
 type Sized = Pick<PlannedSequence, "tokenCount" | "group">;
 
 /** Size of a step. */
 export type StepSize =
   /** Number of sequences; the last step of a pass may have fewer. */
   | { readonly sequences: number }
-  /** Number of steps that a pass is divided into evenly; at most one step per sequence. */
+  /** Number of steps into which a pass is divided evenly; each step has at least one sequence. */
   | { readonly steps: number }
-  /** Maximum number of tokens, counting shared prefixes once. A single larger sequence gets its own step. */
+  /**
+   * Maximum number of tokens per step, counting shared prefixes once. A single sequence that exceeds it gets its own
+   * step.
+   */
   | { readonly tokens: number };
 
 export interface BatchOptions<Sequence> {
   readonly size: StepSize;
-  /** Number of times that each sequence trains. */
+  /** Number of passes over the data, each of which trains every sequence once. */
   readonly passCount: number;
   /** The job's seed, so that a repeated attempt takes the same steps. */
   readonly seed: string;
-  /** Reads a sequence's tokens, which are needed only for a moment. */
+  /** Reads a sequence's tokens. They are needed only for a moment. */
   readonly tokensOf: (sequence: Sequence) => PackedSequence;
 }
 
@@ -60,7 +63,7 @@ export function cutIntoBatches<Sequence extends Sized>(
   return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
 }
 
-/** Cuts one random order, in which groups stay together, into consecutive batches. */
+/** Puts the sequences into one random order in which groups stay together, and cuts it into consecutive batches. */
 function cutByCount<Sequence extends Sized>(
   sequences: readonly Sequence[],
   size: { readonly sequences: number } | { readonly steps: number },
@@ -97,7 +100,10 @@ interface Part<Sequence> {
   readonly tokenCount: number;
 }
 
-/** Packs parts, the largest first, each into the first batch with room. A part is a whole group if it fits. */
+/**
+ * Packs parts, the largest first, each into the first batch with enough room. A group that fits into a batch is one
+ * part.
+ */
 function cutByGroup<Sequence extends Sized>(
   sequences: readonly Sequence[],
   batchTokens: number,
@@ -118,7 +124,10 @@ function cutByGroup<Sequence extends Sized>(
   return batches.map((batch) => batch.sequences);
 }
 
-/** Returns a group as one part, or, if it exceeds the budget, as parts of random rows. */
+/**
+ * Returns a group as one part. If the group exceeds a batch, returns several parts, each with randomly chosen
+ * sequences.
+ */
 function partsOf<Sequence extends Sized>(
   group: readonly Sequence[],
   batchTokens: number,

@@ -1,5 +1,5 @@
-// Turns a preference job's lines into training data, and counts the dropped ones. The same lines always give the same
-// data; their tokens stay on disk.
+// Converts the lines of a preference job to training data, and counts the preferences that are dropped. The same lines
+// always give the same data. The tokens stay on disk.
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
@@ -13,16 +13,16 @@ import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
-/** One preference as a loss takes it: two answers to one prompt, or for KTO a single answer. */
+/** One preference in the form that a loss needs. It has two answers to one prompt, or for KTO a single answer. */
 export interface PlannedPreference {
-  /** At least one sequence per answer. */
+  /** The sequences of all answers; each answer has at least one. */
   readonly sequences: readonly PlannedSequence[];
-  /** Equal only for preferences with the same prompt. */
+  /** Hash of the prompt; only preferences with the same prompt have the same hash. */
   readonly prompt: string;
 }
 
 export interface PreferenceData {
-  /** Preferences that train, in the order of the lines. */
+  /** Preferences that are trained, in the order of the lines. */
   readonly preferences: readonly PlannedPreference[];
   /** Number of preferences, including dropped ones. */
   readonly preferenceCount: number;
@@ -38,7 +38,7 @@ interface PreferenceModel {
   readonly loss: PreferenceLossName;
 }
 
-/** Facts about a line besides its sequences. */
+/** Facts about a line, which are stored with its sequences. */
 interface Note {
   /** The line's preferences: one, or for KTO one per answer. */
   readonly preferences: readonly PreferenceNote[];
@@ -46,7 +46,7 @@ interface Note {
 
 interface PreferenceNote {
   readonly drop: Drop | null;
-  /** Number of the answer's sequences; 0 without one. */
+  /** Number of sequences of the chosen answer; 0 if there is no chosen answer. */
   readonly chosenCount: number;
   readonly rejectedCount: number;
   readonly prompt: string;

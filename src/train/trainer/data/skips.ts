@@ -1,9 +1,9 @@
-// Counts the skipped parts of a job's trajectories by reason, and keeps the first place of each reason for the job's
-// sender. Pure.
+// Counts the skipped parts of a job's trajectories by reason, and remembers the first skipped part for each reason,
+// which warnings name. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { UntrainedReason } from "../../trajectories/history-turns.ts";
 
-/** Reasons for skipping: data that cannot train, data that would train nothing, and data that does not fit. */
+/** Reason why a part is skipped: it cannot be trained, training it would have no effect, or it is too long. */
 export type SkipReason =
   | UntrainedReason
   /** All rewards of the group are equal. */
@@ -18,13 +18,13 @@ export type SkipReason =
 /** A skipped part of a trajectory. */
 export interface Skip {
   readonly reason: SkipReason;
-  /** The place as a client would name it in the job's body. */
+  /** Path of the skipped part in the request body. */
   readonly place: string;
-  /** A sentence for people. */
+  /** One sentence that explains the reason to the sender of the job. */
   readonly detail: string;
 }
 
-/** Reasons that occur in ordinary rollouts: counted, but without a warning. */
+/** Reasons that are normal in rollouts. They are counted but cause no warning. */
 const usual: readonly SkipReason[] = ["zero_variance", "at_group_mean"];
 
 export class Skips {

@@ -1,5 +1,5 @@
-// Turns a job's trajectories into sequences with advantages and weights, and counts all skipped parts. The same
-// trajectories always give the same data; their tokens stay on disk.
+// Converts the trajectories of a job to sequences with advantages and weights, and counts all skipped parts. The same
+// trajectories always give the same data. The tokens stay on disk.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
@@ -27,23 +27,23 @@ import type { PlannedSequence } from "./optimizer-batches.ts";
 export interface TrainingData {
   /** The sequences, in the order of the trajectories. */
   readonly sequences: readonly PlannedSequence[];
-  /** Origin of each sequence. */
+  /** Origin of each sequence in the request body. */
   readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
   /** Rewards of all trajectories, including those that are excluded from training. */
   readonly rewards: readonly number[];
-  /** The model's answers in all trajectories. */
+  /** Statistics of the model's answers in all trajectories. */
   readonly answers: AnswerSummary;
   /** Warnings for the sender of the trajectories. */
   readonly warnings: readonly string[];
 }
 
 export interface SequenceOrigin {
-  /** The trajectory, or its additional history, as a client would name it in the job's body. */
+  /** Path in the request body of the trajectory, or of one of its additional histories. */
   readonly place: string;
-  /** True if a prompt in it was rendered, since its record has no tokens. */
+  /** True if one of its prompts was rendered, because the record contains no prompt tokens. */
   readonly isRendered: boolean;
-  /** The oldest policy version that its trajectory was recorded with; null if the trajectory was not recorded. */
+  /** Oldest policy version that the trajectory names; null if the trajectory names none. */
   readonly policyVersion: number | null;
 }
 
@@ -54,25 +54,25 @@ interface Judged {
   readonly trajectoryTokenCount: number;
 }
 
-/** A sequence before the job's common scale is known. */
+/** A sequence before the scale of the whole job is known. */
 interface Candidate extends Judged {
   readonly stored: StoredSequence;
   readonly group: number;
   readonly trainableTokenCount: number;
 }
 
-/** Facts about a group besides its sequences. */
+/** Facts about a group, which are stored with its sequences. */
 interface GroupNote {
   readonly trajectoryCount: number;
   /** One per trajectory. */
   readonly rewards: readonly number[];
   /** The model's answers in all trajectories. */
   readonly answers: GroupAnswers;
-  /** Places of histories that became several sequences; absent if there are none. */
+  /** Paths of histories that became several sequences; absent if there are none. */
   readonly split?: readonly string[];
-  /** One list per trajectory. */
+  /** Skipped parts, one list per trajectory. */
   readonly skips: readonly (readonly Skip[])[];
-  /** One entry per sequence. */
+  /** One entry for each sequence of the group. */
   readonly judged: readonly Judged[];
 }
 
@@ -83,8 +83,9 @@ interface SequenceModel {
 }
 
 /**
- * Turns groups, one in memory at a time, into weighted sequences. Leaves out trajectories with zero advantage, which
- * would train nothing. Leaves out sequences longer than `sequenceLengthMax` as a whole, never cuts them.
+ * Converts groups to weighted sequences, with one group in memory at a time. Trajectories with zero advantage are
+ * excluded, because training them would have no effect. A sequence longer than `sequenceLengthMax` is excluded as a
+ * whole and never cut.
  *
  * @throws ServiceError `invalid` naming the trajectory and the Choice whose record contradicts itself or belongs to
  * another model
@@ -149,8 +150,8 @@ export async function prepareTrainingData(
 }
 
 /**
- * Warns that a turn that does not continue the tokens before it trains as a separate sequence, which is rarely
- * intended.
+ * Warns about turns that do not continue the tokens before them. Such a turn starts a separate sequence, which is
+ * rarely intended.
  */
 function splitWarnings(count: number, first: string | null): readonly string[] {
   if (first === null) return [];
@@ -187,7 +188,7 @@ function prepareGroup(
 interface ReadTrajectory {
   readonly sequences: readonly { readonly sequence: TokenSequence; readonly judged: Judged }[];
   readonly skips: readonly Skip[];
-  /** Places of histories that became several sequences. */
+  /** Paths of histories that became several sequences. */
   readonly split: readonly string[];
 }
 
@@ -218,7 +219,7 @@ function readTrajectory(
   const { sequences, untrained, split } = withPlace(place, () =>
     trajectorySequences(trajectory, tokenizer, { trainsTexts }),
   );
-  // Includes left-out sequences, so that the weight of the others does not depend on the length limit.
+  // Counts excluded sequences too. Otherwise, the weight of the remaining ones would depend on the length limit.
   const trajectoryTokenCount = sequences.reduce(
     (sum, { sequence }) => sum + trainedIndices(sequence).length,
     0,
@@ -244,7 +245,7 @@ function readTrajectory(
   };
 }
 
-/** Adds the trajectory to the errors of `read`. */
+/** Adds the path of the trajectory to errors that `read` throws. */
 function withPlace(place: string, read: () => TrajectorySequences): TrajectorySequences {
   try {
     return read();
