@@ -35,7 +35,7 @@ export class Generations {
   /**
    * Accepts a request; throws the errors that the engine contract defines for `submit`.
    *
-   * @param room maximum number of choices of this kind that a request may have
+   * @param room result of {@link Engine.roomFor} for the request's choices
    */
   open(
     request: GenerationRequest,

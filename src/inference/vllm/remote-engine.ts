@@ -100,7 +100,7 @@ export class RemoteEngine implements Engine {
     return stream;
   }
 
-  /** A vLLM server admits the choices of a request one after another, so only the context length limits their number. */
+  /** A vLLM server admits the choices of a request one after another, so the context length is the only limit. */
   roomFor({ kind }: ChoiceRequest): number {
     const state = this.#state();
     return state.kind === "ready" && kind === "sample" ? state.limits.contextLength : 0;

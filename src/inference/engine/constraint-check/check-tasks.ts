@@ -32,8 +32,7 @@ export interface CheckTasks {
 const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
-  // Parses the constraint grammars' base before the first check, so that this does not count towards the measured time
-  // of the check.
+  // Builds the data that all constraints share before the first check, whose time is measured.
   constraintBase();
   /** Prepared vocabularies by base model, the most recently used last. */
   const tries = new Map<string, TokenTrie>();

@@ -7,17 +7,17 @@ import { loraNames } from "../../architectures/parameters.ts";
 import type { StoredLoraAdapter } from "../../architectures/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
-/** Number of values read in one go. */
+/** Number of values that are read at a time. */
 const valuesAtOnce = 1 << 20;
 const float32Max = (2 - 2 ** -23) * 2 ** 127;
 /**
- * Magnitude of an input that an adapter must withstand. Norms keep most inputs within a few hundred; the largest known
- * activations of language models are a few thousand (arXiv:2402.17762).
+ * Maximum magnitude of the inputs for which an adapter's products must stay finite. Norms keep most inputs within a
+ * few hundred; the largest known activations of language models are a few thousand (arXiv:2402.17762).
  */
 const inputMax = 1e4;
 /**
- * Largest permitted magnitude of an output: the product of two outputs, summed over an attention head of size 256,
- * stays below {@link float32Max}.
+ * Maximum magnitude of an adapter's outputs. It ensures that the product of two outputs, summed over an attention head
+ * of size 256, stays below {@link float32Max}.
  */
 const outputMax = 1e18;
 const cure = "Divide the matrices or lora_alpha until they fit, or train again with a lower learning rate.";
@@ -25,7 +25,7 @@ const cure = "Divide the matrices or lora_alpha until they fit, or train again w
 /** @throws ServiceError `invalid` naming the first matrix (or the scale) whose numbers are unusable */
 export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdapter): void {
   refuseScale("The adapter", scale);
-  // The parts of a fused module share one matrix A, so its row sums are computed once.
+  // The parts of a fused module share one matrix A, so the row sums of each A are computed once.
   const sumsOf = new Map<StoredTensor, Float64Array>();
   for (const [path, module] of modules) {
     const names = loraNames(path);
@@ -33,7 +33,7 @@ export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdap
     refuseScale(path, module.scale);
     const sums_R = sumsOf.get(a) ?? rowSums(a);
     sumsOf.set(a, sums_R);
-    // A matrix with another scale is rescaled to the adapter's before any multiplication.
+    // A matrix whose scale differs from the adapter's is multiplied by the ratio before it is used in products.
     const factor = Math.max(1, module.scale, module.scale / scale);
     refuseLargeRows(a, sums_R, Math.max(1, module.scale));
     refuseLargeOutputs(b, { sums_R, factor, scale: module.scale });
@@ -47,7 +47,10 @@ function refuseScale(what: string, scale: number): void {
   );
 }
 
-/** Returns the sum of the magnitudes in each row: the largest output of the row for inputs of magnitude 1. */
+/**
+ * Returns for each row the sum of the magnitudes of its numbers, which is the row's largest output for inputs of
+ * magnitude 1.
+ */
 function rowSums(a: StoredTensor): Float64Array {
   const sums_R: number[] = [];
   for (const { values, width } of finiteRows(a))
@@ -59,7 +62,7 @@ function rowSums(a: StoredTensor): Float64Array {
   return Float64Array.from(sums_R);
 }
 
-/** @param factor by which trainers multiply the product with A before they multiply with B */
+/** @param factor factor by which trainers multiply the product with A before they multiply by B */
 function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: number): void {
   const limit = float32Max / inputMax / factor;
   const row = sums_R.findIndex((sum) => sum > limit);

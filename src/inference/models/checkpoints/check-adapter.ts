@@ -1,5 +1,6 @@
 // Checks that an imported PEFT folder can be served over a base model: its options, shapes and numbers. Refuses
-// unsupported options by name, so that an adapter never behaves differently from what it declares.
+// unsupported options by name, because an adapter served without one of its options would behave differently from what
+// its configuration declares.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -22,7 +23,10 @@ import { refuseUnusableNumbers, rowChunks } from "./adapter-numbers.ts";
 export interface CheckedAdapter {
   /** Hex SHA-256 of the adapter's files. */
   readonly hash: string;
-  /** The base weights that the adapter was trained over, as its configuration names them; null if it does not. */
+  /**
+   * Hash of the base weights that the adapter was trained over, as stated in its configuration; null if the
+   * configuration does not state it.
+   */
   readonly baseWeights: string | null;
 }
 
@@ -77,15 +81,16 @@ function refuseMissing(folder: string): void {
 }
 
 /**
- * Refuses a module that the configuration lists but that has no matrices: it would stay untrained without its maker
- * noticing.
+ * Refuses an adapter whose configuration lists a module for which it has no matrices: the module would stay untrained
+ * without the sender noticing.
  */
 function refuseMissingTargets(folder: string, moduleNames: readonly string[]): void {
   const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
     readonly target_modules?: unknown;
   };
   const named = config.target_modules;
-  // The targets may be a pattern; the modules with matrices are then what it matched.
+  // If the targets are a pattern, they cannot be compared: the modules with matrices are those that the pattern
+  // matched.
   if (!Array.isArray(named)) return;
   const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
   const without = [...names].filter((name) => !moduleNames.includes(name));
@@ -95,7 +100,7 @@ function refuseMissingTargets(folder: string, moduleNames: readonly string[]): v
     );
 }
 
-/** Refuses values outside the blocks of a fused module that the adapter declares. */
+/** Refuses nonzero values in B outside the blocks that the adapter's declared unfused modules occupy. */
 function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
   if (unfused === null) return;
   const starts = blockStarts(config, unfused);
@@ -107,7 +112,7 @@ function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, confi
   }
 }
 
-/** Removes the server's folder from messages, since it means nothing to the sender. */
+/** Removes the path of the server's folder from messages, since the path means nothing to the sender of the adapter. */
 function withoutFolder(error: unknown, folder: string): unknown {
   if (!(error instanceof ServiceError)) return error;
   const shown = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, "the archive");

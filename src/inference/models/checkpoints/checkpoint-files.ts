@@ -1,5 +1,6 @@
-// Exports, imports and copies the files of trained models' versions. Slow work runs in a worker, a part at a time: at
-// most one part of a model is in memory, and files are read only as the consumer reads them.
+// Exports, imports and copies the files of trained models' versions. Slow work runs in a worker, one part of a model
+// at a time, so that at most one part is in memory. Exported files are read only as fast as the receiver consumes
+// them.
 import { open } from "node:fs/promises";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
@@ -28,12 +29,12 @@ import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
-/** The importing request, for the log. */
+/** The request that imports an adapter, for the log. */
 export interface ImportRequest {
   readonly requestId: string;
 }
 
-/** Dependencies of an import, apart from the files. */
+/** Dependencies of an import, except the adapter's files. */
 export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly clock: Clock;
@@ -45,18 +46,21 @@ export interface CheckpointFilesOptions {
   /** Folder of each base model, by the model's name. */
   readonly baseFolders: ReadonlyMap<string, string>;
   readonly artifacts: ArtifactStore;
-  /** Protects a version that is about to be read from deletion by other servers; false if it was just deleted. */
+  /**
+   * Protects a version that is about to be read from deletion by other servers; resolves to false if the version was
+   * just deleted.
+   */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
-  /** Counts the adapters being read, for the deletion of versions. */
+  /** Counts the requests that read each adapter, so that versions are not deleted while they are read. */
   readonly adapters: AdaptersInUse;
   readonly folder: ServerFolder;
 }
 
-/** A file that is read as it is consumed. */
+/** A file of an export, read from disk only as it is consumed. */
 export interface ExportedFile {
   readonly name: string;
   readonly byteCount: number;
-  /** Yields `byteCount` bytes in total; a failure is thrown, never an early end. */
+  /** Yields `byteCount` bytes in total. If reading fails, throws the error instead of ending early. */
   readonly pieces: () => AsyncGenerator<Uint8Array, void>;
 }
 
@@ -67,7 +71,10 @@ export class CheckpointFiles {
   readonly #options: CheckpointFilesOptions;
   #importCount = 0;
   readonly #pool = newPool();
-  /** Separate from the pool for exports: unpacking may take long, and exports must not wait for it. */
+  /**
+   * Workers that unpack archives. This pool is separate from the pool for exports, because unpacking may take long and
+   * exports must not wait for it.
+   */
   readonly #unpackers = newPool();
 
   constructor(options: CheckpointFilesOptions) {
@@ -137,7 +144,7 @@ export class CheckpointFiles {
   }
 
   /**
-   * Copies a version's adapter and the state for further training, for a model about to be registered.
+   * Copies the adapter of a version, and its state for further training, for a model about to be registered.
    *
    * @throws ServiceError `conflict` for an adapter that cannot be read or differs from the stored hash
    */
@@ -255,7 +262,7 @@ function noBase({ baseModel }: TrainedModel): ServiceError {
 }
 
 function cannotBe(done: "copied" | "exported", step: number, cause: unknown): ServiceError {
-  // Callers learn only that the adapter has changed; other causes are internal.
+  // Callers learn the cause only if the adapter has changed; all other causes are internal.
   const why =
     cause instanceof ServiceError && cause.code === "conflict"
       ? cause.message

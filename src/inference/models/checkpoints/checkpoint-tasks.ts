@@ -1,4 +1,4 @@
-// Tasks of the worker for versions' files, by kind. Each is a function that works only on files.
+// Tasks of the worker that handles versions' files, by kind. A task reads and writes files only, and uses no database.
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";

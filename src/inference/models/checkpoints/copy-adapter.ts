@@ -1,5 +1,5 @@
-// Copies a version's adapter as the first version of a model about to be registered. Until the model is stored, the
-// copy is marked as held, so that a sweep removes it if the server dies.
+// Copies a version's adapter to be the first version of a model about to be registered. Until the model is stored in
+// the database, the copy is marked as held, so that a later sweep removes it if the server crashes.
 import { constants } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -11,16 +11,16 @@ import type { CopiedAdapter } from "../registry/register-model.ts";
 
 export interface CopyDependencies {
   readonly artifacts: ArtifactStore;
-  /** Hex SHA-256 of the files of an adapter. */
+  /** Returns the hex SHA-256 of the files of an adapter. */
   readonly hashOf: (folder: string) => Promise<string>;
 }
 
 /**
- * Copies the adapter and the state for further training.
+ * Copies the adapter and its state for further training.
  *
  * @param source a version that has an adapter
- * @param modelId of the new model
- * @throws ServiceError `conflict` when the adapter differs from the stored one; the partial copy is removed
+ * @param modelId id of the new model
+ * @throws ServiceError `conflict` when the adapter differs from the stored hash; the partial copy is then removed
  */
 export async function copyAdapter(
   { artifacts, hashOf }: CopyDependencies,

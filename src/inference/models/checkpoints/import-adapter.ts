@@ -1,6 +1,6 @@
-// Imports an uploaded adapter as a version: saved, unpacked in a temporary folder, checked completely, moved into
-// place and only then stored. A failure at any point leaves the model unchanged; after a crash, the next start of a
-// server removes the leftover files.
+// Imports an uploaded adapter as a version. The archive is saved, unpacked in a temporary folder, checked completely
+// and moved into place; only then is the version stored in the database. A failure at any point leaves the model
+// unchanged; after a crash, the next start of a server removes the leftover files.
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -26,15 +26,15 @@ export interface ImportDependencies {
   readonly unpack: (request: UnpackRequest) => Promise<UnpackedFiles>;
   /** Returns the PEFT folder's hash; throws an error for an invalid adapter. */
   readonly check: (folder: string) => Promise<{ readonly hash: string }>;
-  /** Hex SHA-256 of the weights that the adapter is imported over. */
+  /** Hex SHA-256 of the base weights over which the imported adapter will be served. */
   readonly base: string;
-  /** Maximum size of the archive in bytes, and of its unpacked content. */
+  /** Maximum size in bytes, which applies to the archive and to its unpacked content. */
   readonly bytesMax: number;
 }
 
 export interface ImportedVersion {
   readonly version: ModelVersion;
-  /** Files of the archive that are not part of an adapter, and are ignored. */
+  /** Names of files in the archive that are not part of an adapter; they were not imported. */
   readonly ignored: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export async function importAdapter(
   }
 }
 
-/** Allowance for an archive's headers and padding. */
+/** Allowance for an archive's headers and padding, added to the maximum size. */
 const archiveBytesMore = 1 << 20;
 
 /** Writes the received bytes to a file. */

@@ -1,14 +1,14 @@
 // Rows of a base model's weight for an exported model, either unchanged or merged with an adapter: W + scale · B A,
-// summed in double precision. The exported type represents the base's values exactly. Only the needed ranges of the
-// files are read.
+// summed in double precision. The type of the exported weight represents the base's values exactly. Only the needed
+// ranges of the files are read.
 import { assert } from "../../../base/domain/assert.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { storedBytes, type WrittenType } from "../../../lib/model-files/write-safetensors.ts";
 
 export interface RowsToMerge {
-  /** W [outputSize, inputSize]; a vector counts as one row. */
+  /** Weight W [outputSize, inputSize]; a vector counts as one row. */
   readonly weight: StoredTensor;
-  /** Adapter to add; null for none. */
+  /** Adapter to merge into the rows; null to leave them unchanged. */
   readonly adapter: MatricesToMerge | null;
   /** Index of the first row of W. */
   readonly from: number;
@@ -23,7 +23,10 @@ export interface MatricesToMerge {
   readonly scale: number;
 }
 
-/** Returns the type of a weight in an exported model: its own, or one that holds all dequantized values. */
+/**
+ * Returns the type of a weight in an exported model: the weight's own type or, for a quantized weight, one that
+ * represents all dequantized values exactly.
+ */
 export function exportedType({ name, type }: StoredTensor): WrittenType {
   assert(type !== "I64", `${name} are floating-point numbers`);
   return type === "F16" || type === "BF16" ? type : "F32";

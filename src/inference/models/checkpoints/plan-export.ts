@@ -1,6 +1,6 @@
-// Plans the files of a version: its PEFT folder unchanged, or its base model's folder with the adapter merged into the
-// weights. A plan refers to ranges of files, which are read as they are sent. Weights in a GGUF file are exported as
-// safetensors.
+// Plans the export of a version: either its PEFT folder unchanged, or its base model's folder with the adapter merged
+// into the weights. A plan contains ranges of files, which are read only when they are sent. Weights in a GGUF file
+// are exported as safetensors.
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -34,9 +34,9 @@ export interface PlannedFile {
 export interface ExportPlanRequest {
   readonly format: ExportFormat;
   readonly baseFolder: string;
-  /** Null for the base itself, which has no PEFT folder. */
+  /** Folder of the adapter; null for the base itself, which has no adapter. */
   readonly adapterFolder: string | null;
-  /** Hex SHA-256 of the adapter's files; null if it was not recorded. */
+  /** Hex SHA-256 of the adapter's files; null if no hash was recorded. */
   readonly adapterHash: string | null;
 }
 
@@ -53,7 +53,7 @@ export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
   return ["adapter_config.json", "adapter_model.safetensors"].map((name) => copied(join(folder, name)));
 }
 
-/** Size of rows merged in one go, unless a single row has more. */
+/** Maximum size of the rows that are merged at a time, unless a single row is larger. */
 const partBytesMax = 1 << 22;
 
 function planMerged(baseFolder: string, adapterFolder: string | null): readonly PlannedFile[] {
@@ -100,7 +100,10 @@ function matricesOf({ stored }: StoredLoraAdapter, path: string, { scale }: Adap
   return { a: present(stored.get(names.a), names.a), b: present(stored.get(names.b), names.b), scale };
 }
 
-/** Plans a file of weights: it is copied with its header, except for the merged weights. */
+/**
+ * Plans a file of weights. The file is copied with its header, except for the weights into which the adapter is
+ * merged.
+ */
 function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   const { name, byteCount } = copied(file);
   const parts: FilePart[] = [];
@@ -132,7 +135,10 @@ function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[
   };
 }
 
-/** An adapter may apply to only some of a tensor's rows. */
+/**
+ * Plans the bytes of one tensor. An adapter may apply to only some of the tensor's rows, so merged and unchanged rows
+ * may alternate.
+ */
 function convertedParts(tensor: StoredTensor, merges: readonly Merge[]): readonly FilePart[] {
   const { file, offset, byteLength, shape } = tensor;
   const isWithin = ({ weight }: Merge): boolean =>
@@ -170,7 +176,10 @@ function inParts(weight: StoredTensor, adapter: MatricesToMerge | null): readonl
   });
 }
 
-/** Configuration, tokenizer, templates and licences: files of the model that do not depend on its weights. */
+/**
+ * Names of files that belong to a model but do not depend on its weights: configuration, tokenizer, templates and
+ * licences.
+ */
 const belongs =
   /^(?!\.|adapter_config\.json$|.*\.gguf\.json$).*\.(json|jinja|txt|model|tiktoken)$|^(LICENSE|NOTICE)/;
 

@@ -1,5 +1,5 @@
-// Unpacks the files of a PEFT folder from a received archive. The content may be a thousand times as long as the
-// archive, so this runs in a worker, which is terminated after a timeout.
+// Unpacks the files of a PEFT folder from a received archive. The content may be a thousand times the size of the
+// archive, so this runs in a worker that is terminated after a timeout.
 import { createReadStream } from "node:fs";
 import { unpackInto, type UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { adapterFiles } from "../../architectures/hashes/adapter-hash.ts";
@@ -9,11 +9,11 @@ export interface UnpackRequest {
   /** Existing folder for the files. */
   readonly folder: string;
   readonly archive: string;
-  /** Maximum bytes of all content. */
+  /** Maximum total size of the unpacked content in bytes. */
   readonly bytesMax: number;
 }
 
-/** Maximum number of the archive's entries. Generous: programs that write adapters add only a few files. */
+/** Maximum number of entries in the archive. The limit is generous: programs that write adapters add only a few files. */
 const entriesMax = 1000;
 
 /** @throws ServiceError as `unpackInto`; the system's error if it cannot write */

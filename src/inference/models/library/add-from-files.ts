@@ -1,5 +1,6 @@
-// Adds a model from this machine: a GGUF file with its other parts, or a folder in the Hugging Face layout. Shares the
-// files with the original if the disk can (a clone or a hard link), otherwise copies them.
+// Adds a model from this machine: a GGUF file (with all its parts if it is split), or a folder in the Hugging Face
+// layout. If the file system allows it, the added files share disk space with the originals, as clones or hard links;
+// otherwise they are copied.
 import { constants, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { copyFile, link, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -51,10 +52,10 @@ export async function addFromFiles(
 }
 
 interface FoundModel {
-  /** Default name. */
+  /** Default name of the model. */
   readonly name: string;
   readonly isGguf: boolean;
-  /** Paths of the model's files; weight files in their order. */
+  /** Paths of the model's files; weight files are in the order of their part numbers. */
   readonly files: readonly [string, ...string[]];
 }
 
@@ -103,7 +104,7 @@ function ggufModel(path: string): FoundModel {
 function onlyGguf(path: string, names: readonly string[]): FoundModel {
   const ofGguf = names.filter((name) => ggufEnd.test(name)).toSorted();
   const ofModels = ofGguf.filter((name) => !isAuxiliaryGguf(name));
-  // A projector without a model is kept, because the GGUF reader refuses it by name.
+  // If the folder has only an image projector, the projector is used, so that the GGUF reader refuses it by name.
   const files = ofModels.length === 0 ? ofGguf : ofModels;
   const models = new Map(files.map((name) => [name.replace(ggufEnd, ""), name]));
   const [only] = models.values();
@@ -114,8 +115,8 @@ function onlyGguf(path: string, names: readonly string[]): FoundModel {
 }
 
 /**
- * A link could bring in files from elsewhere. Links in the hub programs' cache are allowed: their files are next to
- * its snapshots.
+ * Refuses a symbolic link, because a link could bring in files from elsewhere. Links in the cache of the hub's own
+ * programs are allowed: the files that they point to are next to the cache's snapshots.
  */
 function ownFile(folder: string, name: string): string {
   const file = join(folder, name);
@@ -125,7 +126,10 @@ function ownFile(folder: string, name: string): string {
   throw refused(file, `is a link to ${realpathSync(file)}; put the file itself there`);
 }
 
-/** The cache of the hub's own programs names folders by commits; the repository is further up the path. */
+/**
+ * Returns the default name for a folder. In the cache of the hub's own programs, folders are named by commits, so the
+ * repository's name is taken from further up the path.
+ */
 function folderName(path: string): string {
   return /[/\\]models--[^/\\]+--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(path)?.[1] ?? basename(path);
 }

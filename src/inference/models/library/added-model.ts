@@ -1,5 +1,5 @@
-// Record of an added base model, in its folder next to its files, with its origin. The record is written before the
-// folder gets its name, so a folder with a record is complete.
+// Record of an added base model and its origin, in a file in the model's folder. The record is written before the
+// folder gets its final name, so a folder with a record under that name is complete.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -17,13 +17,16 @@ export interface HubSource extends Taken {
   readonly kind: "hub";
   /** The address of the hub, or of a mirror. */
   readonly endpoint: string;
-  /** `owner/name`. */
+  /** Name of the repository, as `owner/name`. */
   readonly repository: string;
-  /** As requested: a branch, a tag or a commit. */
+  /** Revision as requested: a branch, a tag or a commit. */
   readonly revision: string;
   /** Commit that the revision referred to when the model was added. */
   readonly commit: string;
-  /** The chosen GGUF model of the repository, such as `Q4_1`; null for its safetensors. */
+  /**
+   * Quantization that selects a GGUF model of the repository, such as `Q4_1`; null if the repository's safetensors
+   * were added.
+   */
   readonly quantization: string | null;
 }
 
@@ -49,9 +52,12 @@ export interface AddedModel {
   readonly addedAt: Date;
 }
 
-/** Hidden, and without the extension `.json`, so that the record is not mistaken for one of the model's own files. */
+/**
+ * Name of the record's file. It is hidden and lacks the extension `.json`, so that it is not mistaken for one of the
+ * model's own files.
+ */
 const recordName = ".hone-model";
-/** Format of the record; increased when older programs would misread it. */
+/** Version of the record's format; increased when older programs would misread a record. */
 const recordFormat = 1;
 
 /** Returns the path of a model's record. */
@@ -65,9 +71,9 @@ export function recordText({ name, source, license, files, addedAt }: AddedModel
 }
 
 /**
- * Reads the record of the model in a folder.
+ * Reads the record in a model's folder.
  *
- * @returns null if the folder has none
+ * @returns null if the folder has no record
  * @throws ServiceError `invalid` for a malformed record
  */
 export function readRecord(folder: string): AddedModel | null {
@@ -92,7 +98,7 @@ function parsedRecord(text: string): AddedModel | null {
   try {
     value = JSON.parse(text);
   } catch {
-    // Null makes the caller report the fault with the file's name.
+    // Not valid JSON: the caller reports the fault with the file's name.
     return null;
   }
   if (!isObject(value) || value["format"] !== recordFormat) return null;
@@ -123,7 +129,7 @@ function isFile(value: unknown): value is AddedFile {
   );
 }
 
-/** True if a text is the plain name of a visible file, without folders. */
+/** True if a text is a plain file name, without folders and without a leading dot. */
 export function isPlainName(value: unknown): value is string {
   return typeof value === "string" && /^[A-Za-z0-9_][\w.+-]{0,250}$/.test(value);
 }
@@ -133,13 +139,15 @@ export function sizeOf({ files }: Pick<AddedModel, "files">): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Returns the model's origin in readable form, which `--model` also accepts. */
+/** Returns the model's origin as a text for people, which `--model` also accepts. */
 export function describeSource(source: ModelSource): string {
   if (source.kind === "file") return source.path;
   return source.quantization === null ? source.repository : `${source.repository}:${source.quantization}`;
 }
 
-/** Returns the file to pass to `--model` if the weights are a GGUF file; null for safetensors. */
+/**
+ * Returns the name of the file to pass to `--model` if the weights are in GGUF files; null if they are in safetensors.
+ */
 export function findGgufFile(files: readonly Pick<AddedFile, "name">[]): string | null {
   const names = files.map(({ name }) => name).filter((name) => /\.gguf$/i.test(name));
   return names.toSorted()[0] ?? null;

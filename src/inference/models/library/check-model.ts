@@ -1,5 +1,5 @@
-// Checks that a model's files can be served: configuration and family, tokenizer, chat template, and each tensor's
-// type, shape and place in its file. Does not run the model.
+// Checks that a model's files can be served: its configuration and family, tokenizer, chat template, and each tensor's
+// type, shape and position in its file. Does not run the model.
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -10,7 +10,7 @@ import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
 /**
- * Checks a folder in the Hugging Face layout, except its weights.
+ * Checks the files of a folder in the Hugging Face layout, except the weights.
  *
  * @throws ServiceError naming the unsupported part
  */
@@ -20,17 +20,20 @@ export async function checkDescriptions(folder: string): Promise<void> {
   await loadChatTemplate(folder, { clock: systemClock });
 }
 
-/** Checks all of a folder in the Hugging Face layout; throws as {@link checkDescriptions}. */
+/**
+ * Checks all files of a folder in the Hugging Face layout, including the weights; throws the errors of {@link
+ * checkDescriptions}.
+ */
 export async function checkFolder(folder: string): Promise<void> {
   await checkDescriptions(folder);
   checkWeights(folder, readModelConfig(folder));
 }
 
 /**
- * Checks the model in a GGUF file, with all parts of the file.
+ * Checks the model in a GGUF file; if the file is split, checks all its parts.
  *
- * @param scratch a folder that may be written to
- * @throws ServiceError as {@link checkDescriptions}
+ * @param scratch a folder for temporary files
+ * @throws ServiceError the errors of {@link checkDescriptions}
  */
 export async function checkGguf(file: string, scratch: string): Promise<void> {
   const folder = join(scratch, ".checked");

@@ -1,6 +1,6 @@
-// Selects the files of a repository that make up a model: configuration, tokenizer, chat template, and safetensors or
-// one GGUF model. Never selects a file whose format can run code when loaded, nor a path outside the repository's
-// folder.
+// Selects the files of a repository that make up a model: configuration, tokenizer, chat template, and either
+// safetensors or one GGUF model. Never selects a file in a format that can run code when loaded, nor a path outside
+// the repository's folder.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isPlainName } from "./added-model.ts";
 
@@ -12,17 +12,17 @@ export interface RepositoryFile {
   readonly checksum: Checksum;
 }
 
-/** Expected checksum of a file: its hex SHA-256, or the SHA-1 of its git blob. */
+/** Checksum that the hub gives for a file: the hex SHA-256 of its content, or the SHA-1 of its git blob. */
 export interface Checksum {
   readonly kind: "sha256" | "git-blob";
   readonly digest: string;
 }
 
 export interface ChosenFiles {
-  /** Files that are read before the weights are fetched. */
+  /** Descriptive files of the model, which are read before the weights are fetched. */
   readonly descriptions: readonly RepositoryFile[];
   readonly weights: readonly RepositoryFile[];
-  /** Quantization of the GGUF model; null for safetensors, or if the file's name does not contain it. */
+  /** Quantization of the GGUF model; null for safetensors, or if the GGUF file's name does not contain it. */
   readonly quantization: string | null;
 }
 
@@ -40,10 +40,11 @@ const weightFilesMax = 1000;
 const weightBytesMax = 2 ** 41;
 
 /**
- * Selects the files of the model that `wanted` names; without it, the repository's safetensors or its only GGUF model.
+ * Selects the files of the model with the quantization `wanted`. If `wanted` is null, selects the repository's
+ * safetensors or, without these, its only GGUF model.
  *
- * @param repository for messages
- * @throws ServiceError `unsupported` if no model can be served, with the choices or the cure
+ * @param repository name of the repository, for messages
+ * @throws ServiceError `unsupported` if no model can be served; the message names the choices or the cure
  */
 export function chooseFiles(
   repository: string,
@@ -69,9 +70,9 @@ export function chooseFiles(
 }
 
 /**
- * Selects the files that describe the model, for a model whose weights are on other servers.
+ * Selects the files that describe the model but hold no weights, for a model whose weights are on vLLM servers.
  *
- * @throws ServiceError `unsupported` if only a GGUF file describes it
+ * @throws ServiceError `unsupported` if only a GGUF file describes the model
  */
 export function chooseDescriptions(
   repository: string,
@@ -88,7 +89,7 @@ export function chooseDescriptions(
 export const onlyWithWeights =
   "has no config.json and tokenizer.json next to its GGUF file, so it cannot be added without its weights";
 
-/** Returns true for the only weight file, or for a part that the weights' index names. */
+/** Returns true for the repository's only weight file, or for a part if the repository has an index of parts. */
 function isSafetensors(path: string, names: ReadonlySet<string>): boolean {
   if (names.has("model.safetensors")) return path === "model.safetensors";
   return isIndex(indexName, names) && /^model-\d{5}-of-\d{5}\.safetensors$/.test(path);
@@ -99,17 +100,23 @@ function isIndex(path: string, names: ReadonlySet<string>): boolean {
 }
 
 interface GgufModel {
-  /** Quantization as the file's name spells it, in capitals; the whole name if it does not end in a quantization. */
+  /**
+   * Quantization in capitals, from the end of the file's name. If the name does not end in a quantization, this is the
+   * whole name.
+   */
   readonly kind: string;
   readonly isNamed: boolean;
   readonly files: readonly RepositoryFile[];
 }
 
-/** `name-Q4_K_M-00001-of-00002.gguf`, at most one folder deep. */
+/** Pattern of GGUF paths such as `name-Q4_K_M-00001-of-00002.gguf`, at most one folder deep. */
 const ggufName = /^(?:[\w.+-]+\/)?(?<stem>[A-Za-z0-9_][\w.+-]*?)(?<part>-\d{5}-of-(?<count>\d{5}))?\.gguf$/i;
 const kindAtEnd = /(?:^|[._-])(?<kind>(?:UD-)?(?:I?Q\d\w*|TQ\d\w*|BF16|FP?16|FP?32|MXFP4(?:_\w+)?))$/i;
 
-/** Returns the GGUF models by quantization, without image projectors and importance matrices. */
+/**
+ * Returns the repository's GGUF models by quantization. Image projectors and importance matrices, which are also GGUF
+ * files, are left out.
+ */
 function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufModel> {
   const models = new Map<string, GgufModel>();
   for (const file of files) {
@@ -182,7 +189,7 @@ function withinLimits(repository: string, chosen: ChosenFiles): ChosenFiles {
   return chosen;
 }
 
-/** @param fault a clause with the repository or path as its subject */
+/** @param fault a clause whose subject is the repository or path */
 export function refused(source: string, fault: string): ServiceError {
   return new ServiceError({ code: "unsupported", message: `${source} ${fault}.` });
 }

@@ -1,12 +1,12 @@
-// Checks before writing that a disk has enough room.
+// Checks that a disk has enough free space before files are written.
 import { statfs } from "node:fs/promises";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 
-/** Bytes that must stay free for concurrent writes. */
+/** Space in bytes that must stay free for other writers. */
 const spareBytes = 64 * 1024 * 1024;
 
-/** @throws ServiceError `unavailable` with the free and the needed bytes */
+/** @throws ServiceError `unavailable` if space is missing; the message states the free and the needed bytes */
 export async function requireDiskRoom(folder: string, neededBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;

@@ -5,13 +5,13 @@ import { readGguf } from "../../../lib/model-files/gguf/gguf-file.ts";
 
 const nameLengthMax = 100;
 
-/** Returns the licence from the card in a model folder; null if there is none. */
+/** Returns the licence that the card in a model folder names; null if there is no card or the card names none. */
 export function readFolderLicense(folder: string): string | null {
   let card: string;
   try {
     card = readFileSync(join(folder, "README.md"), "utf8");
   } catch {
-    // A missing card is no error: most models have none, and nothing depends on it.
+    // A missing card is no error: many model folders have none, and nothing depends on it.
     return null;
   }
   const header = /^---\r?\n([\s\S]{0,100000}?)\r?\n---\r?\n/.exec(card)?.[1] ?? "";
@@ -23,7 +23,7 @@ export function readFolderLicense(folder: string): string | null {
   );
 }
 
-/** Returns the licence from a GGUF file; null if it names none. */
+/** Returns the licence that a GGUF file names; null if the file names none. */
 export function readGgufLicense(file: string): string | null {
   const license = readGguf(file).metadata.get("general.license");
   return typeof license === "string" && license !== "" ? license.slice(0, nameLengthMax) : null;

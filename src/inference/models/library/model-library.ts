@@ -1,5 +1,5 @@
-// The added base models, one folder each. A folder with a model's name is complete; unfinished models are in
-// `.unfinished`, where the same command resumes them. Knows nothing of a model's users.
+// The added base models, one folder each. A folder under a model's name is complete. Unfinished models are in the
+// folder `.unfinished`; calling the command again resumes them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,10 @@ import {
   type ModelSource,
 } from "./added-model.ts";
 
-/** Takes the lock of a file, which is released when this process ends; throws `conflict` if another process holds it. */
+/**
+ * Takes a lock that is tied to a file, and released when this process ends; throws `conflict` if another process holds
+ * the lock.
+ */
 export type TakeLock = (file: string) => { release(): void };
 
 export interface LibraryOptions {
@@ -29,7 +32,7 @@ const unfinishedName = ".unfinished";
 const locksName = ".locks";
 /** File in an unfinished model's folder that records its source. */
 const sourceName = ".source";
-/** Idle time after which an unfinished model is removed, in milliseconds. */
+/** Time in milliseconds after which an unfinished model that nobody resumes is removed. */
 const forgottenMs = 7 * 24 * 3600 * 1000;
 
 export class ModelLibrary {
@@ -70,11 +73,14 @@ export class ModelLibrary {
   }
 
   /**
-   * Calls `collect` to put the files of a model into a temporary folder, which is then renamed to the model's name.
-   * The folder still contains files that an earlier, unfinished call collected from the same source.
+   * Adds a model. Calls `collect` to put the model's files into a temporary folder, which is then renamed to the
+   * model's name. When `collect` is called, the folder still contains files that an earlier, unfinished call collected
+   * from the same source.
    *
-   * @param source recorded for resuming; an unfinished model with another source under that name is removed
-   * @throws ServiceError `conflict` if a model has the name, or another process is adding one under it
+   * @param source origin of the files, recorded for resuming; an unfinished model with the same name but another
+   * source is removed
+   * @throws ServiceError `conflict` if a complete model already has the name, or another process is adding a model
+   * under it
    */
   async add(
     name: string,
@@ -96,7 +102,8 @@ export class ModelLibrary {
       rmSync(join(work, sourceName));
       for (const file of [recordFile(work), ...model.files.map((one) => join(work, one.name)), work])
         await flush(file);
-      // A folder without a record is not ours and is never served, but it blocks the name.
+      // This fails if a folder with that name exists. A folder without a record was not created by Hone and is never
+      // served, but it blocks the name.
       await rename(work, this.folderOf(name)).catch((cause: unknown) => {
         throw nameTaken(name, cause);
       });
@@ -106,10 +113,10 @@ export class ModelLibrary {
   }
 
   /**
-   * Removes a model, or an unfinished one.
+   * Removes a complete or an unfinished model.
    *
-   * @param check called first, under the lock; rejects if the model must stay
-   * @throws ServiceError `not_found` if there is none
+   * @param check called first, while the lock is held; rejects if the model must not be removed
+   * @throws ServiceError `not_found` if there is no model with the name
    */
   async remove(name: string, check: () => Promise<void>): Promise<void> {
     const unfinished = this.#workOf(name);
@@ -133,8 +140,8 @@ export class ModelLibrary {
   }
 
   /**
-   * Returns the temporary folder of an unfinished model, with files that an earlier call collected from the same
-   * source.
+   * Returns the temporary folder of an unfinished model. The folder still contains files that an earlier call
+   * collected from the same source.
    */
   #beginWork(name: string, source: ModelSource): string {
     const work = this.#workOf(name);
@@ -147,7 +154,8 @@ export class ModelLibrary {
 
   #unfinishedSource(name: string): ModelSource | null {
     try {
-      // The cast is safe: a malformed source equals no valid one, so its files are not reused.
+      // Safe cast: the result is only compared. A malformed source equals no valid source, so its files are not
+      // reused.
       return JSON.parse(readFileSync(join(this.#workOf(name), sourceName), "utf8")) as ModelSource;
     } catch {
       // Without a complete source there is nothing to resume.
@@ -155,7 +163,7 @@ export class ModelLibrary {
     }
   }
 
-  /** Removes unfinished models that have been idle for {@link forgottenMs}, and half-removed ones. */
+  /** Removes half-removed models, and unfinished models that have been idle for {@link forgottenMs}. */
   #sweep(): void {
     const { folder, clock } = this.#options;
     for (const name of namesIn(join(folder, unfinishedName))) {
@@ -205,7 +213,7 @@ export function isModelName(text: string): boolean {
  * Refuses an invalid model name.
  *
  * @param reserved names of other served models
- * @throws ServiceError `invalid` for a text that is no name, `conflict` for a reserved one
+ * @throws ServiceError `invalid` for a text that cannot be a name, `conflict` for a reserved name
  */
 export function checkModelName(name: string, reserved: readonly string[]): void {
   if (reserved.includes(name)) {
@@ -220,7 +228,7 @@ export function checkModelName(name: string, reserved: readonly string[]): void 
   );
 }
 
-/** Returns true if no retry can make a valid model of the collected files. */
+/** Returns true if a retry cannot succeed, because the collected files are not a valid model. */
 function isFinal(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === "invalid" || error.code === "unsupported");
 }
@@ -237,14 +245,14 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter(isModelName).toSorted();
   } catch (error) {
-    // ENOTDIR: the data folder is below a file. `makeFolder` and `hone doctor` report that.
+    // ENOTDIR means that the path of the data folder leads through a file. `makeFolder` and `hone doctor` report that.
     const code = error instanceof Error && "code" in error ? error.code : null;
     if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;
   }
 }
 
-/** Makes errors name the files that the caller gave, instead of their copies in the unfinished folder. */
+/** Replaces paths in the unfinished folder in an error's message by the paths or names that the caller gave. */
 function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
   if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
   if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;

@@ -6,7 +6,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 /**
  * Returns true if a text names an existing file or folder.
  *
- * @throws ServiceError `not_found` if the text can only be a path, but the path does not exist
+ * @throws ServiceError `not_found` if the text can only be a path, and no file or folder has that path
  */
 export function isModelPath(text: string): boolean {
   if (existsSync(text)) return true;

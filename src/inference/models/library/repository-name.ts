@@ -2,11 +2,11 @@
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface RepositoryName {
-  /** `owner/name`. */
+  /** Name of the repository, as `owner/name`. */
   readonly repository: string;
-  /** Quantization, such as `Q4_1`; null for the repository's safetensors, or its only GGUF model. */
+  /** Quantization, such as `Q4_1`; null selects the repository's safetensors or its only GGUF model. */
   readonly quantization: string | null;
-  /** A branch, a tag or a commit. */
+  /** Revision: a branch, a tag or a commit. */
   readonly revision: string;
 }
 

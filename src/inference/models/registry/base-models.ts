@@ -1,5 +1,5 @@
-// Determines a server's base models: the built-in one, the folders, files and vLLM servers that the operator named,
-// and the added ones.
+// Determines a server's base models: the built-in model, the folders, files and vLLM servers that the operator named,
+// and the models that were added to the data folder.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
@@ -11,38 +11,38 @@ import { isVllmSpec, joinServerUrls, parseVllmSpec } from "./vllm-spec.ts";
 /** A base model that was added to the data folder. */
 export interface AddedBase {
   readonly name: string;
-  /** Path of its folder or GGUF file. */
+  /** Path of the model's folder or GGUF file. */
   readonly path: string;
-  /** Source of the model, such as `owner/name:Q4_1`, by which `named` can refer to it too. */
+  /** Origin of the model, such as `owner/name:Q4_1`. Entries of `named` can refer to the model by its origin too. */
   readonly source: string;
   readonly license: string | null;
-  /** False if vLLM servers compute it. */
+  /** False if vLLM servers compute the model, so that its weights are not on this machine. */
   readonly hasWeights: boolean;
 }
 
 /** The operator's choice of base models. */
 export interface BaseModelChoice {
   /**
-   * Each is `path` or `name=path` of a model folder or a GGUF file (the default name is that of the folder or file),
-   * the name of an `added` model, or `name=vllm+url`.
+   * Each entry is one of: `path` or `name=path` of a model folder or a GGUF file (the default name is that of the
+   * folder or file); the name of an `added` model; `name=vllm+url`.
    */
   readonly named: readonly string[];
-  /** Name of the default model; null takes the first of `named`, else the built-in one. */
+  /** Name of the default model; null selects the first of `named` or, if `named` is empty, the built-in model. */
   readonly defaultModel: string | null;
-  /** Models in the data folder; if `named` is empty, all of them that have weights are served. */
+  /** Models in the data folder. If `named` is empty, all of them that have weights are served. */
   readonly added: readonly AddedBase[];
-  /** Returns the folder of the model in a GGUF file. */
+  /** Extracts the model in a GGUF file if necessary, and returns its folder. */
   readonly folderOfFile: (file: string) => string;
   /** Quantization applied to the weights of all these models. */
   readonly quantization: Quantization;
 }
 
 /**
- * Returns the base models in the order in which they are listed, the default first. A model whose files are missing or
- * broken is listed with its fault, so that the others can be served.
+ * Returns the base models in the order in which they are listed, the default model first. A model whose files are
+ * missing or broken is included with its fault, so that the other models can still be served.
  *
- * @param builtIn null if it is not served
- * @throws ServiceError `invalid` for a bad name, a name given twice, an unknown default, or no model at all
+ * @param builtIn the built-in model; null if it is not to be served
+ * @throws ServiceError `invalid` for a bad name, a name given twice, an unknown default, or if there would be no model
  */
 export function listBaseModels(
   { named, defaultModel, added, folderOfFile, quantization }: BaseModelChoice,
@@ -81,10 +81,13 @@ export function listBaseModels(
   return [first, ...models.filter((model) => model !== first)];
 }
 
-/** Returns the added model that a text refers to; null if there is none. An existing path takes precedence. */
+/**
+ * Returns the added model that a text refers to; null if it refers to none. If the text is also an existing path, the
+ * path takes precedence.
+ */
 function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   if (existsSync(text)) return null;
-  // The hub's names are case-insensitive.
+  // Names on the hub are case-insensitive.
   const isSource = (source: string): boolean => source.toLowerCase() === text.toLowerCase();
   return added.find(({ name, source }) => text === name || isSource(source)) ?? null;
 }
@@ -102,7 +105,7 @@ function baseOf(
   return { ...base, license };
 }
 
-/** Suffix of a GGUF file's name: its number among several parts, and the extension. */
+/** End of a GGUF file's name: the part number if the file is split, and the extension. */
 const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
 function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): NamedBase {

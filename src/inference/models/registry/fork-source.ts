@@ -1,4 +1,4 @@
-// The version of another model that a new model starts from.
+// Finds the version of another model from which a new model starts.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import { quoted, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
@@ -6,9 +6,9 @@ import type { ModelDirectory } from "./model-directory.ts";
 import { parseModelName } from "./model-name.ts";
 
 export interface ForkSource {
-  /** Name of the model or version: any name that a chat accepts as its model. */
+  /** Name of the model or version; any name that chat requests accept in `model`. */
   readonly model: string;
-  /** Version to start from; null if the name contains it, or for the newest. */
+  /** Version to start from. Null if the name contains the version; otherwise null means the newest version. */
   readonly step: number | null;
 }
 
@@ -20,11 +20,11 @@ export interface ForkSourceDependencies {
 /**
  * Finds the version to start from.
  *
- * @param baseModel of the model that is to start from it
+ * @param baseModel base model of the new model
  * @throws ServiceError, at `from.model` and `from.step`:
  * - `not_found` and `forbidden` as `ModelDirectory.find`
  * - `invalid` for a base model, and if the name and `step` give different versions
- * - `conflict`, at `baseModel`, for a model over another base
+ * - `conflict`, at `baseModel`, for a model that has another base model
  */
 export async function findForkSource(
   { directory, store }: ForkSourceDependencies,

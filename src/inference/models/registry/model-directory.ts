@@ -1,5 +1,5 @@
-// Resolves the model that a request names to a fixed version: the request completes on that version even if newer ones
-// are published. Knows names and permissions, not engines.
+// Resolves the model name in a request to a fixed version; the request completes on that version even if newer
+// versions are published in the meantime. This module knows names and permissions, but not engines.
 import { resolve } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
@@ -30,31 +30,40 @@ export interface ResolvedModel {
   readonly fingerprint: string;
   /** Adapter to serve; null for the base model itself. */
   readonly adapter: AdapterReference | null;
-  /** Also true for step 0 of a trained model, although that version is the unchanged base. */
+  /**
+   * True for versions of trained models. Also true for step 0 of a trained model, although that version is the
+   * unchanged base model.
+   */
   readonly isTrained: boolean;
-  /** Null for a base model. */
+  /** Id of the trained model; null for a base model. */
   readonly modelId: string | null;
   readonly step: number | null;
-  /** `<entity>/<project>`; null for a base model. */
+  /** Project as `<entity>/<project>`; null for a base model. */
   readonly projectId: string | null;
 }
 
 export interface ModelDirectory {
-  /** Like `resolve`, but also returns versions that `resolve` refuses, so that callers can describe or change them. */
+  /**
+   * Like `resolve`, but also returns versions that `resolve` refuses as unservable, so that callers can describe or
+   * change them.
+   */
   find(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
-   * @param name as in the request; null and empty mean the default base model
+   * Resolves a name to a version that can be served.
+   *
+   * @param name name as in the request; null and the empty string mean the default base model
    * @throws ServiceError, at the field `model`:
    * - `not_found` for an unknown model, version or alias
-   * - `forbidden` for another entity's
+   * - `forbidden` for a model of another entity
    * - `invalid` for a name that fits several models
    * - `unsupported` for a base that is not served
    * - `conflict` for a version that was trained over other weights of its base
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
-   * Translates an engine's refusal of a version's adapter into an error for the client, at the field `model` and with
-   * the version's name; `not_found` when the version was deleted since it was resolved.
+   * Translates an engine's refusal of a version's adapter into an error for the client. The error is at the field
+   * `model` and contains the version's name; its code is `not_found` when the version was deleted after it was
+   * resolved.
    */
   adapterFault(model: ResolvedModel, refusal: ServiceError): Promise<ServiceError>;
 }
@@ -67,17 +76,20 @@ export interface ModelDirectoryDependencies {
   /** Short names of the base models. */
   readonly bases: readonly string[];
   /**
-   * Hex SHA-256 of the weights that a base's engine computes with; null while the engine is not up, or if the hash is
-   * unknown.
+   * Returns the hex SHA-256 of the weights that a base's engine computes with; null while that engine is not running,
+   * or if the hash is unknown.
    */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
   readonly artifacts: Pick<ArtifactStore, "path">;
-  /** Protects a version that a request is about to use from deletion by other servers; false if it was just deleted. */
+  /**
+   * Protects a version that a request is about to use from deletion by other servers; resolves to false if the version
+   * was just deleted.
+   */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
-  /** Names the engine's build in fingerprints. */
+  /** Identifier of the engine's build, used in fingerprints. */
   readonly build: string;
-  /** Precision in which a base's engine computes; null for float32. */
+  /** Returns the precision in which a base's engine computes; null for float32. */
   readonly precisionOf?: (base: string) => string | null;
 }
 
@@ -85,12 +97,12 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
   const { store, bases, defaultBase, weightsOf } = dependencies;
   assert(bases.includes(defaultBase), "the default base model is served");
 
-  /** Names the base with the hash of its weights. */
+  /** Returns the base's name with the hash of its weights, for fingerprints. */
   const named = (base: string): string => {
     const weights = weightsOf(base);
     return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
   };
-  /** Numbers differ between precisions, so each precision counts as a separate build. */
+  /** Results differ between precisions, so fingerprints treat each precision as a separate build. */
   const buildOf = (base: string): string => {
     const precision = dependencies.precisionOf?.(base) ?? null;
     return precision === null ? dependencies.build : `${dependencies.build}-${precision}`;
@@ -204,15 +216,15 @@ async function findModel(
   if (caller.project !== null && asked.project !== null)
     refuse(caller, { entity, project: asked.project }, name);
   const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
-  // For an administrator, models of their own entity take precedence, so that other entities' models never change what
-  // a name means there.
+  // An administrator can use models of all entities by short names. Models of the administrator's own entity take
+  // precedence, so that another entity cannot change the meaning of a name by creating a model.
   const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
   if (matches.length === 0) throw unknown(name, bases);
   if (matches.length > 1) throw ambiguous(name, matches);
   return matches[0];
 }
 
-/** Number of matches that the error lists, plus one to detect further ones. */
+/** Number of matches that are read: the error lists all but the last, which shows only that there are more. */
 const matchCountMax = 6;
 
 function matching(
@@ -223,7 +235,7 @@ function matching(
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
-/** Returns an engine's reference to a version's adapter; null for step 0, which has none. */
+/** Returns the reference with which an engine loads a version's adapter; null for step 0, which has no adapter. */
 export async function adapterOf(
   version: ModelVersion,
   artifacts: Pick<ArtifactStore, "path">,
@@ -232,7 +244,7 @@ export async function adapterOf(
   if (adapterFolder === null) return null;
   return {
     id: adapterId(modelId, step),
-    // The engine reads the adapter from this folder and verifies that it is the stored one.
+    // The engine reads the adapter from this folder, and verifies that its content has the stored hash.
     folder: resolve(await artifacts.path(adapterFolder, null)),
     ...(base === null ? {} : { base }),
     ...(hash === null ? {} : { hash }),

@@ -1,9 +1,9 @@
-// Parses the spellings of a model in a request, and defines the characters of names so that they can be parsed. Does
-// not check that the model exists.
+// Parses model names in requests, in all accepted spellings. Defines which characters names may have, so that they can
+// be parsed. Does not check that a model exists.
 import type { TrainedModel } from "../../../base/domain/model.ts";
 
 export interface ModelReference {
-  /** Parts of the path: `name`, `project, name` or `entity, project, name`. */
+  /** Parts of the model's path: `name`, `project, name` or `entity, project, name`. */
   readonly path: readonly string[];
   /** Requested version; null for an unknown version alias. */
   readonly version: "newest" | number | null;
@@ -42,7 +42,7 @@ export function versionName(model: TrainedModel, step: number): string {
   return `${fullName(model)}:step${step}`;
 }
 
-/** Returns true if a text can be part of `entity/project/name:stepN`. */
+/** Returns true if a text can be the entity, project or name in `entity/project/name:stepN`. */
 export function isNamePart(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
   return !/[\s/:\u0000-\u001f\u007f\p{Surrogate}]/u.test(text);
@@ -50,7 +50,7 @@ export function isNamePart(text: string): boolean {
 
 /**
  * Returns true if a name is safe as a part of a path or URL, where dots mean folders and a percent sign escapes a
- * character. Required for new entities.
+ * character. The names of new entities must be safe in this sense.
  */
 export function isPlainPart(text: string): boolean {
   return isNamePart(text) && !["", ".", ".."].includes(text) && !/%[0-9a-f]{2}/i.test(text);

@@ -1,5 +1,5 @@
-// Trained models for the rest of the server: registers, finds and lists them, and deletes them with everything that
-// belongs to them. Knows nothing of HTTP; other parts of the server inject functions that delete their own data about
+// Trained models for the rest of the server. Registers, finds and lists models, and deletes them with everything that
+// belongs to them. Knows nothing of HTTP; other parts of the server pass in functions that delete their own data about
 // a version.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
@@ -28,7 +28,7 @@ import type { ModelSettings } from "./settings.ts";
 
 export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
-  /** Deletes a model's recordings in small steps. */
+  /** Deletes the recordings of a model's requests, a few at a time. */
   readonly deleteRecordings: (modelId: string) => Promise<void>;
   /** Cancels all jobs of a model that have not ended. */
   readonly cancelJobs: (modelId: string) => Promise<void>;
@@ -38,7 +38,7 @@ export interface ModelDependencies extends RegisterDependencies {
    * once.
    */
   readonly dropAdapter: (adapterId: string) => void;
-  /** Makes the remote trainer discard a state that it stores itself. */
+  /** Makes the remote trainer discard a training state that it stores itself. */
   readonly discardState: (state: string) => Promise<void>;
   readonly artifacts: ArtifactStore;
 }
@@ -54,33 +54,33 @@ export interface AcceptedBase {
 export interface ServedName {
   readonly name: string;
   readonly model: TrainedModel;
-  /** Creation time of the model, or of the version that the name means. */
+  /** Creation time of the model or, for a version's name, of the version. */
   readonly createdAt: Date;
 }
 
 export interface ModelService {
-  /** See {@link registerModel}. */
+  /** Registers a model; see {@link registerModel}. */
   register(registration: Registration, caller: Caller): Promise<TrainedModel>;
-  /** @throws ServiceError `not_found`, or `forbidden` if the caller may not access it */
+  /** @throws ServiceError `not_found`, or `forbidden` if the caller may not access the model */
   find(id: string, caller: Caller): Promise<TrainedModel>;
-  /** Owner of the model; null if it does not exist. */
+  /** Returns the owner of a model; null if the model does not exist. */
   ownerOf(id: string): Promise<Owned | null>;
-  /** Full names of these models, by id; models that do not exist are left out. */
+  /** Returns the full names of models, by id; ids of models that do not exist are left out. */
   namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** See {@link ModelStore.findMetrics}. */
   metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
    * Returns the models that the caller may access.
    *
-   * @throws ServiceError `invalid` at `after` for a cursor that is no such model's id
+   * @throws ServiceError `invalid` at `after` if the cursor is not the id of such a model
    */
   list(filter: ModelFilter, page: PageRequest, caller: Caller): Promise<Page<TrainedModel>>;
   /**
-   * Returns each model's own name, which refers to its newest version, followed by the names of its versions, oldest
-   * first.
+   * Returns for each model its own name, which refers to its newest version, followed by the names of its versions,
+   * the oldest first.
    */
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
-  /** @throws ServiceError `invalid` for a cursor that is no version's id */
+  /** @throws ServiceError `invalid` if the cursor is not the id of a version */
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
   /** Deletes the model with its jobs, versions and adapters; returns the number of versions. */
   delete(model: TrainedModel): Promise<number>;
@@ -93,9 +93,10 @@ export interface ModelService {
    */
   pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
   /**
-   * Accepts the base's current weights for the versions that were trained over other weights.
+   * Marks versions that were trained over other weights of their base as accepted over the base's current weights, so
+   * that they are served again.
    *
-   * @throws ServiceError `unavailable` while the base's engine is not up
+   * @throws ServiceError `unavailable` while the base's engine is not running
    */
   acceptBase(model: TrainedModel): Promise<AcceptedBase>;
   /** See {@link ModelStore.deleteVersions}. Requests already running on a deleted version complete on it. */
@@ -120,7 +121,8 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       const reach = reachOf(caller);
       const entity = reach?.entity ?? filter.entity;
       const project = reach?.project ?? filter.project;
-      // Models of other owners are left out, and a filter for them yields an empty list instead of an error.
+      // A caller sees only models within its own reach. A filter for models outside of it yields an empty list instead
+      // of an error.
       const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
       return isElsewhere
         ? { items: [], hasMore: false }
@@ -143,9 +145,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     delete: async ({ id }) => {
       await cancelJobs(id);
       const key = adaptersOf(id);
-      // Marks the files as held, so that a later sweep removes any that a crash leaves behind.
+      // Marks the adapters' files as held, so that if the server crashes, a later sweep removes the remaining files.
       await artifacts.hold(key).catch((error: unknown) => {
-        // Not being able to mark the files on a full disk is no error, because the deletion itself frees space.
+        // On a full disk the files cannot be marked. Deletion continues, because it frees space.
         if (fullDiskError(error) === null) throw error;
       });
       const steps: number[] = [];
@@ -174,10 +176,10 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
   };
 }
 
-/** Number of rows that one statement reads, each about 100 bytes. */
+/** Maximum number of rows that one statement reads; a row takes about 100 bytes. */
 const versionTimesAtOnce = 5000;
 
-/** Returns the versions of a page of models by model id, each model's ordered by step. */
+/** Returns the versions of some models by model id; the versions of each model are ordered by step. */
 async function versionTimes(
   store: Pick<ModelStore, "listVersionTimes">,
   models: readonly TrainedModel[],
@@ -203,7 +205,8 @@ function present(version: ModelVersion | null, step: number): ModelVersion {
   return version;
 }
 
-// Dependencies of deleting the versions, with their adapters, that are older than those the settings keep.
+// Dependencies for deleting old versions with their adapters; the setting `checkpointsKept` says how many versions
+// remain.
 
 interface OlderVersionsDependencies {
   readonly store: Pick<ModelStore, "deleteOlderVersions" | "list">;
@@ -215,7 +218,10 @@ interface OlderVersionsDependencies {
   /** Returns the adapters that requests use, or are about to use. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly artifacts: Pick<ArtifactStore, "remove">;
-  /** Returns this server's id, with which its uses of versions are recorded for other servers. */
+  /**
+   * Returns this server's id. Uses of versions are recorded under it, so that other servers do not delete these
+   * versions.
+   */
   readonly server: () => string;
   readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
@@ -225,7 +231,7 @@ export type OlderVersions = ReturnType<typeof createOlderVersions>;
 export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   const { store, adaptersInUse, server } = dependencies;
   const { checkpointsKept } = dependencies.settings;
-  /** Deletes a model's versions beyond the kept ones; call when it has a new version. */
+  /** Deletes a model's oldest versions beyond the number to keep; call when the model has a new version. */
   const deleteOf = async (modelId: string): Promise<void> => {
     if (checkpointsKept === 0) return;
     const steps = await store.deleteOlderVersions(modelId, {
@@ -237,7 +243,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   };
   return {
     deleteOf,
-    /** Deletes the versions beyond the kept ones of every model; call at start. */
+    /** Deletes the oldest versions of every model beyond the number to keep; call at start. */
     deleteAll: async (): Promise<void> => {
       const all = { entity: null, project: null, name: null };
       for await (const { id } of allItems((page) => store.list(all, page))) await deleteOf(id);
@@ -245,7 +251,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   };
 }
 
-/** Removes the adapters of versions that are gone from the store. Step 0 has no adapter. */
+/** Unloads and deletes the adapters of versions that were deleted from the store. Step 0 has no adapter. */
 async function removeAdapters(
   { dropAdapter, artifacts }: Pick<OlderVersionsDependencies, "dropAdapter" | "artifacts">,
   modelId: string,

@@ -1,15 +1,18 @@
-// A base model as the operator named it. It may be impossible to load.
+// A base model that the operator named, even if it cannot be loaded.
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /** A base model, possibly with a fault; a model with a fault cannot be loaded, and its folder may not exist. */
 export interface NamedBase extends BaseModel {
-  /** Reason why it cannot be loaded; absent if no fault is known. */
+  /** Reason why the model cannot be loaded; absent if no fault is known. */
   readonly fault?: ServiceError;
 }
 
-/** Returns the base model in the folder that `find` returns, or one at `path` with the error that `find` throws. */
+/**
+ * Returns the base model in the folder that `find` returns. If `find` throws, returns a base model with the folder
+ * `path` and that error as its fault.
+ */
 export function baseInFolder(base: Omit<BaseModel, "folder">, path: string, find: () => string): NamedBase {
   try {
     return { ...base, folder: find() };

@@ -1,5 +1,6 @@
-// Preloads versions that other servers publish, if this server's requests use the model, so that the first request for
-// the new version finds it loaded. Only an optimization: any server loads a version when a request asks for it.
+// Preloads new versions that other servers publish, if requests of this server use the model, so that the first
+// request for a new version does not wait. This is only an optimization: any server loads a version when a request
+// asks for it.
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import type { Announcements } from "../../../base/domain/servers/pubsub.ts";
@@ -17,7 +18,7 @@ export interface PublishedVersionsDependencies {
 
 export class PublishedVersions implements Service {
   readonly #dependencies: PublishedVersionsDependencies;
-  /** Models whose newest version is to be loaded. */
+  /** Ids of the models whose newest version is to be loaded. */
   readonly #waiting = new Set<string>();
   #preparing: Promise<void> | null = null;
   #endListening: () => void = () => undefined;
@@ -41,12 +42,12 @@ export class PublishedVersions implements Service {
     return this.#life.start();
   }
 
-  /** Resolves once the current loading has ended. */
+  /** Stops listening; resolves once the load in progress has ended. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
 
-  /** @param published null if it may be any model */
+  /** @param published id of the model with a new version; null if it may be any model */
   #hear(published: string | null): void {
     for (const modelId of this.#dependencies.modelsInUse())
       if (published === null || published === modelId) this.#waiting.add(modelId);

@@ -1,4 +1,4 @@
-// Registers a trained model: checks its name, and makes the base model its version 0.
+// Registers a trained model: checks its name, and stores the base model as its version 0.
 import { isDeepStrictEqual } from "node:util";
 import { mayReach, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -15,9 +15,15 @@ export interface Registration {
   readonly name: string;
   readonly baseModel: string;
   readonly adapter: AdapterWish;
-  /** Version of another model, whose adapter is copied as the first version; null starts from the base. */
+  /**
+   * Version of another model whose adapter is copied as the new model's first version; null to start from the base
+   * model.
+   */
   readonly from: ForkSource | null;
-  /** True to return an existing model of this name and base, without copying anything; false to refuse it. */
+  /**
+   * True to return an existing model with this name and base, without copying anything; false to refuse the name of an
+   * existing model.
+   */
   readonly returnExisting: boolean;
 }
 
@@ -37,19 +43,19 @@ export interface RegisterDependencies {
   readonly clock: Clock;
 }
 
-/** A copied adapter that belongs to no model until `keep` is called. */
+/** A copied adapter. It belongs to no model until `keep` is called. */
 export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "adapterHash" | "trainerState"> {
-  /** Call once its model is stored. */
+  /** Call once the new model is stored. */
   keep(): Promise<void>;
-  /** Call if the model will not be stored. */
+  /** Call if the new model will not be stored; deletes the copy. */
   discard(): Promise<void>;
 }
 
 /**
- * Registers a model. Of two concurrent calls with the same name, one finds the other's model.
+ * Registers a model. If two concurrent calls register the same name, the second one finds the model of the first.
  *
  * @throws ServiceError, at the fields of {@link Registration}, and as `findForkSource`:
- * - `invalid` for names that no request could spell
+ * - `invalid` for names that requests could not spell
  * - `forbidden` for another entity, `not_found` for an unknown base model
  * - `conflict` if the model exists
  */
@@ -78,11 +84,11 @@ export async function registerModel(
     if (copy === null) await store.create(model, versionZero(model));
     else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
   } catch (error) {
-    // The model may be stored despite the error, if the connection was lost after the commit.
+    // Despite the error the model may have been stored, if the connection was lost after the commit.
     if ((await store.find(model.id)) === null) {
       if (!isOpen(error)) await copy?.adapter.discard();
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
-      // Another request has just registered the name.
+      // Another request has registered the name in the meantime.
       const other = await store.findByName(entity, project, name);
       if (other === null) throw error;
       return reuse(other, registration);
@@ -93,8 +99,9 @@ export async function registerModel(
 }
 
 /**
- * Returns true if the model may have been stored, because the connection to the database was lost. Its copy then stays
- * marked as held, and is removed once this server is gone, unless the model exists.
+ * Returns true if the model may have been stored although an error occurred, because the connection to the database
+ * was lost. Its copied adapter then stays marked as held. Once this server is gone, a sweep removes the copy unless
+ * the model exists.
  */
 function isOpen(error: unknown): boolean {
   return error instanceof ServiceError && error.obstacle === "database-away";
@@ -141,7 +148,10 @@ function reuse(existing: TrainedModel, registration: Registration): TrainedModel
   return existing;
 }
 
-/** Fields that the registration omits match any value. */
+/**
+ * Refuses adapter options that differ from those of the existing model. Options that the registration omits match any
+ * value.
+ */
 function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
   for (const field of ["rank", "alpha", "targets"] as const) {
     if (asked[field] === null || isDeepStrictEqual(asked[field], own[field])) continue;

@@ -1,4 +1,4 @@
-// The settings of base models and trained ones.
+// Settings of base models and of trained models.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const schema = {
@@ -29,26 +29,29 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum time that a request waits for memory for its base model. Clients often time out sooner. */
+  /** Maximum time that a request waits until there is memory for its base model. Many clients time out sooner. */
   roomWaitMs: 120_000,
-  /** Minimum time that a busy base model stays loaded before another one may replace it: loading takes seconds. */
+  /**
+   * Minimum time that a busy base model stays loaded before another model may replace it. Without it, models would
+   * replace each other at every request, and each load takes seconds.
+   */
   turnMs: 10_000,
   /**
-   * Default longest gap between requests during which a base model still counts as busy; clients leave such gaps
-   * between two requests.
+   * Default for the longest gap between requests in which a base model still counts as busy. Clients leave such short
+   * gaps between one request and the next.
    */
   pauseMs: 250,
   /**
-   * Maximum rank of an imported adapter, equal to the maximum for adapters trained here. Bounded because each row that
-   * a model computes also passes through the adapter.
+   * Maximum rank of an imported adapter, equal to the maximum for adapters trained by Hone. The rank is limited
+   * because it adds computation to each token.
    */
   importRankMax: 256,
   /**
-   * Maximum bytes of an imported archive, and of its unpacked files together: twice the size of an adapter of the
-   * maximum rank for a model with 1 B parameters.
+   * Maximum size of an imported archive in bytes, and of its unpacked files together. This is twice the size of an
+   * adapter with the maximum rank for a model with 1 B parameters.
    */
   importBytesMax: 2 * 1024 ** 3,
-  /** Maximum number of concurrent imports; further ones are answered with status 429. */
+  /** Maximum number of concurrent imports; further imports are answered with status 429. */
   importCountMax: 4,
 };
 

@@ -1,7 +1,7 @@
-// Records in the shared database which versions this server's requests use, so that other servers do not delete them
-// automatically. A version is recorded at its first request and released some time after its last; all are released
-// when the server's lease ends. Against deletion by this server itself, `AdaptersInUse` protects the versions of
-// running requests.
+// Records in the shared database which versions this server's requests use, so that other servers do not delete these
+// versions automatically. A version is recorded at its first request, and its record is removed some time after its
+// last request; if the server's lease ends, all its records are removed. Deletion by this server itself is prevented
+// by `AdaptersInUse`, which counts running requests.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { adapterId, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -16,11 +16,11 @@ export interface VersionUsesDependencies {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Interval between searches for idle versions. */
+/** Interval between searches for idle versions, in milliseconds. */
 const lookMs = 15_000;
 /**
- * Time without requests after which a version is released. Longer than a request takes between resolving its version
- * and being counted.
+ * Time without requests after which the record of a version is removed. It is longer than the time between resolving a
+ * request's version and counting the request in `AdaptersInUse`.
  */
 const idleMs = 60_000;
 
@@ -32,7 +32,7 @@ interface Use {
 
 export class VersionUses implements Service {
   readonly #dependencies: VersionUsesDependencies;
-  /** Uses of versions, by adapter. */
+  /** Recorded uses of versions, by adapter id. */
   readonly #uses = new Map<string, Use>();
   /** Serializes the writes. */
   #writing: Promise<unknown> = Promise.resolve();
@@ -56,7 +56,7 @@ export class VersionUses implements Service {
     return this.#life.stop();
   }
 
-  /** Protects a version that is about to be used; false if it no longer exists. */
+  /** Protects a version that is about to be used; resolves to false if the version no longer exists. */
   async use({ modelId, step }: VersionKey): Promise<boolean> {
     const { clock, server } = this.#dependencies;
     const use = { version: { modelId, step }, server: server(), lastMs: clock.monotonicMs() };
@@ -66,7 +66,7 @@ export class VersionUses implements Service {
     return true;
   }
 
-  /** Returns the models of the versions in use. */
+  /** Returns the ids of the models whose versions are in use. */
   models(): ReadonlySet<string> {
     return new Set([...this.#uses.values()].map(({ version }) => version.modelId));
   }
@@ -78,7 +78,7 @@ export class VersionUses implements Service {
     return isThere;
   }
 
-  /** Releases versions that have had no request for a while. */
+  /** Removes the records of versions that have had no request for {@link idleMs}. */
   async #endIdle(): Promise<void> {
     const { store, clock, adaptersInUse } = this.#dependencies;
     for (const [id, { version, server, lastMs }] of this.#uses) {
@@ -88,7 +88,10 @@ export class VersionUses implements Service {
     }
   }
 
-  /** Writes to the database; a failed write is reported, and requests continue. */
+  /**
+   * Writes to the database. If a write fails, reports the error and resolves to `otherwise`, so that requests
+   * continue.
+   */
   async #write<Result>(write: () => Promise<Result>, otherwise: Result): Promise<Result> {
     const written = this.#writing.then(write).catch((error: unknown) => {
       this.#dependencies.onFault(error);
@@ -107,16 +110,16 @@ export class VersionUses implements Service {
   }
 }
 
-// Counts the requests that use each adapter, or are about to use it; adapters in use are not deleted automatically.
+// Counts the requests that use each adapter or are about to use it. Adapters in use are not deleted automatically.
 
 export class AdaptersInUse {
   /** Number of requests per adapter. */
   readonly #counts = new Map<string, number>();
 
   /**
-   * Counts a request as using an adapter.
+   * Counts a request as a use of an adapter.
    *
-   * @param id null for the base model, which needs no protection
+   * @param id id of the adapter; null for the base model, which needs no protection
    * @returns a function that ends the use; idempotent
    */
   enter(id: string | null): () => void {

@@ -1,4 +1,4 @@
-// Base models that vLLM servers compute, as an operator names them:
+// Parses an operator's specification of a base model that vLLM servers compute, such as
 // `name=vllm+http://a:8000,http://b:8000?files=/models/qwen3`.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { baseInFolder, type NamedBase } from "./named-base.ts";
 
-/** Returns the named models. Where the list was split at commas between the URLs of one model, joins them again. */
+/** Returns the named models. The list was split at commas; this joins the URLs of one model again. */
 export function joinServerUrls(named: readonly string[]): readonly string[] {
   const joined: string[] = [];
   for (const text of named) {
@@ -23,9 +23,10 @@ export function isVllmSpec(text: string): boolean {
 }
 
 /**
- * Parses one model; the result has a fault if the model's tokenizer and configuration files are not found.
+ * Parses the specification of one model. If the model's tokenizer and configuration files are not found, the result
+ * has a fault.
  *
- * @param folderOf returns the folder of a model that was added under a name; null if there is none
+ * @param folderOf returns the folder of an added model with the given name; null if there is no such model
  * @throws ServiceError `invalid`, naming the fault and the cure
  */
 export function parseVllmSpec(text: string, folderOf: (name: string) => string | null): NamedBase {

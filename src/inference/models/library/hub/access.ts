@@ -4,31 +4,31 @@ import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { invalid } from "../../../../base/domain/service-error.ts";
 
 export interface HubAccess {
-  /** The hub's URL, as in `HF_ENDPOINT`, without a trailing slash. */
+  /** URL of the hub, as in `HF_ENDPOINT`, without a trailing slash. */
   readonly endpoint: string;
   /** Access token, as in `HF_TOKEN`; null for anonymous access. */
   readonly token: string | null;
   readonly clock: Clock;
   /** Called before each wait for a retry. */
   readonly onPause: (pause: Pause) => void;
-  /** Overrides of the default limits. */
+  /** Limits that differ from the defaults. */
   readonly limits?: Partial<HubLimits>;
 }
 
 export interface Pause {
   readonly seconds: number;
-  /** Reason for the wait: a clause for people. */
+  /** Reason for the wait, as a clause for people. */
   readonly reason: string;
 }
 
 export interface HubLimits {
-  /** Maximum time without any data, in milliseconds. */
+  /** Maximum time in which no data arrives, in milliseconds. */
   readonly silenceMs: number;
-  /** Maximum number of retries without progress. */
+  /** Maximum number of consecutive retries in which no data arrives. */
   readonly retryCount: number;
-  /** Pause before the first retry, in milliseconds; doubles with each further one. */
+  /** Pause before the first retry, in milliseconds. The pause doubles with each further retry. */
   readonly pauseMs: number;
-  /** Longest wait that a hub may ask for, in milliseconds. */
+  /** Maximum wait before a retry, in milliseconds. If the hub asks for a longer wait, the request fails. */
   readonly pauseMsMax: number;
 }
 

@@ -1,5 +1,5 @@
 // Fetches one file of a repository into a folder. Resumes a partial download, retries after interruptions, and
-// verifies the hub's checksum before the file gets its name.
+// verifies the hub's checksum before the file gets its final name.
 import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -25,15 +25,15 @@ export async function countFetchedBytes(folder: string, { path, bytes }: Reposit
 export interface FetchFileOptions {
   readonly repository: Repository;
   readonly file: RepositoryFile;
-  /** Target folder; the file is named by the last part of its path. */
+  /** Target folder. The file gets the last part of its repository path as its name. */
   readonly folder: string;
-  /** Called as data arrives, with the number of bytes so far. */
+  /** Called as data arrives, with the number of bytes received so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
 /**
- * @throws ServiceError `unavailable` if the content does not match the hub's checksum, after removing it; else as
- * `Hub`
+ * @throws ServiceError `unavailable` if the content does not match the hub's checksum; the content is then deleted.
+ * Otherwise the errors of `Hub`
  */
 export async function fetchFile(hub: Hub, fetching: FetchFileOptions): Promise<void> {
   const { repository, file, folder, onBytes } = fetching;

@@ -1,5 +1,6 @@
-// Client for a hub of models: looks up a repository, lists its files and reads the bytes of one. The hub's own library
-// knows the addresses; `requests` handles failures. All reads use one commit, even if a branch moves meanwhile.
+// Client for a hub of models: looks up a repository, lists its files and reads the bytes of a file. The hub's own
+// library builds the URLs, and `requests` handles failures. All reads of a repository use one commit, even if a branch
+// moves in the meantime.
 import { fileDownloadInfo, listFiles, modelInfo } from "@huggingface/hub";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { RepositoryFile } from "../choose-files.ts";
@@ -9,9 +10,9 @@ import { Interruption } from "./interruption.ts";
 import { HubRequests } from "./requests.ts";
 
 export interface Repository {
-  /** `owner/name`. */
+  /** Name of the repository, as `owner/name`. */
   readonly name: string;
-  /** Commit of the revision at the look-up. */
+  /** Commit that the revision referred to at the look-up. */
   readonly commit: string;
   /** Licence that the repository's card names; null if it names none. */
   readonly license: string | null;
@@ -19,9 +20,9 @@ export interface Repository {
   readonly files: readonly RepositoryFile[];
 }
 
-/** Maximum number of files; no model has more. */
+/** Maximum number of files in a repository; a repository with more is not that of a model. */
 const filesMax = 10_000;
-/** Maximum pages of a list; a hub puts a thousand entries on each. */
+/** Maximum number of pages of a list; a hub puts a thousand entries on each page. */
 const pagesMax = 1000;
 
 export class Hub {
@@ -35,7 +36,11 @@ export class Hub {
     this.requests = new HubRequests(access);
   }
 
-  /** @throws ServiceError naming what is missing (such as the repository or revision) and the cure */
+  /**
+   * Looks up a repository and its files.
+   *
+   * @throws ServiceError naming what is missing (such as the repository or revision) and the cure
+   */
   async describe({
     repository,
     revision,
@@ -66,7 +71,7 @@ export class Hub {
     let pageCount = 0;
     for await (const entry of listFiles({
       ...options,
-      // Guards against an endless list: each page may be empty and still link to a next page.
+      // Guards against an endless list, in which each page is empty but links to a next page.
       fetch: (...asked) => {
         if (++pageCount > pagesMax) throw this.#misunderstood("a repository's files");
         return options.fetch(...asked);
@@ -97,7 +102,8 @@ export class Hub {
   }
 
   /**
-   * Opens a file from `offset` on, in one attempt; returns the whole file if the hub does not serve ranges.
+   * Opens a file from `offset` on, in one attempt. If the hub does not support range requests, the body starts at the
+   * file's beginning instead.
    *
    * @throws Interruption if a retry may help
    */
@@ -111,7 +117,7 @@ export class Hub {
     const isOwn = new URL(url).origin === new URL(endpoint).origin;
     const headers = {
       ...(offset > 0 && { range: `bytes=${offset}-` }),
-      // `fetch` removes the token on a redirect to another server.
+      // `fetch` omits the token after a redirect to another server.
       ...(token !== null && isOwn && { authorization: `Bearer ${token}` }),
     };
     const { header, body, release } = await this.requests.ask(name, url, { headers });
@@ -145,8 +151,8 @@ export class Hub {
   }
 
   /**
-   * Reports responses that the library cannot parse. The library assumes that a hub responds, but a network's login
-   * page may respond instead.
+   * Reports responses that the library cannot parse. The library assumes that a hub answered, but the answer may
+   * instead be a network's login page.
    */
   async #understood<Result>(what: string, ask: () => Promise<Result>): Promise<Result> {
     try {
@@ -166,7 +172,7 @@ export class Hub {
   }
 }
 
-/** A card may name a licence for which the hub has no identifier. */
+/** Returns the licence's name from the card, because a card may name a licence for which the hub has no identifier. */
 function licenseOf(card: unknown, tags: unknown): string | null {
   const { license, license_name: name } = (card ?? {}) as {
     readonly license?: unknown;

@@ -1,10 +1,10 @@
-// A failure between a hub and this program that a retry may overcome.
+// A failure of a request to a hub that a retry may overcome.
 
 export class Interruption extends Error {
-  /** Wait that the hub requested, in milliseconds; null if it requested none. */
+  /** Wait in milliseconds that the hub requested before a retry; null if the hub requested none. */
   readonly pauseMs: number | null;
 
-  /** @param reason a clause, for people */
+  /** @param reason reason for people, as a clause */
   constructor(reason: string, { pauseMs = null, cause }: { pauseMs?: number | null; cause?: unknown } = {}) {
     super(reason, { cause });
     this.pauseMs = pauseMs;

@@ -1,4 +1,4 @@
-// A file that is downloaded in parts, with its running checksum. Bytes already on disk are kept, unless they exceed
+// A file that is downloaded in parts, with its running checksum. Bytes already on disk are reused, unless they exceed
 // the file's size.
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -19,7 +19,7 @@ export class PartialFile {
     this.#hash = newHash(file);
   }
 
-  /** Opens a file for appending, and reads its existing bytes for the checksum. */
+  /** Opens a file for appending. Reads the bytes that it already has, because the checksum includes them. */
   static async open(path: string, file: RepositoryFile): Promise<PartialFile> {
     const handle = await open(path, "a", 0o600);
     const partial = new PartialFile(path, file, handle);
@@ -34,7 +34,7 @@ export class PartialFile {
     }
   }
 
-  /** Number of bytes on disk so far. */
+  /** Number of the file's bytes on disk. */
   get length(): number {
     return this.#length;
   }

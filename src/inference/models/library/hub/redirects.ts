@@ -1,16 +1,18 @@
-// Decides which redirects of a hub are followed; hubs redirect to other servers for large files. Pure.
+// Decides which redirects of a hub are followed; hubs redirect to other servers for large files. These functions make
+// no requests.
 import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** Maximum number of redirects for one request; a hub and its file stores need fewer. */
+/** Maximum number of redirects of one request; hubs and their file stores need fewer. */
 export const redirectsMax = 10;
 
 /**
  * Returns the target of a redirect.
  *
  * @param from the requested URL
- * @throws ServiceError `unavailable` for a target that is no URL, leaves TLS, or is this machine or link-local (where
- * clouds keep credentials) while the hub itself is elsewhere
+ * @throws ServiceError `unavailable` for a target that is not a URL or not encrypted with TLS although the requested
+ * URL is. Also for a target that is this machine or a link-local address (where clouds serve credentials), unless the
+ * hub itself is there
  */
 export function redirectTarget(from: URL, location: string, endpoint: string): URL {
   const refused = (why: string): ServiceError => {
@@ -29,6 +31,6 @@ export function redirectTarget(from: URL, location: string, endpoint: string): U
 
 function isOwnMachine(hostname: string): boolean {
   if (isLoopback(hostname) || /^(0|169\.254)\./.test(hostname)) return true;
-  // URL writes IPv4-mapped addresses as `[::ffff:7f00:1]`.
+  // The class `URL` writes IPv4-mapped addresses as `[::ffff:7f00:1]`.
   return /^\[(::|fe[89ab][0-9a-f]:.*|::ffff:(7f|0:|a9fe:).*)\]$/i.test(hostname);
 }

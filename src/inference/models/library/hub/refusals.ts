@@ -1,5 +1,5 @@
-// Translates a hub's error responses into errors with a cure. The hub names the fault in a header of its own; mirrors
-// may omit it, so the status must suffice too.
+// Translates a hub's error responses into errors that name a cure. The hub names the fault in a header of its own, but
+// mirrors may omit that header, so the status must suffice too.
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import type { HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -9,8 +9,8 @@ import { Interruption } from "./interruption.ts";
 /**
  * Returns the error for an answer.
  *
- * @param what `owner/name`, with a revision if there is one
- * @returns null for an answer that refuses nothing; an {@link Interruption} if a retry may help
+ * @param what the requested thing: `owner/name`, with a revision if there is one
+ * @returns null for a successful answer; an {@link Interruption} if a retry may help
  */
 export function refusalOf(
   { status, header }: Pick<HttpAnswer, "status" | "header">,
@@ -48,7 +48,7 @@ export function refusalOf(
   );
 }
 
-/** The hub does not distinguish a private repository from a missing one. */
+/** Returns the error for a repository that is missing or private; the hub does not reveal which of the two applies. */
 function unknownOrPrivate(
   status: number,
   what: string,

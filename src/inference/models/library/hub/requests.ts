@@ -1,5 +1,5 @@
-// Requests to a hub, with a timeout on silence, retries, and errors that name a cure. Knows nothing of the requested
-// content.
+// Requests to a hub. A request times out if no data arrives, is retried after interruptions, and fails with an error
+// that names a cure. This module does not interpret the requested content.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { HttpClient, isRedirect, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { AnswerTooLarge, HttpTimeout, describeFailure } from "../../../../base/http-client/http-failure.ts";
@@ -9,17 +9,20 @@ import { Interruption } from "./interruption.ts";
 import { redirectsMax, redirectTarget } from "./redirects.ts";
 import { refusalOf } from "./refusals.ts";
 
-/** An answer whose body's parts arrive in time or throw an {@link Interruption}. */
+/** An answer whose body yields its parts in time, or throws an {@link Interruption}. */
 export type HubAnswer = Pick<HttpAnswer, "status" | "headers" | "header" | "body" | "release">;
 
-/** Maximum size of a response that is read whole; lists and descriptions of repositories are smaller. */
+/** Maximum size of a response that is read as a whole, such as a list or description of repositories. */
 const answerBytesMax = 64 * 1024 * 1024;
 
 export class HubRequests {
   readonly #access: HubAccess;
   readonly #limits: HubLimits;
   readonly #client = new HttpClient();
-  /** True once the hub has answered: a later connection failure is then worth a retry. */
+  /**
+   * True once the hub has answered. A connection failure after that is worth a retry; before that, the address may be
+   * wrong.
+   */
   #hasAnswered = false;
 
   constructor(access: HubAccess) {
@@ -28,8 +31,8 @@ export class HubRequests {
   }
 
   /**
-   * Returns a `fetch` for the hub's library, for responses that are read whole; `what` names the requested thing in
-   * messages.
+   * Returns a `fetch` for the hub's library, for responses that are read as a whole. `what` names the requested thing
+   * in messages.
    */
   fetchWhole(what: string): typeof fetch {
     return (input, init) =>
@@ -46,11 +49,11 @@ export class HubRequests {
   /**
    * Sends one request.
    *
-   * @throws Interruption if a retry may help; ServiceError if the hub refuses
+   * @throws Interruption if a retry may help; ServiceError if the hub refuses the request
    */
   async ask(what: string, input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<HubAnswer> {
     const sent = new Headers(init.headers);
-    // Checksums and ranges refer to the file's unencoded bytes.
+    // The hub's checksums and byte ranges refer to the file's unencoded bytes.
     sent.set("accept-encoding", "identity");
     let answer: HttpAnswer;
     try {
@@ -65,7 +68,7 @@ export class HubRequests {
     throw refusal;
   }
 
-  /** Follows redirects to permitted targets; sends the token only to the hub. */
+  /** Follows redirects to permitted targets. Sends the token only to the hub itself. */
   async #follow(from: URL, method: string, headers: Headers): Promise<HttpAnswer> {
     const { silenceMs } = this.#limits;
     const timeouts = { connectMs: silenceMs, answerMs: silenceMs, nextMs: silenceMs };
@@ -83,7 +86,7 @@ export class HubRequests {
     }
   }
 
-  /** Retries interrupted work after a pause. */
+  /** Runs `work`, and runs it again after a pause if it was interrupted. */
   async withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let failedCount = 0; ; failedCount++) {
       try {
@@ -98,7 +101,7 @@ export class HubRequests {
    * Waits before a retry.
    *
    * @param failedCount number of earlier failures
-   * @throws `caught`, if it is no {@link Interruption}; ServiceError `unavailable` if no retry is left
+   * @throws `caught`, unless it is an {@link Interruption}; ServiceError `unavailable` if no retry is left
    */
   async pause(caught: unknown, failedCount: number): Promise<void> {
     if (!(caught instanceof Interruption)) throw caught;
