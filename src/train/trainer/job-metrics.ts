@@ -1,5 +1,5 @@
-// The metrics of a training job under the names that clients know: at its start, for each step, and the means kept
-// with its version. Pure.
+// The metrics of a training job, under the names that clients know. There are metrics of the job's start, of each
+// step, and of the version, which has means over the steps. Pure.
 import type { JobCounts } from "../../base/domain/job.ts";
 import { answerMetrics } from "../trajectories/choice-faults.ts";
 import { mean, standardDeviation } from "../trajectories/statistics.ts";
@@ -27,7 +27,7 @@ export interface StepRecord {
   readonly seconds: number;
 }
 
-/** Returns the metrics of one optimizer step, without those that the trainer does not report. */
+/** Returns the metrics of one optimizer step. Metrics that the trainer does not report are omitted. */
 export function stepMetrics({ batch, gradient, step, learningRate, seconds }: StepRecord): Metrics {
   const { entropy } = gradient.metrics;
   const { gradient_norm: gradientNorm } = step.metrics;
@@ -47,8 +47,8 @@ export function stepMetrics({ batch, gradient, step, learningRate, seconds }: St
 }
 
 /**
- * Returns the metrics of the event `gradient_step`. Clients average each metric over the steps, so each step repeats
- * the job's counts.
+ * Returns the metrics of the event `gradient_step`. It contains the job's counts too: clients average each metric over
+ * the steps, so a count must be the same in every step.
  */
 export function stepEventMetrics(step: Metrics, counts: JobCounts): Metrics {
   return { ...step, ...countMetrics(counts) };
@@ -70,7 +70,10 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
   };
 }
 
-/** Returns a version's metrics of its data's rewards. They describe the policy before it, which sampled the data. */
+/**
+ * Returns a version's metrics of the rewards in its training data. They describe the policy before this version, which
+ * generated the answers.
+ */
 export function rewardMetrics(rewards: readonly number[]): Metrics {
   if (rewards.length === 0) return {};
   return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
@@ -85,7 +88,7 @@ export function completionMetrics(answers: AnswerSummary): Metrics {
   };
 }
 
-/** Names of the means, by step metric; a name with a slash stays as it is. */
+/** Name of each mean, by the name of the step metric. A step metric whose name contains a slash keeps its name. */
 const meanNames: Readonly<Record<string, string>> = {
   loss: "loss/train",
   entropy: "loss/entropy",
@@ -118,7 +121,10 @@ function meansOf(steps: readonly Metrics[]): Metrics {
   };
 }
 
-/** Returns the metrics of the step size. Only the start has them, since clients average each step's metrics. */
+/**
+ * Returns the metrics about the size of steps. Only the job's start has them, because clients would average them over
+ * the steps.
+ */
 function stepSizeMetrics({ sequences, steps }: JobCounts): Metrics {
   if (steps === undefined) return {};
   return {

@@ -11,13 +11,13 @@ export interface LogprobDifference {
   readonly nats: number;
   /** Mean of |computed - recorded|; 0 if nothing was recorded. */
   readonly meanNats: number;
-  /** Row of the largest difference; null if nothing was recorded or nothing differs. */
+  /** Row with the largest difference; null if nothing was recorded or no difference was found. */
   readonly row: number | null;
 }
 
 /**
  * Measures how far the recorded log-probabilities are from the computed ones.
- * @param batch with the log-probabilities as recorded, NaN where unknown
+ * @param batch sequences with their recorded log-probabilities, NaN where unknown
  */
 export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
   let greatest: Pick<LogprobDifference, "nats" | "row"> = { nats: 0, row: null };
@@ -45,7 +45,7 @@ export interface DifferenceContext {
   readonly origin: SequenceOrigin | undefined;
   /** Version that the job starts from. */
   readonly startStep: number;
-  /** Precision in which the base is served or trained over; undefined for float32. */
+  /** Precision of the base model in serving or training; undefined if both use float32. */
   readonly roundedTo?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export function differenceWarning(
   );
 }
 
-/** Names the likeliest cause first: another version explains any difference, and another prompt most of them. */
+/** Returns the likeliest cause. Another version explains any difference, and another prompt most of them. */
 function causeOf(origin: SequenceOrigin | undefined, startStep: number): string {
   const version = origin?.policyVersion ?? null;
   if (version !== null && version !== startStep)

@@ -1,6 +1,6 @@
-// Runs training programs: one with all compute threads, or several side by side. Threads that share a program wait for
-// the slowest at each operation, and for other processes that the system runs in its place. Side by side they do not
-// wait.
+// Runs training programs, either one with all compute threads or several side by side. Threads that share a program
+// wait for the slowest of them at each operation, and for other processes on their cores. Threads that run programs
+// side by side do not.
 import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { flushDenormals } from "../../../inference/onnx/session.ts";
@@ -14,22 +14,28 @@ import {
   type ProgramsOptions,
 } from "./programs.ts";
 
-/** Maximum number of runs side by side: each computes a part of the microbatch with its own copy of the programs. */
+/** Maximum number of runs side by side. Each run computes a part of the microbatch, with its own copy of the programs. */
 const SIDE_BY_SIDE_MAX = 8;
 
-/** Minimum share of the threads in use when they do not divide evenly. */
+/**
+ * Minimum share of the threads that side-by-side runs must use. Some threads stay idle if their number is not a
+ * multiple of the runs.
+ */
 const THREAD_SHARE_MIN = 0.9;
 
-/** Largest weights in bytes that stay in the processor's caches. */
+/** Maximum size in bytes of weights that fit into the processor's caches. */
 const CACHED_WEIGHT_BYTES = 32e6;
 
-/** Runs have no separate deadline, since training has one; this is the longest timer. */
+/** The longest possible timer. Runs need no deadline of their own, because the whole training has one. */
 const runMs = 2 ** 31 - 1;
 
 const threadMebibytes = 4096;
 
 export class ComputeThreads {
-  /** Number of runs side by side, each with an equal share of the threads, and their minimum size. */
+  /**
+   * How microbatches are divided: the number of runs side by side, each with an equal share of the threads, and the
+   * minimum size of a run.
+   */
   readonly division: Division;
   /** Graphs of the programs that run with all threads. */
   readonly graphs: ProgramGraphs;
@@ -46,13 +52,14 @@ export class ComputeThreads {
   }
 
   /**
-   * Executes one run with all threads, blocking this thread, or up to the division's number of runs at the same time.
+   * Executes runs. A single run uses all threads and blocks this thread. Several runs, at most as many as `division`
+   * allows, are executed at the same time.
    *
    * @throws the errors of `Programs.run`
    */
   async run(runs: readonly ProgramRun[]): Promise<readonly ProgramOutputs[]> {
     if (runs.length === 1) return [await this.#together.run(runs[0])];
-    // So that all threads treat denormals alike.
+    // Denormals are flushed here, so that all threads treat them alike.
     if (this.#apart === null) await flushDenormals();
     const threads = (this.#apart ??= this.#newThreads());
     // Waits for all runs before reporting a failure: ending a thread while it computes crashes the process.
@@ -84,11 +91,11 @@ export class ComputeThreads {
 }
 
 /**
- * Chooses the number and the minimum size of the parts.
- * - Each part reads all weights. From memory, that takes 8 % of the time of its products with 500 tokens, and twice
- *   that with half as many. Products so large lose little if threads share them.
- * - Products in 8 bits take less time, threads that share them wait relatively longer, and their weights have a
- *   quarter of the bytes.
+ * Chooses the number of parts and their minimum size in tokens.
+ * - Each part reads all weights. From memory, that takes 8 % of the time of the matrix products for 500 tokens, and 16
+ *   % for 250. Larger products lose little time if threads share them.
+ * - In 8 bits, products take less time, so threads that share them wait relatively longer. The weights have a quarter
+ *   of the bytes.
  */
 function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
   const count = sideBySideOf(threads);

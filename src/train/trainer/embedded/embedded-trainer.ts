@@ -68,8 +68,8 @@ export interface EmbeddedTrainerOptions {
   /** The frozen base: a weight for each of the model's parameters. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   /**
-   * The base in 8 bits, with the forms that gradients need. If present, training runs over it, and `weights` are the
-   * float32 base it is compared with.
+   * The base model in 8 bits, with the additional forms that gradients need. If present, training computes with it;
+   * `weights` is then the float32 model with which its results are compared.
    */
   readonly int8Base?: ModelWeights;
   /** Shape of new adapters; existing adapters keep their own shape. */
@@ -85,7 +85,7 @@ export interface EmbeddedTrainerOptions {
   /** Store of the trainers' states. */
   readonly artifacts: ArtifactStore;
   readonly sequenceLengthMax: number;
-  /** Tokens per microbatch if memory allows it; a longer sequence gets its own microbatch. */
+  /** Number of tokens per microbatch. It is lowered if memory requires it; a longer sequence gets its own microbatch. */
   readonly microbatchTokens: number;
   /** Limit on a job's resident memory, as estimated before its first step; unlimited if absent. */
   readonly memoryBytes?: number;
@@ -101,7 +101,10 @@ export class EmbeddedTrainers implements TrainerProvider {
   readonly sequenceLengthMax: number;
   readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
-  /** Lower than in the options if the job would otherwise exceed the memory limit. */
+  /**
+   * Number of tokens per microbatch of the current job; lower than the option if the job would otherwise exceed the
+   * memory limit.
+   */
   #microbatchTokens: number;
 
   constructor(options: EmbeddedTrainerOptions) {
@@ -140,7 +143,7 @@ export class EmbeddedTrainers implements TrainerProvider {
       await yieldToEventLoop();
     }
     const { rank, alpha, targets } = lora;
-    // A version's adapter may have another shape; most have the server's.
+    // The estimate assumes the server's adapter shape. A version's adapter may have another shape, but few have.
     const adapter = { rank, scale: alpha / rank, targets: orderedProjections(targets) };
     const uses = needs.rounds.map(({ layout, largest }) => {
       const hasDistinctPlaces = largest.every((round) => round.every(arePlacesDistinct));
@@ -155,13 +158,16 @@ export class EmbeddedTrainers implements TrainerProvider {
       : estimateMemory({ config, adapter, int8Forms: int8Base?.forms }, uses, needs.dataBytes);
   }
 
-  /** Returns the rounds to compute in turn, for a gradient of the loss or, with null, without one. */
+  /**
+   * Returns the rounds to compute, one after the other. They are for a gradient of the loss, or, if the loss is null,
+   * for log-probabilities only.
+   */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
     const { sharesPrefixes, config } = this.#options;
-    // The state of a delta rule after a prefix has no gradient, so its rows compute the prefix again.
+    // The delta rule's state after a prefix gets no gradient, so the prefix must be computed again for each row.
     const groups = sharesPrefixes && config.delta === null ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
-    // A second microbatch would cost an extra forward pass before the gradient; see `#klElsewhere` and
+    // Stays in one microbatch: several would cost an extra forward pass before the gradient. See `#klElsewhere` and
     // `#preferenceTerms`.
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
     return packs.map((pack) => {
@@ -170,7 +176,10 @@ export class EmbeddedTrainers implements TrainerProvider {
     });
   }
 
-  /** Provides programs over the float32 base. If training runs over 8 bits, they are freed after use. */
+  /**
+   * Runs `compute` with programs for the float32 base model. If training runs with the 8-bit model, these programs are
+   * freed afterwards.
+   */
   async withFloat32(compute: (threads: ComputeThreads) => Promise<void>): Promise<void> {
     const { config, weights, int8Base, threads: count } = this.#options;
     if (int8Base === undefined) return await compute(this.threads);
@@ -217,7 +226,10 @@ export class EmbeddedTrainers implements TrainerProvider {
   }
 }
 
-/** Packs computed at the same time. They are laid out only then, since layouts are many times larger. */
+/**
+ * Packs that are computed at the same time. They are laid out only just before, since a layout is many times larger
+ * than a pack.
+ */
 type PackedRound = readonly TrainingPack[];
 
 type TrainingPack = Pack<TrainingSequence>;
@@ -306,10 +318,11 @@ class EmbeddedTrainer implements Trainer {
         gradients = accumulate(gradients, this.#gradientsOf(outputs));
         collect(logprobs, microbatch, outputs);
       });
-      // Microbatches that share a preference each count its loss, so their sum would be too large.
+      // If a preference spans several microbatches, each of them counts its loss, so the sum would be too large. The
+      // loss is therefore computed from the log-probabilities.
       if (preferences !== null) sums.loss = batchLoss(inputsOf(data, logprobs), loss).loss;
       requireFinite(sums.loss, sums.entropy);
-      // Accumulates only now, so that an aborted or failed call adds no gradient.
+      // The gradients are added only at the end, so that an aborted or failed call adds none.
       this.#gradients = accumulate(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
       return {
         loss: sums.loss,
@@ -349,7 +362,7 @@ class EmbeddedTrainer implements Trainer {
     this.#gradients = null;
   }
 
-  /** Computes the rounds and handles their results in order. Notices an abort between rounds. */
+  /** Computes the rounds and handles their results in order. An abort takes effect between two rounds. */
   async #compute(
     rounds: readonly PackedRound[],
     runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
@@ -358,7 +371,7 @@ class EmbeddedTrainer implements Trainer {
     threads: ComputeThreads = this.#trainers.threads,
   ): Promise<void> {
     for (const round of rounds) {
-      // Computing blocks the thread, so an abort takes effect only here.
+      // Computing blocks the thread, so a signal can abort the call only here.
       await yieldToEventLoop();
       throwIfAborted(signal);
       const layouts = layoutsOf(round);
@@ -394,8 +407,9 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * Returns, for each pack, the summed difference of all other packs' tokens from the base model. A KL penalty's mean
-   * is over the whole batch, so with several microbatches this costs a forward pass before the gradients.
+   * Returns, for each pack, the sum over the tokens of all other packs of their difference from the base model. The
+   * mean that a KL penalty uses is over the whole batch. With several microbatches, this therefore costs a forward
+   * pass before the gradients.
    */
   async #klElsewhere(
     rounds: readonly PackedRound[],
@@ -414,8 +428,8 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * Returns the batch's terms for each microbatch of a preference loss; null for other losses. Microbatches that share
-   * preferences cost a forward pass before the gradients.
+   * Returns the terms of the whole batch that each microbatch needs for a preference loss; null for other losses. If
+   * preferences span several microbatches, this costs a forward pass before the gradients.
    */
   async #preferenceTerms(
     data: readonly TrainingSequence[],
@@ -451,7 +465,7 @@ class EmbeddedTrainer implements Trainer {
     return this.#feedMatrices((name) => present(matrices.get(name), name));
   }
 
-  /** Zero matrices: the base model in the same program. */
+  /** Returns adapter matrices of zeros, with which the same program computes the base model. */
   #noAdapterFeeds(): Record<string, Tensor> {
     const { matrices } = this.#adapter;
     return this.#feedMatrices((name) => new Float32Array(present(matrices.get(name), name).length));

@@ -97,12 +97,15 @@ function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, 
   };
 }
 
-/** Quantities of the whole batch that a microbatch's loss needs. */
+/** Quantities of the whole batch that the loss of one microbatch needs. */
 export interface BatchTerms {
   readonly loss: Loss;
   /** Number of trained tokens in the batch; the loss is divided by it. */
   readonly tokenCount: number;
-  /** Summed difference from the base model over the batch's other microbatches; 0 without a KL penalty. */
+  /**
+   * Sum, over the tokens of the batch's other microbatches, of their difference from the base model; 0 without a KL
+   * penalty.
+   */
   readonly klElsewhere: number;
   /** Terms of a preference loss; null for other losses. */
   readonly preferences: PreferenceTerms | null;

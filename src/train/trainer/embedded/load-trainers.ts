@@ -44,7 +44,7 @@ export async function loadTrainers(
   };
 }
 
-/** @throws ServiceError `unsupported` if the model has none of the projections that its adapter should cover */
+/** @throws ServiceError `unsupported` if the model has none of the projections that the configured adapter covers */
 function requireTargets(config: ModelConfig, { loraTargets }: TrainingLoad["settings"]): void {
   if (loraTargets === undefined || loraProjections(config, loraTargets).length > 0) return;
   const own = projectionNames.filter((name) => config.layers.some(hasProjection(name)));
@@ -54,7 +54,7 @@ function requireTargets(config: ModelConfig, { loraTargets }: TrainingLoad["sett
   });
 }
 
-/** @throws ServiceError `unsupported` on a processor that cannot train as the job asks */
+/** @throws ServiceError `unsupported` if this processor cannot multiply 8-bit weights exactly */
 function requireCodes({ codes }: IntegerKernels): void {
   if (codes !== null) return;
   throw new ServiceError({

@@ -1,6 +1,6 @@
-// The losses of ../losses as graph nodes over a microbatch's trained tokens. If the loss were passed in as
-// coefficients, each gradient would need a forward pass before it, a third of a step or more. The caller adds the
-// gradients.
+// The losses of ../losses as graph nodes over a microbatch's trained tokens. The alternative, passing the loss as
+// coefficients, would need a forward pass before each gradient, which takes a third of a step or more. The caller adds
+// the gradients of the microbatches.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
@@ -9,7 +9,10 @@ import { type Loss, type PolicyLossConfig, hasKlPenalty } from "../trainer.ts";
 import { preferenceLoss } from "./preference-loss.ts";
 
 export interface LossNodes {
-  /** Scalar to minimize. A preference shared between microbatches counts in each of them. */
+  /**
+   * Scalar to minimize. If a preference spans several microbatches, the loss of each contains the preference's whole
+   * loss.
+   */
   readonly loss: Value;
   /** float32 [N]: loss per token before weights; null for a loss that is not per token. */
   readonly perToken_N: Value | null;
@@ -39,24 +42,26 @@ interface PolicyInputs {
   readonly reference: {
     /** float32 [N]: log-probabilities under the base model. */
     readonly logprobs_N: Value;
-    /** float32 [1]: 1 over the number of trained tokens in the whole batch. */
+    /** float32 [1]: 1 divided by the number of trained tokens in the whole batch. */
     readonly share_1: Value;
-    /** float32 [1]: share of the batch's other microbatches in the mean difference from the base model. */
+    /**
+     * float32 [1]: the part of the mean difference from the base model that comes from the batch's other microbatches.
+     */
     readonly elsewhere_1: Value;
   } | null;
 }
 
-/** True if the loss compares with the sampling policy, and so has the inputs of the policy loss. */
+/** True if the loss compares the policy with the sampling policy. It then has the inputs of the policy loss. */
 export function needsOldLogprobs(loss: Loss): boolean {
   return loss.kind === "policy";
 }
 
-/** True if the loss uses whole sequences, and so has inputs for them. */
+/** True if the loss uses the mean over a sequence. It then has the inputs `sequences`. */
 export function needsSequences(loss: Loss): boolean {
   return loss.kind === "policy" && loss.config.importanceSamplingLevel !== "token";
 }
 
-/** Adds the loss of the log-probabilities [N] and declares its inputs, which depend only on `loss`. */
+/** Adds the loss of the log-probabilities [N], and declares its inputs. Only `loss` decides which inputs there are. */
 export function addLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss): LossNodes {
   const weights_N = builder.input("loss_weights", "float32", ["N"]);
   if (loss.kind === "preference")
@@ -158,7 +163,7 @@ function importanceRatio(
   if (level === "average") {
     return builder.multiply(builder.add(exponential(difference_N), exponential(mean_N)), 0.5);
   }
-  // Square root of a product of exponentials.
+  // Square root of the product of the token's ratio and its sequence's mean ratio.
   return exponential(builder.multiply(builder.add(difference_N, mean_N), 0.5));
 }
 
@@ -172,7 +177,10 @@ function adjustedAdvantages(
   return builder.subtract(advantages_N, builder.multiply(builder.stopGradient(difference_N), k2Tau));
 }
 
-/** Moves advantage from tokens likelier than under the base model to less likely ones; the mean is kept. */
+/**
+ * Adds a KL penalty to the advantages. It lowers the advantage of tokens that are likelier than under the base model
+ * and raises that of less likely ones; the mean stays the same.
+ */
 function penalizedAdvantages(
   builder: GraphBuilder,
   compared_N: Value,

@@ -1,4 +1,4 @@
-// Estimates a job's memory from its largest rounds, and refuses a job above the limit. Without the check, the
+// Estimates a job's memory from its largest rounds, and refuses a job that exceeds the limit. Without this check, the
 // operating system would kill the process in the middle of a step.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
@@ -31,20 +31,21 @@ const operationBytes = 8e3;
 const adapterCopies = 6;
 
 /**
- * Factor for the allocator's gaps and the runtime's other order of operations. Measured between 1.15 (the 135 M shape,
- * 508 to 2,047 tokens per run) and 1.5 (4,095 tokens), depending on how the allocator's blocks fit.
+ * Factor by which values take more memory than estimated: the allocator leaves gaps, and the runtime executes
+ * operations in another order. Measured with the 135 M shape: 1.15 at 508 to 2,047 tokens per run, and 1.5 at 4,095
+ * tokens.
  */
 const valueSlack = 1.5;
 
-/** The programs that compute a kind of round, and a job's rounds of that kind that may need the most memory. */
+/** The programs for one kind of round, and those rounds of a job that may need the most memory. */
 export interface ProgramUse {
-  /** Graphs of the programs; each program keeps its peak memory. */
+  /** Graphs of the programs. A program never gives back the memory that it needed at its peak. */
   readonly graphs: readonly Graph[];
-  /** Rounds with equally many microbatches. */
+  /** Rounds that all have the same number of microbatches. */
   readonly largest: readonly Round[];
 }
 
-/** The round that needs the most memory, and the memory of the whole process. */
+/** The round that needs the most memory, and the memory of the whole process in that round. */
 export interface MemoryEstimate {
   /** Resident memory in bytes, including the weights. */
   readonly bytes: number;
@@ -52,8 +53,8 @@ export interface MemoryEstimate {
 }
 
 /**
- * Estimates the peak memory of a training process that computes these rounds. Counts the file of weights, which all
- * programs map, once.
+ * Estimates the peak memory of a training process that computes these rounds. The file of weights is counted once,
+ * because all programs map the same file.
  *
  * @param dataBytes memory of the job's data
  */
@@ -65,7 +66,7 @@ export function estimateMemory(
   }: {
     readonly config: ModelConfig;
     readonly adapter: AdapterShape;
-    /** Forms of the 8-bit base, if training runs over one besides the float32 base for comparisons. */
+    /** Forms of the 8-bit base model, if training uses one. The float32 model is then also loaded, for comparisons. */
     readonly int8Forms?: WeightForms | undefined;
   },
   uses: readonly ProgramUse[],
@@ -98,7 +99,10 @@ function valueBytes(graphs: readonly Graph[], round: Round): number {
   return valueSlack * sum(peaks);
 }
 
-/** Returns the rounds that may need the most: no other round exceeds them in any size. */
+/**
+ * Returns the rounds that may need the most memory. For each other round, one of these is at least as large in every
+ * measure.
+ */
 export function findLargest(rounds: readonly Round[]): readonly Round[] {
   const measured = rounds.map((round) => ({ round, measures: measuresOf(round) }));
   const [first] = measured;
@@ -122,7 +126,7 @@ function measuresOf(round: Round): readonly number[] {
   ];
 }
 
-/** True if the largest round has several sequences, so that a smaller microbatch may help. */
+/** True if the largest round contains several sequences, so that smaller microbatches may need less memory. */
 export function hasSeveralSequences({ round }: MemoryEstimate): boolean {
   return round.some(({ sequences_S }) => sequences_S.length > 1);
 }
@@ -153,20 +157,23 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Bytes that a plan keeps per sequence of a step: its place on disk, weight and origin. */
+/** Bytes that a plan stores for each sequence of a step: its location on disk, its weight and its origin. */
 const plannedBytes = 400;
 
-/** Bytes that a step keeps per token: the id, the mask, several log-probabilities, and values derived for metrics. */
+/**
+ * Bytes that a step stores for each token: the id, the mask, several log-probabilities, and values derived from them
+ * for metrics.
+ */
 const tokenBytes = 40;
 
-/** Collects the measures that decide a job's memory, batch by batch, so that only one batch is in memory. */
+/** Collects the sizes that determine a job's memory. Batches are added one at a time, so that only one is in memory. */
 export class MemoryNeeds {
   /** The largest rounds, by layout and number of microbatches. */
   readonly #largest = new Map<string, readonly Round[]>();
   #sequenceCount = 0;
   #tokenCountMax = 0;
 
-  /** @param rounds that the batch is computed in */
+  /** @param rounds rounds in which the batch is computed */
   add(batch: readonly TrainingSequence[], rounds: readonly Round[]): void {
     const tokenCount = batch.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
     this.#sequenceCount += batch.length;
@@ -177,7 +184,7 @@ export class MemoryNeeds {
     }
   }
 
-  /** The rounds that may need the most, for each program and each number of microbatches side by side. */
+  /** The rounds that may need the most memory, for each layout and each number of microbatches side by side. */
   get rounds(): readonly { readonly layout: Round[number]["kind"]; readonly largest: readonly Round[] }[] {
     return packKinds.flatMap((layout) =>
       [...this.#largest.values()]

@@ -1,21 +1,22 @@
-// The preference inputs of each microbatch: the factor of each token in its margin, and the margin that other
-// microbatches add. Only numbers and tensors; the trainer computes the log-probabilities.
+// Computes the preference inputs of each microbatch: the factor of each token in its preference's margin, and the part
+// of the margin that other microbatches contribute. The trainer computes the log-probabilities from which the margins
+// follow.
 import { present } from "../../../base/domain/assert.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
 import { logRatioOf, marginFactors, preferenceWeight, referencePointOf } from "../losses/preference.ts";
 import type { PackLayout } from "../packing/pack-layout.ts";
 import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "../trainer.ts";
 
-/** Terms of a whole batch's preferences. */
+/** Quantities of a whole batch's preferences that the loss of one microbatch needs. */
 export interface PreferenceTerms {
   readonly config: PreferenceLossConfig;
-  /** The first sequence in the batch of each preference; keys are the preferences' indices. */
+  /** First sequence of each preference in the batch, by the preference's index. */
   readonly firsts: ReadonlyMap<number, TrainingSequence>;
-  /** Factor of each sequence's tokens in its preference's margin. */
+  /** Factor of each sequence's tokens in the margin of its preference. */
   readonly factors: ReadonlyMap<TrainingSequence, number>;
   /**
-   * Contribution of each sequence to its preference's margin. Has only sequences whose preference spans several
-   * microbatches; the others contribute 0.
+   * Contribution of each sequence to the margin of its preference. Only sequences whose preference spans several
+   * microbatches have an entry.
    */
   readonly margins: ReadonlyMap<TrainingSequence, number>;
 }

@@ -1,6 +1,6 @@
 // The losses of ../losses/preference.ts as graph nodes over a microbatch's trained tokens. A preference's margin is
-// the sum over this microbatch's tokens plus a constant for all others. If its answers span several microbatches, each
-// gives the gradient of its own tokens.
+// the sum over this microbatch's tokens plus a constant for the tokens in other microbatches. If a preference spans
+// several microbatches, each of them yields the gradient of its own tokens.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
@@ -57,8 +57,8 @@ function lossOfMargins(
 }
 
 /**
- * Computes log(sigmoid(x)) without overflow. Builds the absolute value from the minimum, so that the slope at 0 is 1/2
- * for any tie-breaking.
+ * Computes log(sigmoid(x)) without overflow. The absolute value is built from the minimum, so that the slope at 0 is
+ * 1/2, whichever argument a minimum prefers when both are equal.
  */
 function logSigmoid(builder: GraphBuilder, x: Value): Value {
   const low = builder.minimum(x, 0);

@@ -1,5 +1,5 @@
-// Properties of the embedded trainer that need no model: its name, its abilities, its states' file name and their
-// removal.
+// Properties of the embedded trainer that need no model: its name, its abilities, and the file name and removal of its
+// states.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 

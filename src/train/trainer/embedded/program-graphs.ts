@@ -1,5 +1,5 @@
-// A cache of the training programs' graphs, built on demand and kept between jobs. A program is estimated before a
-// job's first step and later loaded from the same graph. Nothing here computes.
+// Cache of the training programs' graphs, which are built on demand and kept between jobs. The same graph serves to
+// estimate a program's memory before a job's first step, and later to load the program.
 import type { Graph } from "../../../lib/graph/graph.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
@@ -16,8 +16,8 @@ export type Program =
   | ({ readonly kind: "gradient" } & Required<GradientGraphOptions>);
 
 /**
- * Programs differ by layout, places, loss and adapter shape. A job has at most eight; most have two, which the next
- * job shares.
+ * Maximum number of cached programs, which one job never exceeds. Programs differ by layout, distinct places, loss and
+ * adapter shape. Most jobs have two programs, which the next job uses too.
  */
 export const PROGRAM_COUNT_MAX = 8;
 
@@ -56,7 +56,7 @@ function graphOf(config: ModelConfig, program: Program, forms: WeightForms): Gra
     : buildLogprobGraph(config, program, forms);
 }
 
-/** Returns the whole description, so that no two programs share a key. */
+/** Returns the complete description as text, so that different programs have different keys. */
 export function keyOf(program: Program): string {
   return JSON.stringify(program);
 }

@@ -17,21 +17,21 @@ export interface ProgramRun {
 /** A tensor for each output. */
 export type ProgramOutputs = Readonly<Record<string, Tensor>>;
 
-/** Task for a worker pool. Each thread computes its runs to the end, independently of other threads. */
+/** Task of a worker pool. Each thread computes its own run to the end and does not wait for other threads. */
 export interface ProgramTasks {
   readonly run: { readonly task: ProgramRun; readonly result: ProgramOutputs };
 }
 
 export interface ProgramsOptions {
   readonly config: ModelConfig;
-  /** A weight for each of the model's parameters, in these forms. */
+  /** A weight for each parameter of the model. `forms` is the storage form of these weights. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   readonly forms?: WeightForms;
   /** Number of compute threads, including the caller's. */
   readonly threads: number;
 }
 
-// Creates the handlers of a worker. The runtime allocates new arrays for each run, which the caller owns.
+// Creates the handlers of a worker. For each run, the runtime allocates new result arrays, which the caller owns.
 export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
   const programs = new Programs(options);
   return { run: (task) => programs.run(task) };
@@ -81,8 +81,8 @@ export class Programs {
 
   #load(program: Program): Promise<Session> {
     const { weights, threads } = this.#options;
-    // Without copies of the weights: they are mapped from the file that serving also maps, and large products gain
-    // little.
+    // The weights are not copied: they are mapped from the same file as in serving, and large products gain little
+    // from copies.
     const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
     return createSession(this.#graphs.of(program), { weights, threads, ...economy });
   }

@@ -1,5 +1,5 @@
-// The file of an embedded trainer's state: both moments of each adapter matrix, the step count, and the adapter unless
-// it is published in the same folder.
+// The file with an embedded trainer's state: both moments of each adapter matrix, and the step count. It also contains
+// the adapter, unless an equal adapter is published in the same folder.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -21,7 +21,7 @@ export interface KeptState {
   readonly optimizer: AdamWState;
 }
 
-/** The store of the states, and their model. */
+/** The artifact store with the states, and the model to which they belong. */
 export interface StatePlace {
   readonly artifacts: Pick<ArtifactStore, "path" | "putFile">;
   readonly config: ModelConfig;
@@ -90,7 +90,7 @@ export async function readState({ artifacts, config }: StatePlace, state: string
   return { adapter, optimizer };
 }
 
-/** Returns an adapter of the shape that `writeState` recorded, all zeros. */
+/** Returns an adapter of zeros, with the shape that `writeState` recorded. */
 function emptyAdapter(config: ModelConfig, text: string): LoraAdapter {
   const shape = JSON.parse(text) as Omit<LoraAdapter, "matrices">;
   const zeros = loraParameters(config, shape).map(
@@ -104,7 +104,7 @@ function tensorsOf(arrays: Arrays, suffix: string): readonly NamedTensor[] {
   return [...arrays].map(([name, data]) => ({ name: `${name}${suffix}`, shape: [data.length], data }));
 }
 
-/** True if both are equal to the last bit, since training continues from the adapter. */
+/** True if both adapters are equal to the last bit, as continuing the training exactly requires. */
 function isSame(one: LoraAdapter, other: LoraAdapter): boolean {
   const isAlike =
     one.rank === other.rank && one.scale === other.scale && one.matrices.size === other.matrices.size;

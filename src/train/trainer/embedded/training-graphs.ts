@@ -1,6 +1,6 @@
-// The tensor programs of training: one for loss and gradients, one for log-probabilities only. Shapes are symbols (L
-// tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences), so one
-// program serves all microbatches of a layout.
+// The tensor programs of training: one computes loss and gradients, the other only log-probabilities. Sizes are
+// symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences),
+// so that one program computes all microbatches with the same kind of layout.
 import { present } from "../../../base/domain/assert.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../../lib/graph/dimension.ts";
@@ -18,10 +18,13 @@ import type { Pack } from "../packing/packs.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 import { addLoss } from "./loss.ts";
 
-/** The part of an adapter that decides the program; its numbers are inputs. */
+/**
+ * The properties of an adapter that determine the program. The numbers of the adapter's matrices are inputs of the
+ * program.
+ */
 export type AdapterShape = Pick<LoraAdapter, "rank" | "scale" | "targets">;
 
-/** Properties that decide a program, besides the model and the loss. */
+/** The properties that, besides the model and the loss, determine a program. */
 export interface GraphOptions {
   readonly adapter: AdapterShape;
   readonly layout: Pack<TrainingSequence>["kind"];
@@ -29,7 +32,7 @@ export interface GraphOptions {
 
 export interface GradientGraphOptions extends GraphOptions {
   readonly loss: Loss;
-  /** True if no position predicts two trained tokens, so that their gradient is a gather. Default false. */
+  /** True if each position predicts at most one trained token, so that the gradient is a gather. Default false. */
   readonly hasDistinctPlaces?: boolean;
 }
 

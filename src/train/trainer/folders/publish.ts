@@ -12,14 +12,14 @@ export interface PublishTarget {
 export interface Published {
   /** Hex SHA-256 of the adapter's files. */
   readonly adapterHash: string;
-  /** Name that the trainer gave its state. */
+  /** Name of the saved state, as returned by the trainer. */
   readonly state: string;
 }
 
 /**
- * Publishes the trainer's adapter under its key, and saves the trainer's state under that name. Replaces existing
- * files: versions are numbered once, so only a lost attempt can have left them. A failed export leaves nothing; if
- * saving the state fails, the adapter stays for the next attempt to replace.
+ * Publishes the trainer's adapter under its key, and saves the trainer's state under the same name. Replaces existing
+ * files: no other version has this number, so a lost attempt left them. If the export fails, nothing is stored; if
+ * saving the state fails, the adapter stays, and the next attempt replaces it.
  */
 export async function publishVersion(
   trainer: Pick<Trainer, "exportAdapter" | "saveState">,

@@ -1,6 +1,6 @@
-// Computes the loss of a batch as a pure function of log-probabilities, and its derivative by each of them. A trainer
-// needs only gradients of weighted sums of log-probabilities to use it. The embedded trainer computes the same loss as
-// graph nodes (embedded/loss.ts), which saves a forward pass.
+// Computes the loss of a batch as a pure function of log-probabilities, and its derivative by each of them. To use it,
+// a trainer only has to compute gradients of weighted sums of log-probabilities. The embedded trainer instead computes
+// the same loss as graph nodes (embedded/loss.ts), which saves a forward pass.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Loss } from "../trainer.ts";
 import {

@@ -15,11 +15,11 @@ export interface LossTokens {
 }
 
 export interface TokenLosses {
-  /** Losses before weights. */
+  /** Losses of the tokens before weighting. */
   readonly losses: readonly number[];
   /**
-   * Derivatives of the weighted sum of the sequence's losses by each log-probability. The gradient is the sum of slope
-   * · ∇ log π.
+   * Derivative of the weighted sum of the sequence's losses by each log-probability. The gradient is the sum of slope
+   * · ∇ log π over the tokens.
    */
   readonly slopes: readonly number[];
 }

@@ -1,20 +1,23 @@
 // The policy loss by its formula: importance ratios, their clipping and masking, then CISPO (arXiv:2506.13585) or PPO
-// (arXiv:1707.06347). Pure arithmetic in double precision; batch-loss.ts adds it up.
+// (arXiv:1707.06347). Pure arithmetic in double precision; batch-loss.ts sums the tokens' losses.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { PolicyLossConfig } from "../trainer.ts";
 import type { LossTokens, TokenLosses } from "./loss-tokens.ts";
 
 export interface PolicyTokenLosses extends TokenLosses {
-  /** Ratios of current to old probability, at the importance sampling level, before clipping. */
+  /** Ratio of current to old probability for each token, at the importance sampling level, before clipping. */
   readonly ratios: readonly number[];
-  /** True if the bounds clip a token's ratio; with PPO, if that removes its gradient. */
+  /**
+   * For each token, true if its ratio is clipped by the bounds. With PPO, true only if the clipping also removes the
+   * token's gradient.
+   */
   readonly isClipped: readonly boolean[];
 }
 
 /** Log ratios are clipped to ±20, so that a token with almost no old probability does not overflow. */
 export const LOG_RATIO_MAX = 20;
 
-/** Computes the losses of a batch's sequences together, since a KL penalty needs their mean. */
+/** Computes the losses of all sequences of a batch together, because a KL penalty needs the mean over them. */
 export function policyLosses(
   sequences: readonly LossTokens[],
   config: PolicyLossConfig,
@@ -30,8 +33,8 @@ export function policyLosses(
 }
 
 /**
- * Returns each token's difference from the base model: the current log-probability, or the old one with the source
- * `sample`, less the reference log-probability.
+ * Returns each token's difference from the base model: its log-probability less its reference log-probability. With
+ * the source `sample`, this is the old log-probability if it is known, otherwise the current one.
  */
 function differencesFromReference(
   { logprobs, oldLogprobs, referenceLogprobs }: LossTokens,
@@ -45,14 +48,14 @@ function differencesFromReference(
 
 /**
  * Computes the losses of one sequence.
- * @param penalties added to each token's advantage by a KL penalty; null without one
+ * @param penalties amounts that a KL penalty adds to the tokens' advantages; null without a KL penalty
  */
 function lossesOf(
   { logprobs, oldLogprobs, weights, advantage }: LossTokens,
   penalties: readonly number[] | null,
   config: PolicyLossConfig,
 ): PolicyTokenLosses {
-  // The current log-probability, without gradient, replaces an unknown old one.
+  // If the old log-probability is unknown, the current one replaces it, without a gradient.
   const differences = Array.from(logprobs, (logprob, at) =>
     Number.isNaN(oldLogprobs[at]) ? 0 : logprob - oldLogprobs[at],
   );
@@ -75,7 +78,10 @@ function lossesOf(
   };
 }
 
-/** A ratio, and its derivatives by the token's own difference and by its sequence's mean. */
+/**
+ * A ratio, with its derivatives by two differences of log-probabilities: that of the token, and the mean over its
+ * sequence.
+ */
 interface Ratio {
   readonly value: number;
   readonly byToken: number;
@@ -98,7 +104,7 @@ function ratioOf(
       return { value, byToken: token.slope / 2, byMean: sequence.slope / 2 };
     }
     case "geometric_average": {
-      // Square root of a product of exponentials.
+      // Square root of the product of the token's ratio and its sequence's mean ratio.
       const { value, slope } = power((difference + mean) / 2);
       return { value, byToken: slope / 2, byMean: slope / 2 };
     }

@@ -13,15 +13,15 @@ export type PreferenceInput = Pick<LossInput, "logprobs"> & {
   readonly sequence: Pick<LossInput["sequence"], "mask" | "preference" | "referenceLogprobs" | "weight">;
 };
 
-/** The fields of a sequence that its margin depends on. */
+/** The fields of a sequence that determine its part of the margin. */
 type Side = PreferenceInput["sequence"];
 
 export interface Preference {
   readonly index: number;
   /**
-   * Sum of log π − log π_ref over the chosen answer, less that of the rejected one; without a reference, of log π.
-   * Length-normalized losses use the mean over each answer's tokens. KTO's is one answer's sum less the reference
-   * point, negated for an undesirable answer.
+   * Sum of log π − log π_ref over the chosen answer, less the same sum over the rejected answer. Losses without a
+   * reference use log π; length-normalized losses use the mean over each answer's tokens. For KTO: the sum over the
+   * only answer, less the reference point, negated for an undesirable answer.
    */
   readonly margin: number;
   readonly weight: number;
@@ -29,7 +29,7 @@ export interface Preference {
 
 /**
  * Computes the loss of a batch and its slopes.
- * @param batch accepted by `requireLossInputs`
+ * @param batch sequences that `requireLossInputs` has accepted
  */
 export function preferenceBatchLoss(
   batch: readonly PreferenceInput[],
@@ -54,7 +54,7 @@ export function preferenceBatchLoss(
   };
 }
 
-/** Returns the preferences of a batch by index, in the order of their first sequences. */
+/** Returns the preferences of a batch by their index, in the order in which their first sequences occur. */
 export function preferencesOf(
   batch: readonly PreferenceInput[],
   config: PreferenceLossConfig,
@@ -77,7 +77,7 @@ export function preferencesOf(
   return preferences;
 }
 
-/** Returns each sequence's factor: the weight of its tokens in their preference's margin. */
+/** Returns a factor for each sequence: the weight of its tokens in the margin of its preference. */
 export function marginFactors(
   sequences: readonly Side[],
   { lengthNormalized }: PreferenceLossConfig,
@@ -94,13 +94,13 @@ export function marginFactors(
   });
 }
 
-/** Returns KTO's offset to a margin; 0 for other losses. */
+/** Returns the reference point that KTO subtracts from a margin; 0 for other losses. */
 export function referencePointOf(sequence: Pick<Side, "preference">): number {
   const { isChosen, referencePoint = 0 } = sideOf(sequence);
   return isChosen ? referencePoint : -referencePoint;
 }
 
-/** Returns the sequence's weight, times KTO's weight of its side. */
+/** Returns the weight of the sequence. For KTO, it is multiplied by the weight of desirable or undesirable answers. */
 export function preferenceWeight(
   sequence: Pick<Side, "preference" | "weight">,
   { loss, desirableWeight, undesirableWeight }: PreferenceLossConfig,
@@ -124,7 +124,7 @@ export function logRatioOf(
   return sum;
 }
 
-/** Returns the loss of a margin and its derivative. */
+/** Returns the loss for a margin, and its derivative by the margin. */
 export function lossOfMargin(
   margin: number,
   { loss, beta, labelSmoothing: noise, gamma }: PreferenceLossConfig,
@@ -132,7 +132,7 @@ export function lossOfMargin(
   switch (loss) {
     case "dpo":
     case "simpo": {
-      // SimPO's margin should exceed γ; DPO's γ is 0.
+      // SimPO subtracts its target margin γ; DPO has none.
       const reward = beta * margin - (loss === "simpo" ? gamma : 0);
       return {
         loss: -(1 - noise) * logSigmoid(reward) - noise * logSigmoid(-reward),

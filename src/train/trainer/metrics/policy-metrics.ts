@@ -1,6 +1,6 @@
-// Distance of the policy from the sampling policy and from the base model, estimated from the log-probabilities of one
-// step's tokens. Uses k1 and k3 of Schulman, "Approximating KL Divergence" (2020). Both are unbiased; k1 may be
-// negative, k3 is never negative and has less variance.
+// Metrics of how far the policy is from the sampling policy and from the base model, estimated from the
+// log-probabilities of one step's tokens. They use the estimators k1 and k3 of Schulman, "Approximating KL Divergence"
+// (2020). Both are unbiased; k1 may be negative, k3 is never negative and has less variance.
 import { mean } from "../../trajectories/statistics.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
@@ -24,7 +24,7 @@ export interface PolicyStep {
   readonly config: PolicyLossConfig;
 }
 
-/** Returns all metrics of a step. Metrics without recorded or compared log-probabilities are left out. */
+/** Returns all metrics of a step. Metrics that need log-probabilities which were not recorded or computed are omitted. */
 export function policyMetrics(step: PolicyStep): PolicyMetrics {
   const { recorded, batch, gradient, comparison, config } = step;
   const compared = comparison.rows.map((row) => gradient.logprobs[row]);
@@ -36,10 +36,10 @@ export function policyMetrics(step: PolicyStep): PolicyMetrics {
 }
 
 /**
- * Returns the divergence from the sampling policy: the mean over the trained tokens with a recorded log-probability;
- * empty without any.
+ * Returns the divergence from the sampling policy, as a mean over the trained tokens with a recorded log-probability;
+ * empty if no token has one.
  *
- * @param logprobs of the trained tokens, one list per sequence
+ * @param logprobs current log-probabilities of the trained tokens, one list per sequence
  */
 export function behaviorMetrics(
   recorded: OptimizerBatch,
@@ -56,8 +56,8 @@ export function behaviorMetrics(
 }
 
 /**
- * Returns the divergence of the current policy from the base model, on tokens sampled by a policy close to the current
- * one.
+ * Returns the divergence of the current policy from the base model. The tokens were sampled by a policy close to the
+ * current one, so this is an estimate.
  *
  * @param base the base model's log-probabilities of the same tokens
  */
@@ -74,10 +74,10 @@ export function baseMetrics(
 }
 
 /**
- * Returns metrics of the loss's importance ratios, at its level and before clipping, and the share of trained tokens
- * that its bounds clip.
+ * Returns metrics of the importance ratios that the loss uses, at its importance sampling level and before clipping.
+ * Also returns the share of trained tokens whose ratio is clipped.
  *
- * @param batch with the log-probabilities that the loss uses; a token without one has ratio 1
+ * @param batch sequences with the log-probabilities that the loss uses; a token without one has ratio 1
  */
 export function ratioMetrics(
   batch: OptimizerBatch,
@@ -109,7 +109,7 @@ function k3(difference: number): number {
   return Math.expm1(cut(difference)) - cut(difference);
 }
 
-/** Clips like the loss's ratios, so that a token with almost no probability does not dominate. */
+/** Clips a log ratio as the loss does, so that a token with almost no probability does not dominate the mean. */
 function cut(difference: number): number {
   return Math.min(Math.max(difference, -LOG_RATIO_MAX), LOG_RATIO_MAX);
 }

@@ -1,5 +1,5 @@
-// Measures how far a job moved its policy. Produces warnings with the numbers and the remedy, and refuses a job above
-// its limit. Pure.
+// Measures how far a job moved its policy. It produces warnings that contain the measured numbers and a remedy, and
+// refuses a job whose policy moved further than the job's limit. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { JobResult } from "../plans/plan.ts";
@@ -25,15 +25,19 @@ export function policyShift(
 }
 
 /**
- * Nats per token. Most jobs that learn move by 0.01 to 0.3, and jobs that change the form of each answer by up to 3.
- * Jobs that leave a model with one answer to everything, or noise, move by 3 to 20.
+ * Divergence in nats per token above which a warning is given. Most jobs that learn move the policy by 0.01 to 0.3,
+ * and jobs that change the form of each answer by up to 3. Jobs after which a model gives one answer to everything, or
+ * noise, move it by 3 to 20.
  */
 const shiftMax = 1;
 
-/** Share of the entropy left when a policy has stopped exploring, and the minimum entropy before. */
+/**
+ * A policy has stopped exploring if less than the share `entropyLeft` of its entropy is left. `entropyMin` is the
+ * entropy that it must have had before.
+ */
 const [entropyLeft, entropyMin] = [0.1, 0.1];
 
-/** Minimum number of steps for a mean; means over fewer are unreliable. */
+/** Minimum number of steps over which entropy is averaged. A mean over fewer is unreliable. */
 const entropySteps = 8;
 
 export function judgeShift(
@@ -47,7 +51,7 @@ export function judgeShift(
     readonly learningRate: number;
     /** Version that the job started from. */
     readonly startStep: number;
-    /** Maximum divergence of a published version; 0 for no limit. */
+    /** Maximum divergence in nats per token of a version that may be published; 0 for no limit. */
     readonly limit: number;
   },
 ): JobResult {
@@ -79,8 +83,8 @@ function stepsText(count: number): string {
 }
 
 /**
- * Suggests a learning rate of at most a third. AdamW's updates are proportional to the rate, and divergence to their
- * square.
+ * Suggests a learning rate that is at most a third of the job's. AdamW's updates are proportional to the learning
+ * rate, and divergence grows with their square.
  */
 function suggestedRate(learningRate: number, moved: number): string {
   const factor = Math.min(1 / 3, Math.sqrt(0.1 / Math.max(moved, shiftMax)));

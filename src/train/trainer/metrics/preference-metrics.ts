@@ -1,5 +1,5 @@
-// Metrics of a preference job's step, under TRL's names. Rewards are β · (log π − log π_ref), summed over an answer's
-// tokens, or averaged if the loss does so. Pure.
+// Metrics of a preference job's step, under TRL's names. The reward of an answer is β · (log π − log π_ref), summed
+// over the answer's tokens, or averaged if the loss averages. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import { logRatioOf, marginFactors, preferencesOf } from "../losses/preference.ts";
@@ -8,17 +8,18 @@ import type { ForwardResult, PreferenceLossConfig } from "../trainer.ts";
 /** Finite values by name. */
 export type PreferenceMetrics = Readonly<Record<string, number>>;
 
-/** An answer's reward under the loss, and the sum (or mean, as in the loss) of its log-probabilities. */
+/** Reward of an answer under the loss, and the sum of its log-probabilities (their mean if the loss averages). */
 interface Answer {
   reward: number;
   logprob: number;
 }
 
 /**
- * Returns the means over a step's chosen and rejected answers before the update, and their difference. For pairs also
- * the share with a larger reward for the chosen answer; for KTO also the reference point.
+ * Returns the means over a step's chosen and over its rejected answers before the update, and the differences of these
+ * means. For pairs, also the share of pairs whose chosen answer has the larger reward; for KTO, also the reference
+ * point.
  *
- * @param batch with the reference values that the loss uses
+ * @param batch sequences with the reference values that the loss uses
  */
 export function preferenceMetrics(
   batch: OptimizerBatch,
@@ -64,7 +65,10 @@ function sideMetrics(side: "chosen" | "rejected", answers: readonly Answer[]): P
   };
 }
 
-/** Returns the difference of means over unpaired answers; empty if a step has only one kind. */
+/**
+ * Returns the difference of the means over chosen and rejected answers that are not paired; empty if the step has only
+ * one of the two kinds.
+ */
 function unpairedDifference(chosen: readonly Answer[], rejected: readonly Answer[]): PreferenceMetrics {
   if (chosen.length === 0 || rejected.length === 0) return {};
   const [better, worse] = [chosen, rejected].map((answers) => mean(answers.map(({ reward }) => reward)));

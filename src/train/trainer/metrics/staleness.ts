@@ -1,4 +1,5 @@
-// Staleness of the policies that a job's trajectories came from. Pure.
+// Staleness of a job's trajectories: how many versions older than the job's start version the policies are that
+// generated them. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { Trajectory } from "../../../base/domain/trajectory.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
@@ -13,11 +14,10 @@ export function oldestVersionOf({
 }
 
 /**
- * Returns the mean and maximum number of versions between the policies of a step's sequences and the job's start
- * version; empty if no version is recorded.
+ * Returns the mean and the maximum staleness over a step's sequences, in versions; empty if no version is recorded.
  *
  * @param oldestVersions oldest version of each sequence; null if not recorded
- * @param startStep the version that the job starts from
+ * @param startStep version from which the job starts
  */
 export function stalenessMetrics(
   oldestVersions: readonly (number | null)[],

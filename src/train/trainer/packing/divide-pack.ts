@@ -1,24 +1,27 @@
-// Divides packs into parts that separate threads compute side by side. Such threads wait for each other once per pack,
-// while threads that share a program's operations wait at each operation.
+// Divides packs into parts, which separate threads compute side by side. Such threads wait for each other once per
+// pack. Threads that share the operations of one program wait for each other at each operation.
 import { costOf, ownLength, sizeOf, totalOf } from "./pack-size.ts";
 import type { Pack } from "./packs.ts";
 import type { PackedSequence, PrefixGroup } from "./prefix-groups.ts";
 
 /** Conditions for dividing a pack. */
 export interface Division {
-  /** Number of parts computed side by side; 1 divides nothing. */
+  /** Number of parts to compute side by side; with 1, packs are not divided. */
   readonly count: number;
-  /** Minimum tokens of a part. */
+  /** Minimum number of tokens in a part. */
   readonly tokensMin: number;
-  /** Maximum time of the longest part, as a multiple of its share: the loss of threads that share operations. */
+  /**
+   * Maximum time of the slowest part, as a multiple of the pack's time divided by the number of parts. Above it,
+   * dividing loses more time than threads lose that share operations.
+   */
   readonly excessMax: number;
 }
 
 /**
- * Divides a pack into parts of similar cost. If there are fewer groups than parts, divides the groups, and each part
- * computes the prefix.
+ * Divides a pack into parts of similar cost. If there are fewer groups than parts, each group is divided among all
+ * parts, and each part computes the group's prefix.
  *
- * @returns the parts, or only the pack if dividing would be slower
+ * @returns the parts, or the undivided pack if dividing would be slower
  */
 export function dividePack<Sequence extends PackedSequence>(
   pack: Pack<Sequence>,
@@ -39,8 +42,8 @@ export function dividePack<Sequence extends PackedSequence>(
 }
 
 /**
- * Gives each part some rows of each group. Returns nothing if a part would get a single row, which has no prefix to
- * share.
+ * Gives each part some rows of each group. Returns nothing if a part would get only one row of a group, which would
+ * share its prefix with no other row.
  */
 function divideGroups<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
@@ -51,7 +54,10 @@ function divideGroups<Sequence extends PackedSequence>(
   return Array.from({ length: count }, (_, part) => divided.map((parts) => parts[part]));
 }
 
-/** Deals the items, the costliest first, each to the part with the least cost. Within a part they keep their order. */
+/**
+ * Distributes the items, the costliest first, each to the part that has the least cost so far. Within a part, the
+ * items keep their order.
+ */
 function deal<Item>(
   items: readonly Item[],
   count: number,

@@ -1,16 +1,16 @@
-// Lays out the tokens of a pack in a list, prefixes before rows, and computes the padded rows that attention needs.
-// Only numbers; the trainer turns them into tensors.
+// Lays out the tokens of a pack in one list, prefixes before rows. Also computes the padded rows that attention needs.
+// Only numbers; the trainer converts them to tensors.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Pack } from "./packs.ts";
 import { type PackedSequence, prefixOf } from "./prefix-groups.ts";
 
-/** Consecutive tokens of the list. */
+/** Consecutive tokens of the list, given by position and length. */
 export interface Segment {
   readonly start: number;
   readonly length: number;
 }
 
-/** The part of a prefix that a row continues. */
+/** The part of a prefix that precedes a row's own tokens. */
 export interface RowPrefix {
   /** Index of the prefix. */
   readonly prefix: number;
@@ -20,11 +20,11 @@ export interface RowPrefix {
 export interface PackLayout<Sequence extends PackedSequence> {
   readonly kind: Pack<Sequence>["kind"];
   readonly tokenIds_L: readonly number[];
-  /** 0-based position of each token in its sequence. */
+  /** 0-based position of each token in its own sequence. */
   readonly positions_L: readonly number[];
   /** One prefix per group; empty in a pack without prefixes. */
   readonly prefixes_G: readonly Segment[];
-  /** The tokens of each row after its prefix. */
+  /** The tokens of each row that follow its prefix. */
   readonly rows_R: readonly Segment[];
   /** The prefix of each row; empty in a pack without prefixes. */
   readonly prefixOfRow_R: readonly RowPrefix[];
@@ -34,13 +34,16 @@ export interface PackLayout<Sequence extends PackedSequence> {
   readonly trained_N: readonly TrainedToken[];
 }
 
-/** A trained token: what is predicted, and at which place. */
+/** A trained token, and the position that predicts it. */
 export interface TrainedToken {
   /** Index of its sequence in the pack. */
   readonly sequence: number;
-  /** Its index in the sequence. */
+  /** Index of the token in its sequence. */
   readonly index: number;
-  /** Index in the list of the token that predicts it; several sequences may share it. */
+  /**
+   * Index in the list of the token whose output predicts this one. Trained tokens of several sequences may have the
+   * same place.
+   */
   readonly place: number;
 }
 
@@ -74,12 +77,12 @@ export function layoutOf<Sequence extends PackedSequence>({
   return { kind, tokenIds_L, positions_L, prefixes_G, rows_R, prefixOfRow_R, sequences_S, trained_N };
 }
 
-/** Segments as padded rows. */
+/** Segments of the list as rows, padded to the same length. */
 export interface PaddedRows {
   readonly count: number;
   /** Length of the longest segment. */
   readonly length: number;
-  /** [count, length]: index in the list of each token; padding repeats the segment's last. */
+  /** [count, length]: index in the list of each token. Padding repeats the last index of the row's segment. */
   readonly ids: readonly number[];
 }
 
@@ -93,7 +96,7 @@ export function paddedRows(segments: readonly Segment[]): PaddedRows {
 }
 
 /**
- * Returns the place of each token in concatenated padded rows.
+ * Returns the position of each token of the list in the concatenation of the parts' padded rows.
  *
  * @param parts segments padded to the same length within each part; together they are the whole list, in order
  */

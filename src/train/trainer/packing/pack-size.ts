@@ -1,4 +1,4 @@
-// Sizes and costs of packs. A cost is a rough measured time, in units of one token's products.
+// Sizes and costs of packs. A cost is a roughly measured time; its unit is the time of one token's matrix products.
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
 /** Size of a pack's attention rows. */
@@ -8,7 +8,7 @@ export interface PackSize {
   readonly prefixCount: number;
   readonly longestPrefix: number;
   readonly rowCount: number;
-  /** Longest row after its prefix. */
+  /** Number of tokens of the longest row, without its prefix. */
   readonly longestRow: number;
 }
 
@@ -37,18 +37,21 @@ export function sumOf(one: PackSize, other: PackSize): PackSize {
   };
 }
 
-/** Returns the size of at least one group computed together. */
+/** Returns the size of one or more groups computed together. */
 export function totalOf(groups: readonly PrefixGroup<PackedSequence>[]): PackSize {
   return groups.map(sizeOf).reduce(sumOf);
 }
 
-/** Token pairs, padding included, that attention computes in the time of one token's products; roughly measured. */
+/**
+ * Number of token pairs, including padding, that attention computes in the time of one token's matrix products;
+ * roughly measured.
+ */
 const PAIRS_PER_TOKEN = 400;
 
-/** Cost of one more pack, in tokens. */
+/** Additional time for each pack, in the unit of {@link costOf}. */
 const TOKENS_PER_PACK = 64;
 
-/** Returns the time of a pack, in tokens. */
+/** Returns the time of a pack. The unit is the time of one token's matrix products. */
 export function costOf({ tokenCount, prefixCount, longestPrefix, rowCount, longestRow }: PackSize): number {
   const prefixPairs = (prefixCount * longestPrefix ** 2) / 2;
   const rowPairs = rowCount * longestRow * (longestPrefix + longestRow / 2);

@@ -1,9 +1,12 @@
-// Packs groups of rows for one computation, as a list of tokens without padding. Only attention turns the list into
-// padded rows, so groups share a pack if that costs less than separate packs.
+// Packs groups of rows, so that they are computed together as one list of tokens without padding. Only attention pads
+// the list to rows of equal length. Groups therefore share a pack if that costs less than separate packs.
 import { type PackSize, costOf, ownLength, sizeOf, sumOf } from "./pack-size.ts";
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
-/** `prefixed` if all groups have a prefix; else `rows` if all rows without a prefix have the same length, or `list`. */
+/**
+ * Kinds of packs. In `prefixed`, all groups have a prefix. In the others none has; in `rows`, all rows have the same
+ * length, and in `list` they need not.
+ */
 export const packKinds = ["rows", "list", "prefixed"] as const;
 
 /** Groups computed together. */
@@ -13,10 +16,10 @@ export interface Pack<Sequence extends PackedSequence> {
 }
 
 /**
- * Cuts groups into packs. Also cuts a group with too many tokens or rows of very different lengths; each part then
- * computes the prefix again.
+ * Cuts groups into packs. A group is cut too if it has too many tokens, or rows of very different lengths; each part
+ * of it then computes the prefix again.
  *
- * @param tokensMax limit on the computed tokens of a pack; only a single row may exceed it
+ * @param tokensMax maximum number of computed tokens of a pack; only a single row may exceed it
  */
 export function cutIntoPacks<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
@@ -33,7 +36,8 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
     parts.filter((part) => part.length === 1),
     tokensMax,
   );
-  // One kind, and so one program, for all, since each program holds separate memory.
+  // All packs without a prefix have the same kind, and therefore use the same program, because each program holds
+  // separate memory.
   const kind = alone.every((pack) => isEven(pack)) ? "rows" : "list";
   return [
     ...prefixed.map((pack) => ({ kind: "prefixed", groups: pack }) as const),
@@ -42,9 +46,9 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
 }
 
 /**
- * Cuts a group into parts of at most `tokensMax` computed tokens, or a single row. Rows keep their order.
+ * Cuts a group into parts of at most `tokensMax` computed tokens. A single row may exceed this. Rows keep their order.
  *
- * @param isJoined decides if a row joins the rows before it when there is room
+ * @param isJoined decides if a row joins the rows before it, if there is room for it
  */
 export function cutGroup<Sequence extends PackedSequence>(
   group: PrefixGroup<Sequence>,
@@ -63,8 +67,8 @@ export function cutGroup<Sequence extends PackedSequence>(
 }
 
 /**
- * Extends the group's prefix into the longest row at its end, except for the last token, if that is cheaper. Attention
- * then pads the other rows less; no additional token is computed.
+ * Makes the longest row's tokens, except the last, part of the group's prefix if that is cheaper. Attention then pads
+ * the other rows less, and no additional token is computed.
  */
 function withLongerPrefix<Sequence extends PackedSequence>(
   group: PrefixGroup<Sequence>,
@@ -102,8 +106,8 @@ function isCheaperJoined(one: PackSize, together: PackSize, other: PackSize): bo
 }
 
 /**
- * Minimum number of rows for a pack of kind `rows`. Fewer rows may have equal lengths by chance, and do not justify a
- * separate program.
+ * Minimum number of rows in a pack of kind `rows`. Fewer rows may have equal lengths by chance, and do not justify
+ * loading another program.
  */
 const EVEN_ROWS_MIN = 4;
 

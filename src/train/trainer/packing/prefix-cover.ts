@@ -1,28 +1,28 @@
-// Finds the cheapest groups for a tree of prefixes, if attention knows one prefix per group. Each group has a path
-// down from the root, computed once, and rows that leave the path at its nodes. The chosen groups compute the fewest
-// tokens.
+// Divides the rows of a prefix tree into the groups that compute the fewest tokens. Attention supports one prefix per
+// group. The prefix of a group is therefore one path down the tree, and each of its rows branches off that path at
+// some node.
 
-/** Rows by their common prefixes; a leaf is one row. */
+/** Tree of rows by their common prefixes. Each leaf is one row. */
 export interface RowTree<Row> {
-  /** Null except in leaves. */
+  /** The row of a leaf; null for other nodes. */
   readonly row: Row | null;
-  /** Number of tokens that all rows below share; in a leaf, all its tokens. */
+  /** Number of tokens that all rows below the node share. For a leaf, the number of its tokens. */
   readonly depth: number;
-  /** Number of tokens of all rows below, without sharing. */
+  /** Sum of the numbers of tokens of all rows below, as if they shared none. */
   readonly tokenCount: number;
   readonly children: readonly RowTree<Row>[];
 }
 
-/** A row with the number of tokens after which it leaves its group's path; 0 for a single row. */
+/** A row, and the number of tokens after which it branches off its group's path; 0 for a row in no group. */
 export interface CoveredRow<Row> {
   readonly row: Row;
   readonly prefixLength: number;
 }
 
 /**
- * Splits the rows of a tree into groups.
+ * Divides the rows of a tree into groups.
  *
- * @param savedShareMin minimum share of the tokens below a node that a group from there has to save
+ * @param savedShareMin share of the tokens below a node that a group starting there has to save at least
  */
 export function coverRows<Row>(
   tree: RowTree<Row>,
@@ -32,7 +32,10 @@ export function coverRows<Row>(
   return [...groups, ...rows.map((each) => [each])];
 }
 
-/** Computation of the rows below a node: some leave the path to it, the others form separate groups. */
+/**
+ * Division of the rows below a node. `rows` branch off a path that ends above the node; the others form separate
+ * groups.
+ */
 interface Leaving<Row> {
   readonly rows: readonly CoveredRow<Row>[];
   readonly groups: readonly (readonly CoveredRow<Row>[])[];
@@ -46,7 +49,7 @@ class Cover<Row> {
     this.#savedShareMin = savedShareMin;
   }
 
-  /** Returns the computation of the rows below a node, if a path can be left after `depth` tokens. */
+  /** Returns the division of the rows below a node if they can branch off a path after `depth` tokens. */
   leaving(node: RowTree<Row>, depth: number): Leaving<Row> {
     if (node.row !== null) return { rows: [{ row: node.row, prefixLength: depth }], groups: [] };
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
@@ -54,7 +57,10 @@ class Cover<Row> {
     return joined(node.children.map((child) => this.leaving(child, depth)));
   }
 
-  /** Returns the group whose path runs through the node, followed by the groups next to it. */
+  /**
+   * Returns the group whose path starts at the root and runs through this node, followed by groups of rows that do not
+   * join it.
+   */
   #groupsFrom(node: RowTree<Row>): Leaving<Row>["groups"] {
     const parts: Leaving<Row>[] = [];
     for (let at: RowTree<Row> | null = node; at !== null; at = this.#pathFrom(at).next) {
@@ -66,14 +72,17 @@ class Cover<Row> {
     return [rows, ...groups];
   }
 
-  /** Returns the number of tokens computed below a node if a path can be left after `depth` tokens. */
+  /** Returns the number of tokens computed below a node if its rows can branch off a path after `depth` tokens. */
   #countLeaving(node: RowTree<Row>, depth: number): number {
     if (node.row !== null) return node.depth - depth;
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
     return this.#isGroup(node, apartCount) ? this.#ownCount(node) : apartCount;
   }
 
-  /** True if the rows below a node, with a separate path, compute fewer tokens than `apartCount` and save enough. */
+  /**
+   * True if the rows below a node compute fewer than `apartCount` tokens when they form a separate group, and this
+   * saves enough.
+   */
   #isGroup(node: RowTree<Row>, apartCount: number): boolean {
     if (node.depth === 0) return false;
     const count = this.#ownCount(node);
@@ -84,7 +93,10 @@ class Cover<Row> {
     return node.depth + this.#pathFrom(node).count;
   }
 
-  /** Returns the number of tokens computed below a node on a path, and the path's next node; null at its end. */
+  /**
+   * Returns the number of tokens computed below a node that is on a path, and the next node of the path; null if the
+   * path ends here.
+   */
   #pathFrom(node: RowTree<Row>): { readonly count: number; readonly next: RowTree<Row> | null } {
     const known = this.#onward.get(node);
     if (known !== undefined) return known;

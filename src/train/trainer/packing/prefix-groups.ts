@@ -1,25 +1,32 @@
-// Finds sequences with common prefixes, so that shared tokens are computed once. A group has one prefix, and each of
-// its rows leaves it somewhere: answers to one prompt at its end, turns of one trajectory at different positions.
+// Groups sequences with common prefixes, so that shared tokens are computed once. A group has one prefix, and each of
+// its rows branches off it: answers to one prompt at the end of the prefix, turns of one trajectory at different
+// positions.
 import type { TrainingSequence } from "../trainer.ts";
 import { type RowTree, coverRows } from "./prefix-cover.ts";
 
-/** The part of a sequence that decides its row. */
+/** The properties of a sequence that determine its row. */
 export type PackedSequence = Pick<TrainingSequence, "tokenIds" | "mask">;
 
-/** Consecutively computed tokens, and the sequences whose log-probabilities are read from them. */
+/** Tokens that are computed consecutively, and the sequences whose log-probabilities are read from them. */
 export interface Row<Sequence extends PackedSequence> {
-  /** The longest sequence's tokens without trailing ones that predict nothing; at least one. */
+  /** Tokens of the longest of the sequences, without trailing tokens that predict no trained token; at least one. */
   readonly inputIds: Int32Array;
-  /** Number of tokens that belong to the group's prefix, fewer than all; 0 in a row that shares nothing. */
+  /**
+   * Number of leading tokens that the row shares with the group's prefix. It is less than the row's length, and 0 for
+   * a row that shares nothing.
+   */
   readonly prefixLength: number;
   /** The sequences, in the given order; each sequence's inputs are a prefix of the row. */
   readonly sequences: readonly Sequence[];
 }
 
-/** At least two rows whose prefixes are prefixes of the longest; or one row without a prefix. */
+/**
+ * One row without a prefix, or at least two rows. In the latter case, the prefix of each row is a prefix of the
+ * longest one.
+ */
 export type PrefixGroup<Sequence extends PackedSequence> = readonly Row<Sequence>[];
 
-/** Minimum share of tokens that a prefix has to save; below it, separate rows are faster. */
+/** Minimum share of a group's tokens that its prefix has to save. Below it, separate rows are faster. */
 const SAVED_SHARE_MIN = 0.1;
 
 /**
@@ -66,7 +73,10 @@ export function computedTokenCount(group: PrefixGroup<PackedSequence>): number {
   );
 }
 
-/** Returns rows ordered so that common prefixes are adjacent. A sequence contained in a longer one is in its row. */
+/**
+ * Returns the rows, sorted so that rows with common prefixes are adjacent. A sequence that is a prefix of a longer one
+ * gets no row of its own.
+ */
 function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[]): readonly Row<Sequence>[] {
   const sorted = sequences
     .map((sequence, order) => {
@@ -80,7 +90,7 @@ function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[])
   for (const [index, each] of sorted.entries()) {
     waiting.push(each);
     const next = sorted[index + 1]?.inputIds;
-    // Each waiting sequence is a prefix of the next.
+    // Each of the collected sequences is a prefix of the next one.
     if (next !== undefined && commonLength(each.inputIds, next) === each.inputIds.length) continue;
     waiting.sort((left, right) => left.order - right.order);
     rows.push({

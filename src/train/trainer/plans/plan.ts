@@ -1,5 +1,6 @@
-// The plan of a job: its batches, loss, optimizer steps, metrics, counts of steps, and the sequences checked before
-// and after. It depends only on the job's data, configuration, settings and seed. Each kind of job has its own plan.
+// The plan of a job: its batches, its loss, the settings of its steps, its metrics and counts, and the sequences that
+// are computed before and after training. A plan depends only on the job's data, configuration, settings and seed.
+// Each kind of job makes its own plan.
 import type { JobCounts, StepCounts } from "../../../base/domain/job.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { PreferenceReference } from "../../../base/domain/preferences/preference-config.ts";
@@ -18,67 +19,73 @@ export interface TrainingPlan {
   readonly batches: readonly PlannedBatch[];
   /** Reads the tokens of the job's sequences, with their recorded log-probabilities. */
   readonly read: (batch: PlannedBatch) => OptimizerBatch;
-  /** True if log-probabilities computed before the first step replace the recorded ones. */
+  /** True if the old log-probabilities are computed before the first step and not taken from the records. */
   readonly precalculatesLogprobs: boolean;
   /**
-   * If precalculated: maximum of the ratio of the two probabilities, by which each token is weighted; 0 for no
-   * weighting.
+   * Each token is weighted by the ratio of its precalculated to its recorded probability, up to this maximum. 0 for no
+   * weighting; used only with precalculated log-probabilities.
    */
   readonly importanceTruncation: number;
   readonly loss: Loss;
-  /** For each batch, the rows also computed with the base model; all of them if the loss has a KL penalty. */
+  /**
+   * For each batch, the rows that are also computed with the base model. If the loss has a KL penalty, these are all
+   * rows.
+   */
   readonly comparedRows: readonly (readonly number[])[];
   /** Settings of step `index`, 0-based. */
   readonly optimizerStep: (index: number) => OptimizerStep;
   readonly counts: JobCounts;
   /** Warnings known before the first step. */
   readonly warnings: readonly string[];
-  /** Sequences computed before the first step and after the last; at least one if there are steps. */
+  /**
+   * Sequences that are computed before the first step and after the last, to see what the job changed; at least one if
+   * there are steps.
+   */
   readonly checked: PlannedBatch;
-  /** Plan of a preference loss's comparisons; null for other losses. */
+  /** Plan of the reference values that a preference loss needs; null for other losses. */
   readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;
 }
 
 export interface PreferencePlan {
-  /** The reference, computed once before the first step; null if the loss uses none. */
+  /** The reference policy's values, computed once before the first step; null if the loss uses no reference. */
   readonly reference: PreferenceReference | null;
-  /** For each batch, the mismatches that estimate KTO's reference point; empty for other losses. */
+  /** For each batch, the mismatches from which KTO's reference point is estimated; empty for other losses. */
   readonly mismatches: readonly (readonly PlannedMismatch[])[];
-  /** Reads the mismatches as sequences whose answers train. */
+  /** Reads mismatches as sequences. Their trained tokens are those of the answers. */
   readonly readMismatches: (mismatches: readonly PlannedMismatch[]) => OptimizerBatch;
 }
 
-/** A prompt with an answer to another prompt. */
+/** A prompt, paired with an answer to another prompt. */
 export interface PlannedMismatch {
-  /** Sequence of the prompt. */
+  /** Sequence from which the prompt is taken. */
   readonly prompt: PlannedSequence;
-  /** Sequence of the answer. */
+  /** Sequence from which the answer is taken. */
   readonly answer: PlannedSequence;
 }
 
-/** A job's metrics, and a possible warning before the first step. */
+/** Functions that compute a job's metrics and judge its result. */
 export interface JobMetrics {
   /** Metrics of the event `training_started`. */
   readonly start: Metrics;
   /** Returns the metrics of step `index`. */
   step(index: number, taken: TakenStep): Metrics;
-  /** Returns the step's metrics with those that clients expect in each event. */
+  /** Returns the metrics of the event for a step: the step's own, and those that clients expect in each event. */
   event(index: number, step: Metrics): Metrics;
   /** Returns the metrics of the version and of `training_ended`. */
   version(steps: readonly Metrics[], seconds: number): Metrics;
   /**
-   * Returns a warning if the checked sequences give reason for one before the first step, else null.
+   * Compares the checked sequences before the first step. Returns a warning, or null if there is no reason for one.
    *
-   * @param recorded the checked sequences as recorded
+   * @param recorded the checked sequences with their recorded log-probabilities
    */
   startWarning(recorded: OptimizerBatch, computed: ForwardResult): string | null;
   /**
-   * Judges the model after the steps; null for kinds of jobs that are not judged.
+   * Judges the model after the last step; null for kinds of jobs whose model is not judged.
    *
-   * @param steps of the whole job
-   * @param compared the checked sequences with the log-probabilities of the policy before the job
-   * @param computed the same sequences after the last step
+   * @param steps metrics of all steps of the job
+   * @param compared the checked sequences, with the log-probabilities of the policy before the job
+   * @param computed results for the same sequences after the last step
    */
   readonly result:
     | ((steps: readonly Metrics[], compared: OptimizerBatch, computed: ForwardResult) => JobResult)
@@ -87,14 +94,14 @@ export interface JobMetrics {
 
 /** Judgement of a finished job's model. */
 export interface JobResult {
-  /** Metrics of the version and of `training_ended`, besides the means of the steps. */
+  /** Metrics for the version and for `training_ended`, in addition to the means over the steps. */
   readonly metrics: Metrics;
   readonly warnings: readonly string[];
-  /** Error message of a job that may not make a version; null for one that may. */
+  /** Error message if the result may not become a version; null if it may. */
   readonly refusal: string | null;
 }
 
-/** Result of a kind of job whose model is not judged. */
+/** Judgement for kinds of jobs whose model is not judged. */
 export const unjudged: JobResult = { metrics: {}, warnings: [], refusal: null };
 
 /** The data and results of one optimizer step. */
@@ -112,7 +119,7 @@ export interface TakenStep {
 
 /**
  * Counts the steps and their sequences.
- * @param passCount number of times that each sequence trains in these batches
+ * @param passCount number of passes over the data that these batches contain
  */
 export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number): StepCounts {
   const sequencesMax = batches.reduce((most, { length }) => Math.max(most, length), 0);
@@ -120,8 +127,9 @@ export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number
 }
 
 /**
- * An AdamW step moves no value by much more than its learning rate, so the sum over a job bounds its change. On the
- * built-in model a dozen jobs with a sum of 3e-4 change no answer, and one of 6e-3 most.
+ * Sum of a job's learning rates below which its steps may change no answer. A step of AdamW changes no value by much
+ * more than its learning rate. On the built-in model, a dozen jobs with a sum of 3e-4 changed no answer, and a job
+ * with 6e-3 changed most.
  */
 const MOVE_MIN = 5e-4;
 
@@ -143,7 +151,7 @@ export function movementWarning(steps: readonly Metrics[]): string | null {
   );
 }
 
-/** Returns the shortest, and so cheapest, sequence of a job; empty without batches. */
+/** Returns the shortest sequence of a job, which is the cheapest to compute; empty if there are no batches. */
 export function shortestOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const [first, ...others] = batches.flat();
   if (first === undefined) return [];
@@ -151,15 +159,18 @@ export function shortestOf(batches: readonly PlannedBatch[]): PlannedBatch {
 }
 
 /**
- * Bounds of the sample in tokens: a mean over fewer is unreliable, and checking more takes noticeably longer than a
- * step.
+ * Minimum and maximum number of tokens in the sample. A mean over fewer is unreliable; computing more takes noticeably
+ * longer than a step.
  */
 const [tokensMin, tokensMax] = [128, 1024];
 
-/** Share of a job's tokens in the sample, within these bounds. */
+/** Share of a job's tokens in the sample, unless the bounds require fewer or more. */
 const tokenShare = 0.1;
 
-/** Returns sequences from all over a job, up to a tenth of its tokens; at least one if there are batches. */
+/**
+ * Returns sequences from all parts of a job: a tenth of its tokens, within the bounds; at least one sequence if there
+ * are batches.
+ */
 export function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const sequences = [...new Set(batches.flat())];
   const tokenCount = sequences.reduce((sum, sequence) => sum + sequence.tokenCount, 0);

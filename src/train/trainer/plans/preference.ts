@@ -1,5 +1,5 @@
-// Plan of a preference job: preference pairs (for KTO: labelled answers), shuffled by the seed, a fixed number per
-// step. The loss compares policy and reference model.
+// Plan of a preference job. Preference pairs (for KTO: labelled answers) are shuffled by the seed, with a fixed number
+// per step. The loss compares the policy with a reference model.
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import type { PreferenceExample } from "../../../base/domain/preferences/preference.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
@@ -72,12 +72,15 @@ export async function planPreference(
   };
 }
 
-/** Maximum ratio of the total weights of KTO's two kinds of answers. Above it, the heavier kind dominates training. */
+/**
+ * Maximum ratio of the total weights of desirable and undesirable answers in KTO. Above it, the kind with the larger
+ * weight dominates training.
+ */
 const imbalanceMax = 2;
 
 /**
- * Warns if the balance differs from the advice of KTO's paper (arXiv:2402.01306, section 4.3): desirable answers count
- * as much as the others, or a third more.
+ * Warns if the weights differ from the advice of KTO's paper (arXiv:2402.01306, section 4.3). The total weight of
+ * desirable answers should be 1 to 4/3 times that of the others.
  */
 function balanceWarnings(
   preferences: readonly PlannedPreference[],
@@ -113,7 +116,7 @@ function countsOf({ preferences, preferenceCount, dropped }: PreferenceData): Jo
   };
 }
 
-/** Returns the sizes of a step. */
+/** Returns the metrics of a step's size. */
 function sizesOf(preferences: readonly PlannedPreference[]): Readonly<Record<string, number>> {
   const sequences = preferences.flatMap((preference) => preference.sequences);
   return {

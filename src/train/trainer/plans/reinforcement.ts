@@ -72,7 +72,8 @@ export async function planReinforcement(
   return {
     batches,
     read,
-    // If serving rounds differently than training, the ratios of the two would measure rounding.
+    // If serving computes in another precision than training, ratios to the recorded probabilities would mostly
+    // measure rounding.
     precalculatesLogprobs: config.precalculateLogprobs || roundedTo !== undefined,
     importanceTruncation: config.truncatedImportanceSampling,
     loss,
@@ -128,7 +129,10 @@ function noBaseComparison({ name }: PlanInput["profile"]): string {
   );
 }
 
-/** A job's own setting has priority. A server that counts tokens uses the job's packed rows as steps. */
+/**
+ * Returns the size of a step. The job's own settings take precedence. If the server counts tokens, the job's
+ * `packedSequenceLength` is the number of tokens per step.
+ */
 function stepSizeOf(
   { batchSize, stepCount, packedSequenceLength }: TrainingConfig,
   { batchTokens }: PinnedSettings,
@@ -141,11 +145,11 @@ function stepSizeOf(
 type Batch = readonly Pick<PlannedSequence, "tokenCount">[];
 
 /**
- * Returns, for each batch, the first rows that the base model also computes to measure the job's distance from it: at
- * most `share` of the tokens so far. With batches of one long sequence, only every few steps have such a row. A job
- * too small for that compares its shortest sequence.
+ * Returns, for each batch, the leading rows that are also computed with the base model, to measure the policy's
+ * distance from it. They have at most `share` of all tokens so far, so with one long sequence per batch, only every
+ * few steps have such a row. If no row fits, the job's shortest sequence is compared.
  *
- * @param share in [0, 1]; 1 compares all, 0 nothing
+ * @param share in [0, 1]; 1 compares all rows, 0 none
  */
 export function baseSamples(batches: readonly Batch[], share: number): readonly (readonly number[])[] {
   const samples = shareOf(batches, share);
@@ -162,7 +166,7 @@ function shareOf(batches: readonly Batch[], share: number): readonly (readonly n
     allowance += share * tokenCountOf(batch);
     const rows: number[] = [];
     for (const [row, { tokenCount }] of batch.entries()) {
-      // Rounding below a share of 1 does not cost a row.
+      // The tolerance keeps rounding errors from excluding a row.
       if (tokenCount > allowance + 1e-6) break;
       allowance -= tokenCount;
       rows.push(row);

@@ -1,5 +1,5 @@
-// Plan of a supervised job: conversations, shuffled by the seed unless their order is kept, a fixed number per step.
-// The loss is cross-entropy over the tokens of the assistant's turns.
+// Plan of a supervised job. Conversations are shuffled by the seed, unless the job keeps their order, with a fixed
+// number per step. The loss is cross-entropy over the tokens of the assistant's turns.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { SupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
@@ -11,7 +11,7 @@ import type { PreparedLines } from "../prepared/token-file.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
-/** The conversations of one step as cut, including dropped ones. */
+/** The conversations of one step, including those that are dropped. */
 interface ExampleBatch {
   readonly examples: readonly Example[];
   readonly learningRate: number;
@@ -25,7 +25,8 @@ export async function planSupervised(
 ): Promise<TrainingPlan> {
   const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
-  // A batch whose conversations are all dropped is no step; the others keep their learning rates.
+  // If all conversations of a batch are dropped, the batch is not a step. The other batches keep the learning rates
+  // that they had before.
   const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
   const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
   const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
@@ -72,7 +73,7 @@ export async function planSupervised(
   };
 }
 
-/** Cuts the batches, with a learning rate each. */
+/** Cuts the conversations into batches. Each batch has a learning rate. */
 function cutBatches(
   examples: readonly Example[],
   config: SupervisedConfig,
