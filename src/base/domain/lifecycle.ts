@@ -20,10 +20,7 @@ export interface Service {
 
 /** Functions that start and stop a service. */
 export interface Life {
-  /**
-   * Starts the service; called at most once. The signal aborts when the service is to stop. Until then, the service
-   * may continue in the background.
-   */
+  /** Starts the service; called at most once. It may continue in the background until the signal aborts. */
   start?(signal: AbortSignal): Promise<void>;
   /** Stops the service. Called once, while no start is in progress; also after a failed start, or without any start. */
   stop?(): Promise<void>;
@@ -70,8 +67,7 @@ export function serviceOfParts(
         // Adds the part even if the service is already stopping, because the part may hold open resources.
         parts.push(part);
         signal.throwIfAborted();
-        // Stops the part immediately, since a slow start must not delay the stop. An error here is reported again at
-        // the end.
+        // Stops the part immediately: a slow start must not delay the stop. Errors are reported again at the end.
         const breakOff = (): void => void part.stop().catch(() => undefined);
         signal.addEventListener("abort", breakOff, { once: true });
         try {

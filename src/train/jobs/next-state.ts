@@ -59,8 +59,7 @@ export function endingOf(
   }
   if (error.obstacle !== undefined)
     return { kind: "wait", waitMs: backoffMs(waitCount, settings), reason: error.message };
-  // "cancelled" without a cancel request means that something outside the job ended the attempt. The attempt counts as
-  // lost, as if its process had died.
+  // "cancelled" without a cancel request means that something outside the job ended the attempt, which is lost.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
   // If each attempt saves further steps, the job eventually completes, however often its process dies.
@@ -72,10 +71,7 @@ export function endingOf(
   return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
 }
 
-/**
- * Returns the wait in milliseconds before the next attempt. `earlierCount` earlier attempts in a row had the same
- * outcome.
- */
+/** Returns the wait in milliseconds after an attempt. `earlierCount` earlier ones in a row ended in the same way. */
 export function backoffMs(
   earlierCount: number,
   settings: Pick<JobSettings, "backoffMs" | "backoffMsMax">,
@@ -87,8 +83,8 @@ export function backoffMs(
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
 /**
- * Returns the failure of a job that may be killing servers. That is assumed if too many servers in a row died while
- * running it, without saving further steps. Null if the job may continue.
+ * Returns the failure of a job that may be killing servers: too many in a row died while running it, and no further
+ * steps were saved. Null if the job may continue.
  */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;

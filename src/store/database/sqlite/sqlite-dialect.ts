@@ -13,10 +13,7 @@ import { sqliteSearches } from "./sqlite-searches.ts";
 export interface SqliteOptions {
   /** Path of the file, or ":memory:". The file and its folder are created if missing. */
   readonly file: string;
-  /**
-   * True to take no lock. This is for programs that may run at the same time as a server, or whose file no server
-   * uses.
-   */
+  /** True to take no lock, for programs that may run next to a server, or whose file no server uses. */
   readonly isShared?: boolean;
   /** Folder of the server's other data, which is locked too. Defaults to the folder of the file. */
   readonly dataFolder?: string;
@@ -63,7 +60,7 @@ export function openSqlite({
   };
 }
 
-/** Converts the errors of searches, which run in separate sessions, in the same way as the errors of other statements. */
+/** Converts errors of searches, which run in separate sessions, like those of other statements. */
 function withErrorsOf({ errorOf }: SqliteDriver, searches: Searches): Searches {
   return {
     run: async (query, turn) => {
