@@ -1,4 +1,5 @@
-// Capabilities, limits and gauges of the embedded engine, derived from its settings before its process runs.
+// Capabilities, limits and gauges of the embedded engine. They are derived from its settings, because the server needs
+// them before the engine's process runs.
 import {
   constraintFeatures,
   type EngineCapabilities,
@@ -13,7 +14,10 @@ import { processorNames, readRegistrations } from "./logits-processors/registrat
 import type { EngineSettings } from "./settings.ts";
 import type { TransferStore } from "./transfers/transfer-store.ts";
 
-/** Features that chat can ask for, in addition to those that settings enable. Chat refuses a missing feature by name. */
+/**
+ * Features that every embedded engine offers; settings enable further ones. If a request needs a missing feature, chat
+ * refuses it and names the feature.
+ */
 const features = [
   ...constraintFeatures,
   ...Object.values(samplingFeatures),
@@ -33,7 +37,7 @@ export function loopCapabilities({
   const processors = processorNames(readRegistrations(logitsProcessors));
   return {
     features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
-    // On other devices, a row's results depend on the other rows of its batch.
+    // On other devices, a row's results may depend on the other rows of its batch.
     isExact: device === "cpu",
     processors,
   };

@@ -1,6 +1,6 @@
-// The embedded engine inside its process: the loop over a model, threads that compute constraints, and logits
-// processors. `ipc/` forwards the server's calls to it, and checks and counts requests on the server's side. A step
-// that fails is a programmer error; the engine then stays down.
+// The embedded engine inside its process: the loop over a model, the threads that compute constraints, and the logits
+// processors. `ipc/` forwards the server's calls to it; requests are checked and counted on the server's side. A step
+// that throws is a programmer error; the engine then stays down.
 import { present } from "../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -31,23 +31,23 @@ import { TransferStore } from "./transfers/transfer-store.ts";
 /** A model that is ready to compute. */
 export interface OpenModel {
   readonly runner: ModelRunner;
-  /** Hex SHA-256 of its weights, if known. */
+  /** Hex SHA-256 of the model's weights, if known. */
   readonly weights?: string;
 }
 
 export interface LoopEngineOptions {
-  /** Called once by `start`; the engine closes the result. */
+  /** Opens the model; called once by `start`. The engine closes the opened model. */
   readonly openModel: () => Promise<OpenModel>;
   /** The vocabulary, which constraints need; awaited once the model is open. */
   readonly vocabulary: TokenVocabulary | Promise<TokenVocabulary>;
-  /** Settings in which values computed from the machine replace zeros. */
+  /** Settings of the engine. Zeros, which mean "derive from the machine", are already replaced by the derived values. */
   readonly settings: EngineSettings;
   /** Cost limits of constraints on answers. */
   readonly constraints: ConstraintSettings;
   readonly logger: Logger;
   /**
-   * If given, idle work prepares what the first constraint needs; if absent, the first constraint's request prepares
-   * it.
+   * If given, idle work prepares the data that the first constraint needs; if absent, the first request with a
+   * constraint waits for that preparation.
    */
   readonly clock?: Clock;
   /** Called at the end of each step. */
@@ -86,7 +86,10 @@ export class LoopEngine implements Service {
     return this.#life.stop();
   }
 
-  /** Like {@link EngineLoop.submit}; the engine must be ready and the request checked against its limits. */
+  /**
+   * Like {@link EngineLoop.submit}. The engine must be ready, and the request must have been checked against the
+   * engine's limits.
+   */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     return present(this.#loop, "the loop of an engine that is ready").submit(request, output);
   }
@@ -106,7 +109,7 @@ export class LoopEngine implements Service {
     this.#loop?.dropAdapter(id);
   }
 
-  /** Frees spare memory, which is kept only to speed up the next burst of requests. */
+  /** Frees the spare memory that speeds up the next burst of requests. */
   releaseSpares(): void {
     this.#loop?.releaseSpares();
   }

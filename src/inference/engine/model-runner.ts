@@ -1,17 +1,17 @@
-// The engine loop's interface to a model: logits for the next tokens of some rows, whose keys and values stay in a
-// lane of the cache. The interface does not depend on how logits are computed, and knows no requests.
+// Interface between the engine's loop and a model: computes logits for the next tokens of rows, whose keys and values
+// stay in a lane of the cache. The interface does not depend on how logits are computed, and knows no requests.
 import type { AdapterReference } from "../../base/domain/generation.ts";
 import type { Tensor } from "../../lib/graph/tensor.ts";
 import type { KvLane } from "./cache/kv-lane.ts";
 import type { ModelShape } from "./model-shape.ts";
 
-/** At least one consecutive token of a prompt, for the positions starting at `lane.lengths[slot]`. */
+/** Consecutive tokens of a prompt, at least one, for the positions starting at `lane.lengths[slot]`. */
 export interface PromptPart {
   readonly slot: number;
   readonly tokenIds: readonly number[];
   /**
-   * Tokens whose logits are wanted: the last one, all, or none; `last-hidden` requests the last token's hidden state
-   * instead.
+   * Tokens for which logits are returned: the last token, all tokens, or none. `last-hidden` returns the last token's
+   * hidden state instead.
    */
   readonly logits: "last" | "all" | "none" | "last-hidden";
 }
@@ -19,7 +19,7 @@ export interface PromptPart {
 /** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
-  /** Revision that is equal exactly for equal matrices, under any id. */
+  /** Revision of the matrices: equal for two adapters exactly if their matrices are equal, even if their ids differ. */
   readonly revision: string;
   readonly rank: number;
   /** Matrices by the names of the graph's inputs; empty if the runner needs none. */
@@ -29,7 +29,7 @@ export interface LoadedAdapter {
 /** The first rows of a lane, with one token for each. */
 export interface DecodingRows {
   readonly lane: KvLane;
-  /** Adapter, as for {@link ModelRunner.prefill}. */
+  /** Adapter of the rows; null for the base model. */
   readonly adapter: LoadedAdapter | null;
   /** Token ids, one per row. */
   readonly tokenIds: readonly number[];
@@ -40,8 +40,8 @@ export interface ModelRunner {
   /** Size of the hidden state from which a token's logits are computed. */
   readonly hiddenSize: number;
   /**
-   * Returns an adapter; reads it from its folder unless it is in memory. Callers may keep using an adapter after it
-   * was dropped.
+   * Returns an adapter; reads it from its folder unless it is in memory. Callers may continue to use the returned
+   * adapter after it was dropped.
    *
    * @throws ServiceError if the folder does not hold an adapter of this model; only the requests that name the adapter
    * fail
@@ -54,9 +54,12 @@ export interface ModelRunner {
    * if there is nothing to wait for, because the adapter is in memory or `loadAdapter` reads it
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
-  /** Prepares everything that the first call with the adapter would otherwise wait for. Other calls wait meanwhile. */
+  /**
+   * Prepares everything that the first call with the adapter would otherwise wait for. Other calls wait until this is
+   * done.
+   */
   warmUp(adapter: LoadedAdapter): Promise<void>;
-  /** Drops an adapter from memory; its next use reads it again. */
+  /** Drops an adapter from memory; the next use of the adapter reads it again. */
   dropAdapter(id: string): void;
   /**
    * Computes parts of prompts, first or later ones, each in a different slot, and writes their keys and values into
@@ -80,25 +83,25 @@ export interface ModelRunner {
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /**
-   * Like {@link ModelRunner.decode}, with draft tokens after the next token of each slot: returns logits after every
+   * Like {@link ModelRunner.decode}, with draft tokens after the next token of each slot. Returns logits after every
    * token, equal to those of decoding one token at a time. Writes keys and values of all tokens, but lengths grow by
    * only 1; the caller adds the accepted draft tokens (`KvLane.advance`).
    *
-   * @param tokenIds at least one for each of the first slots; there must be room for all
-   * @returns for every slot its rows of logits [tokens, V]
+   * @param tokenIds for each of the first slots, at least one token; there must be room for all tokens
+   * @returns for each of these slots, its rows of logits [tokens, V]
    */
   decodeDrafts(
     lane: KvLane,
     adapter: LoadedAdapter | null,
     tokenIds: readonly (readonly number[])[],
   ): Promise<readonly Float32Array[]>;
-  /** True if {@link ModelRunner.decodeDrafts} can run without delay; otherwise idle work prepares it. */
+  /** True if {@link ModelRunner.decodeDrafts} can run without delay; if false, idle work will prepare it. */
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean;
   /**
-   * Decodes each of two lanes as {@link ModelRunner.decode} does, in one call if that is faster, because weights are
-   * then read once.
+   * Decodes each of two lanes as {@link ModelRunner.decode} does. Uses one call if that is faster, because the weights
+   * are then read only once.
    *
-   * @returns logits_BV of each
+   * @returns logits_BV of each lane
    */
   decodePair(pair: readonly [DecodingRows, DecodingRows]): Promise<readonly [Float32Array, Float32Array]>;
   /** True if {@link ModelRunner.decodePair} is faster than two calls and can run without delay. */

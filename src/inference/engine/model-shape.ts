@@ -7,9 +7,9 @@ export interface ModelShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
   readonly headSize: number;
-  /** States of a sequence, besides its keys and values; empty if the model has none. */
+  /** Shapes of a sequence's states, which it has besides keys and values; empty if the model has none. */
   readonly states: readonly StateShape[];
   readonly vocabularySize: number;
-  /** Maximum tokens of prompt and answer together. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
 }

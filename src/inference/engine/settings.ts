@@ -1,4 +1,4 @@
-// Settings of the embedded engine: settings of the operator, and constants that are the same on every server.
+// Settings of the embedded engine: those of the operator, and constants that are the same on every server.
 import type { Device } from "../../base/domain/model.ts";
 import {
   section,
@@ -69,40 +69,44 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum draft tokens per row and step while one or two rows decode. Longer drafts are seldom right; 0 disables
-   * drafting.
+   * Maximum number of draft tokens per row and step, used while only one or two rows decode. Longer drafts are seldom
+   * right; 0 disables drafting.
    */
   draftTokensMax: 7,
-  /** Compute device; the server sets another one if it finds it usable (`device/choose-device.ts`). */
+  /** Compute device. The server sets another device here if that device is usable (`device/choose-device.ts`). */
   device: "cpu" as Device,
-  /** True to let idle work prepare what only some requests need; false to prepare it at first use. */
+  /** True to let idle work prepare sessions that only some requests need; false to prepare each at its first use. */
   preparesAhead: true,
   /**
-   * Maximum choices computed at the same time. More gain nothing, because the weights are already read once for all of
-   * them.
+   * Maximum number of choices computed at the same time. More would not raise the throughput, because the weights are
+   * already read only once for all of them.
    */
   slotCountMax: 128,
-  /** Maximum tokens computed in one step. A higher limit would speed up prompts and delay other streams. */
+  /** Maximum number of tokens computed in one step. A higher limit would speed up prompts but delay running streams. */
   tokensPerStepMax: 512,
-  /** Maximum tokens of a prompt computed in one step; longer prompts are computed in parts of this size. */
+  /** Maximum number of tokens of one prompt computed in one step; longer prompts are computed in parts of this size. */
   promptChunkTokens: 512,
   /**
-   * Maximum adapters in memory; the least recently used one is evicted, and read again within milliseconds when
-   * needed.
+   * Maximum number of adapters in memory. Beyond it, the least recently used adapter is evicted; when needed again, it
+   * is read within milliseconds.
    */
   adapterCountMax: 16,
   /**
-   * Interval in which tokens are sent together, because nobody reads fifty chunks a second. The first token of an
-   * answer and its end are sent immediately. Above 32 requests the interval is up to four times as long.
+   * Interval at which the tokens of several steps are sent together, because no reader needs fifty chunks a second.
+   * The first token of an answer and its end are sent immediately. With more than 32 requests, the interval is up to
+   * four times as long.
    */
   eventIntervalMs: 20,
   /** Deadline for loading the model in the engine's process, in addition to the time for reading its files. */
   startDeadlineMs: 120_000,
   /** Deadline after which a busy engine that reports nothing is killed and restarted; far above the time of any step. */
   stepDeadlineMs: 300_000,
-  /** Time for the process to end before it is killed. */
+  /** Time that the engine's process has to end before it is killed. */
   stopDeadlineMs: 10_000,
-  /** Maximum restarts within ten minutes. After that the engine stays down, because the fault is not transient. */
+  /**
+   * Maximum number of restarts within ten minutes. After that the engine stays down, because the fault is not
+   * transient.
+   */
   restartCountMax: 5,
 };
 

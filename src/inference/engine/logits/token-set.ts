@@ -1,7 +1,7 @@
-// A set of token ids as bits; intersects and counts sets by words of 32 ids.
+// A set of token ids, stored as bits in words of 32 ids, so that sets are intersected and counted word by word.
 
 export class TokenSet {
-  /** Number of ids; the set contains only lower ids. */
+  /** Number of ids that the set may contain; all ids are lower than this. */
   readonly vocabularySize: number;
   /** Bit `id % 32` of word `id / 32` is set if the id is in the set. */
   readonly words: Uint32Array;
@@ -37,7 +37,7 @@ export class TokenSet {
     this.#cutAtEnd();
   }
 
-  /** Removes ids that are not in the other set. */
+  /** Removes the ids that are not in the other set. */
   intersect({ words }: TokenSet): void {
     const own = this.words;
     for (let index = 0; index < own.length; index++) own[index] &= words[index] ?? 0;

@@ -1,16 +1,19 @@
-// Top-k: keeps only the k most probable tokens, and those that tie with the last of them.
+// Top-k: keeps the k most probable tokens, and tokens that are exactly as probable as the last of these.
 import { bucketCount, bucketOf, kthGreatest, leastOf } from "./buckets.ts";
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
   const { maxima } = row;
-  // At least `topK` blocks have a logit that is not below this bound.
+  // At least `topK` blocks have a logit that is not below this bound, so lower logits cannot be among the k greatest.
   if (maxima !== null && topK <= maxima.length) row.narrow(kthGreatest(maxima, topK));
   if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }
 
-/** Returns the k-th greatest logit: counts whole buckets, and searches only the bucket that contains it. */
+/**
+ * Returns the k-th greatest logit. Counts the logits in whole buckets, and searches only the bucket that contains the
+ * result.
+ */
 function kthLogit(row: LogitsRow, k: number): number {
   const { max } = row;
   const counts = new Float64Array(bucketCount);

@@ -1,6 +1,6 @@
-// Advances the rows of a beam search once the candidates of every live hypothesis are known. Rows whose hypothesis
-// continues keep their slots, other rows copy a better row, and the answers are emitted at the end. `BeamSearch`
-// decides which hypotheses live.
+// Advances the rows of a beam search once the candidates of every live hypothesis are known. `BeamSearch` decides
+// which hypotheses live. Rows whose hypothesis continues keep their slots, other rows copy a better row, and the
+// answers are emitted at the end.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent } from "../../../base/domain/generation.ts";
 import {
@@ -15,7 +15,7 @@ import type { Lane } from "./lane.ts";
 import { failRequest } from "./settle.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
-/** A request whose choices are searched. */
+/** A request whose choices come from a beam search. */
 export type SearchedRequest = RunningRequest & { readonly search: BeamSearch };
 
 export function isSearched(running: RunningRequest): running is SearchedRequest {
@@ -27,7 +27,10 @@ export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
   return sequences.every(({ candidates, isFinished }) => candidates !== null && !isFinished);
 }
 
-/** Takes the next step of a search that is ready. Call it only between calls of the runner, because it writes slots. */
+/**
+ * Takes the next step of a search whose candidates are complete. Call it only between calls of the runner, because it
+ * writes slots.
+ */
 export function advanceBeams(running: SearchedRequest, lane: Lane): void {
   const { search, sequences } = running;
   const rows = new Map(sequences.map((row) => [row.hypothesis, row]));
@@ -39,8 +42,8 @@ export function advanceBeams(running: SearchedRequest, lane: Lane): void {
 }
 
 /**
- * Assigns every survivor a row. The first survivor of each parent stays in the parent's row and copies nothing. The
- * others take rows whose hypotheses ended, and copy only the positions that differ.
+ * Assigns a row to every survivor. The first survivor of each parent stays in the parent's row and copies nothing.
+ * Each further survivor takes a row whose hypothesis ended, and copies only the positions that differ.
  */
 function reassign(
   survivors: readonly Survivor[],
@@ -69,7 +72,7 @@ function reassign(
     continueRow(target, survivor);
     target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
   }
-  // Done last, because other rows start with copies of these rows' earlier state.
+  // Rows that stay are continued last, because the other rows start with copies of their earlier state.
   for (const { row, survivor } of staying) {
     continueRow(row, survivor);
     row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
@@ -83,7 +86,7 @@ function continueRow(row: Sequence, { hypothesis }: Survivor): void {
   row.candidates = null;
 }
 
-/** Emits every answer as a whole; a choice's number is its rank. */
+/** Emits every answer as a whole. The number of a choice is the rank of its answer. */
 function finish(running: SearchedRequest): void {
   const { search, sequences, request, unwanted, output } = running;
   const { answers } = search;

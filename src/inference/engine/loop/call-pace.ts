@@ -1,5 +1,5 @@
-// Measures the calls of an engine's steps, and derives how much time prompts may take in the next step. It knows who
-// has rows and prompts, and decides nothing else.
+// Measures the duration of the calls in the engine's steps, and derives how much time prompts may take in the next
+// step.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { CallTimes, expectedMs, type CallKind, type CallWork } from "../schedule/call-times.ts";
 import type { Lane } from "./lane.ts";
@@ -16,7 +16,10 @@ export class CallPace {
     this.#clock = clock;
   }
 
-  /** Runs a call and learns from its duration. Calls with drafts are excluded: drafting has its own measurements. */
+  /**
+   * Runs a call, and updates the estimates with its duration. Calls with drafts do not update them: the drafter
+   * measures these.
+   */
   async timed<Result extends Pick<CallResult, "drafted">>(
     call: PlannedCall<Sequence>,
     lanes: Lanes,
@@ -45,7 +48,7 @@ export class CallPace {
   }
 }
 
-/** Returns a call's work; null if its rows or prompts no longer exist. */
+/** Returns the work of a call; null if the call's rows or prompts no longer exist. */
 function timedWork(
   call: PlannedCall<Sequence>,
   lanes: Lanes,
@@ -59,7 +62,7 @@ function timedWork(
   return { kind: chunks[0].start === 0 ? "first" : "later", work: prefillWork({ chunks }) };
 }
 
-/** Includes rows that wait for their constraints, because they continue before a long call would end. */
+/** Rows that wait for their constraints count too, because they continue before a long call would end. */
 function decodeWork(lanes: readonly Lane[]): CallWork {
   const rows = lanes.flatMap((lane) => lane.rows);
   return {
@@ -82,29 +85,31 @@ function ownerLoads(lanes: readonly Lane[]): Iterable<OwnerLoad> {
   return loads.values();
 }
 
-// Limits the share of a step's time for prompts, depending on whose prompts wait and whose rows they delay.
+// Limits the share of a step's time that prompts may take, depending on which owners' prompts wait and which owners'
+// rows they delay.
 
-/** Rows and pending choices of an owner. */
+/** Numbers of an owner's rows and of its choices in prefill. */
 export interface OwnerLoad {
-  /** Rows, each of which waits for its next token. */
+  /** Number of rows; each of them waits for its next token. */
   readonly rowCount: number;
-  /** Choices whose prompt is not computed yet. */
+  /** Number of choices whose prompt is not completely computed. */
   readonly promptedCount: number;
 }
 
 /**
- * Maximum time for prompts as a multiple of the rows' time. A step then takes 2.5 times as long as a step without
- * prompts, below the factor of 3 that readers of a stream accept.
+ * Maximum time for prompts, as a multiple of the rows' time in the step. A step then takes at most 2.5 times as long
+ * as a step without prompts. Readers of a stream accept a factor of 3.
  */
 const promptTimes = 1.5;
 
-/** Pending choices per row above which an owner's rows wait longer. */
+/** Number of choices in prefill per row, above which prompts may take more of the step's time. */
 const burstShare = 0.25;
 
 /**
- * Returns the time that prompts may take: {@link promptTimes}, or more if every owner with rows has many choices in
- * prefill. An owner who starts many choices at the same time wants all of them to begin, and a step with few rows is
- * inefficient. The time grows with the square, so that most of a burst begins within few steps.
+ * Returns the time that prompts may take in a step: {@link promptTimes} times the rows' time, or more if every owner
+ * with rows also has many choices in prefill. An owner who starts many choices at the same time wants all of them to
+ * begin, and a step with few rows is inefficient. The time grows with the square of the number of choices in prefill
+ * per row, so that most of a burst begins within few steps.
  *
  * @param decodeMs time of the rows in this step
  * @returns milliseconds; Infinity if there are no rows

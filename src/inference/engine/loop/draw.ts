@@ -1,6 +1,6 @@
-// Draws the next tokens of sequences from their logits, each with separate random numbers and under its constraint. If
-// a constraint's mask is late, the sequence keeps its logits and is drawn later. No other sequence waits for it, and
-// its answer stays the same.
+// Draws the next tokens of sequences from their logits. Each sequence has its own random numbers and its own
+// constraint. If the mask of a constraint is late, its sequence keeps the logits and is drawn later; no other sequence
+// waits for it, and its answer stays the same.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
@@ -11,9 +11,15 @@ import type { ScoredSequence } from "./run-call.ts";
 import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
-/** Time to wait for a late mask. Waiting this long costs less than leaving the mask's row out of the next step. */
+/**
+ * Maximum time to wait for a late mask, in milliseconds. Waiting this long costs less than leaving the row out of the
+ * next step.
+ */
 const graceMs = 1;
-/** Maximum time for which the thread blocks, without reading messages, while all rows wait for masks. */
+/**
+ * Maximum time in milliseconds for which the thread blocks when all rows wait for masks. While blocked, it reads no
+ * messages.
+ */
 const pauseMs = 2;
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
@@ -55,7 +61,7 @@ export class Drawer {
     return draws;
   }
 
-  /** Draws for the sequences with held logits that need not wait any longer. */
+  /** Draws for the sequences whose logits are kept and whose masks are ready by now. */
   drawHeld(sequences: Iterable<Sequence>): readonly Draw[] {
     const draws: Draw[] = [];
     this.#drawInto(draws, [...heldAmong(sequences)]);
@@ -63,7 +69,7 @@ export class Drawer {
     return draws;
   }
 
-  /** Blocks the thread for a moment, or until the masks of the sequences are ready. */
+  /** Blocks the thread until the masks of the sequences are ready, for at most {@link pauseMs} milliseconds. */
   pause(sequences: Iterable<Sequence>): void {
     waitFor([...heldAmong(sequences)], pauseMs);
   }
@@ -95,7 +101,11 @@ export class Drawer {
     }));
   }
 
-  /** @returns rows whose masks are not ready */
+  /**
+   * Draws for the rows whose masks are ready, and appends the draws to `draws`.
+   *
+   * @returns rows whose masks are not ready
+   */
   #drawInto(draws: Draw[], scored: readonly DrawnSequence[]): readonly DrawnSequence[] {
     return scored.filter((row) => {
       const outcome = drawFor(row, this.#sampler);

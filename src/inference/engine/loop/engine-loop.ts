@@ -1,6 +1,6 @@
-// The engine's loop, single-threaded. Each step plans, runs its calls one after another, then draws and settles
-// tokens; messages arrive between calls, so an abort acts within one step. Knows neither processes nor text; a step
-// that throws is a programmer error: `run` rejects and the process must end.
+// The engine's loop, in a single thread. Each step plans, runs its calls one after another, then draws and settles
+// tokens; messages arrive between calls, so an abort takes effect within one step. If a step throws, which is a
+// programmer error, `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
@@ -42,23 +42,26 @@ export interface LoopOptions {
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
   /**
-   * Positions per step that a second lane must save to be worth its cost; if absent, derived from the model's
+   * Cost of a second lane, as the number of positions per step that it must save; if absent, derived from the model's
    * dimensions.
    */
   readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
-  /** Maximum tokens per step of prompts with log-probabilities; if absent, derived from the size of the vocabulary. */
+  /**
+   * Maximum number of prompt tokens per step whose log-probabilities are requested; if absent, derived from the
+   * vocabulary size.
+   */
   readonly logprobTokensPerStepMax?: number;
   /** Constraint backend; absent if requests have no constraints. */
   readonly constraints?: ConstraintBackend;
-  /** Logits processors; absent if requests ask for none. */
+  /** Logits processors; absent if requests cannot use any. */
   readonly processors?: ProcessorRegistry;
   /** Session that computes blocks, which save passes over a large vocabulary; absent if the vocabulary is small. */
   readonly blocks?: BlockSession | null;
   /** Prompt transfers; absent if prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
-  /** Source of draft tokens; absent if nothing is drafted. */
+  /** Drafter that guesses draft tokens; absent if steps have no drafts. */
   readonly drafter?: Drafter;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
@@ -66,11 +69,11 @@ export interface LoopOptions {
   readonly clock?: Clock;
 }
 
-/** Controls of a submitted request; no effect once the request has ended. */
+/** Controls of a submitted request; they have no effect once the request has ended. */
 export interface Submission {
   /** Ends one choice without further output. */
   stopChoice(choice: number): void;
-  /** Like {@link Submission.stopChoice}, for the whole request. */
+  /** Ends all choices of the request without further output. */
   abort(): void;
 }
 
@@ -111,7 +114,7 @@ export class EngineLoop {
   readonly #draftCounts = { drafts: 0, tokens: 0, accepted: 0 };
   /** Unfinished requests. */
   readonly #requests = new Set<RunningRequest>();
-  /** Sequences without slots, each with its followers, in the order in which they will start. */
+  /** Sequences without slots, in the order in which they will start. Each is the leader of its followers. */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
   #turns: Turns = noTurns;
@@ -159,8 +162,8 @@ export class EngineLoop {
   }
 
   /**
-   * Queues a request. If its choices can never all run at the same time, they run in portions, and each portion
-   * computes the prompt again.
+   * Queues a request. If memory cannot hold all choices of the request at the same time, they run in portions, and
+   * each portion computes the prompt again.
    */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     const { constraint, prompt } = request;
@@ -181,7 +184,10 @@ export class EngineLoop {
     };
   }
 
-  /** Delays a request until its adapter is read and its constraint is ready; fails the request if either fails. */
+  /**
+   * Delays a request until its adapter is read and its constraint is compiled; fails the request if one of these
+   * fails.
+   */
   async #prepare(
     submitted: Submitted,
     {
@@ -241,7 +247,10 @@ export class EngineLoop {
     this.#wake();
   }
 
-  /** Returns the received prompt, unless log-probabilities of the prompt are wanted: they must be computed. */
+  /**
+   * Returns the prompt received from another engine. Returns null if log-probabilities of the prompt are requested,
+   * because these can only be computed here.
+   */
   #findReceived({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
     const { received, tokenIds } = prompt;
     if (received === undefined || this.#transfers === undefined) return null;
@@ -257,18 +266,19 @@ export class EngineLoop {
   }
 
   /**
-   * Loads an adapter into memory, so that later requests for it need not wait for its files.
+   * Loads an adapter into memory, so that later requests for it need not wait until its files are read.
    *
    * @throws ServiceError as {@link ModelRunner.loadAdapter}
    */
   async prepareAdapter(reference: AdapterReference): Promise<void> {
     await this.#runner.prepareAdapter(reference);
     const adapter = this.#runner.loadAdapter(reference);
-    // A warm-up would stall running requests; if there are any, idle work or the first request does it.
+    // A warm-up would stall running requests. If there are any, idle work or the adapter's first request prepares what
+    // the adapter needs.
     if (!this.hasWork) await this.#runner.warmUp(adapter);
   }
 
-  /** Frees spare memory, which is kept only to speed up the next burst of requests. */
+  /** Frees the spare memory that speeds up the next burst of requests. */
   releaseSpares(): void {
     this.#lanes.releaseSpares();
   }
@@ -277,7 +287,10 @@ export class EngineLoop {
     this.#runner.dropAdapter(id);
   }
 
-  /** Runs until {@link EngineLoop.stop}; rejects when a step fails, after which the loop must not be used. */
+  /**
+   * Runs steps until {@link EngineLoop.stop} is called. Rejects when a step fails; the loop must not be used
+   * afterwards.
+   */
   async run(): Promise<void> {
     while (!this.#isStopping) {
       if (this.hasWork) {
@@ -295,7 +308,7 @@ export class EngineLoop {
     this.#wake();
   }
 
-  /** Runs one step. Public for tests. */
+  /** Runs one step; public only for tests. */
   async step(): Promise<void> {
     this.#settleHeld();
     const calls = await this.#schedule();
@@ -312,13 +325,13 @@ export class EngineLoop {
     this.#onStep();
   }
 
-  /** True if few rows decode and nothing else waits for the step's end. */
+  /** True if only few rows decode and the step has no prompts, so that computing drafts delays nothing else. */
   #mayDraft(calls: readonly PlannedCall<Sequence>[]): boolean {
     const decodingCount = [...this.#lanes].reduce((sum, { load }) => sum + load.decodingCount, 0);
     return calls.every(({ kind }) => kind === "decode") && draftsMayPay(decodingCount);
   }
 
-  /** Settles draws of sequences whose late masks are ready. */
+  /** Draws and settles the sequences whose late masks are ready. */
   #settleHeld(): void {
     const draws = this.#drawer.drawHeld(this.#rows());
     settleDraws(draws);
@@ -338,7 +351,7 @@ export class EngineLoop {
       { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },
       this.#budget,
     );
-    // Preempted sequences wait for the next step, because the room they freed is for others.
+    // A preempted sequence cannot be admitted again in this step, because the room that it freed is meant for others.
     if (admitted.length + preempted.length > 0) {
       const begun = new Set(admitted);
       const left = this.#waiting.filter((sequence) => !begun.has(sequence));
@@ -379,8 +392,8 @@ export class EngineLoop {
   }
 
   /**
-   * Preempts sequences to make room for a better priority, or for an owner with a smaller share. A preempted sequence
-   * waits again, and later continues where it stopped.
+   * Preempts sequences to make room for sequences with a better priority, or of owners with smaller shares. A
+   * preempted sequence waits again, and later continues where it stopped.
    */
   #preempt(): readonly Sequence[] {
     if (this.#waiting.length === 0) return [];
@@ -406,7 +419,10 @@ export class EngineLoop {
     }
   }
 
-  /** Settles draws: appends and emits tokens, starts decoding computed prompts, and removes finished sequences. */
+  /**
+   * Settles the tokens of a call: emits drawn tokens, starts decoding prompts that are completely computed, and
+   * removes finished sequences.
+   */
   async #settle(
     prompts: readonly Sequence[],
     draws: readonly Draw[],
@@ -423,7 +439,7 @@ export class EngineLoop {
     this.#sweep();
   }
 
-  /** Advances searches in which the candidates of every beam are known. */
+  /** Advances the beam searches for which the candidates of every beam are known. */
   #advanceSearches(draws: readonly Draw[]): void {
     const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
     for (const running of searched) {
@@ -454,7 +470,7 @@ export class EngineLoop {
     }
   }
 
-  /** Fails a request that was not queued. */
+  /** Fails a request before it is queued. */
   #refuse(submitted: Submitted, error: unknown): void {
     if (!(error instanceof ServiceError)) throw error;
     submitted.output.fail(error);
@@ -481,8 +497,8 @@ function stopChoice({ running, stopped }: Submitted, choice: number): void {
 }
 
 /**
- * Stops a choice of a search. Only at the end is it known which beam becomes the choice, so all beams continue unless
- * no choice is wanted.
+ * Stops a choice of a beam search. Only the end of the search decides which beam becomes this choice, so all beams
+ * continue until every choice has been stopped.
  */
 function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): void {
   unwanted.add(choice);

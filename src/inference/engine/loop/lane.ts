@@ -1,6 +1,6 @@
-// Assigns the slots of a lane, which holds one adapter's keys and values, to sequences; other modules decide which
-// sequences get one. Decoding rows come first, then prompts in prefill, so that both are contiguous. Slots move when a
-// sequence leaves, and each moved sequence gets its new slot.
+// Assigns the slots of a lane, which holds keys and values of one adapter, to sequences. Other modules decide which
+// sequences get a slot. The slots of decoding rows come first, then those of prompts in prefill, so that both ranges
+// are contiguous; if a slot moves because a sequence leaves, its sequence gets the new slot's number.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { LaneProspect } from "../cache/kv-cache.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
@@ -10,13 +10,13 @@ import type { Sequence } from "./sequence.ts";
 
 export class Lane {
   readonly id: string;
-  /** Adapter key, the same as in its sequences. */
+  /** Key of the lane's adapter; all sequences in the lane have the same key. */
   readonly adapterKey: string;
   readonly adapter: LoadedAdapter | null;
   readonly kv: KvLane;
-  /** Decoding rows; row i holds slot i. */
+  /** Decoding rows; row i uses slot i. */
   readonly rows: Sequence[] = [];
-  /** Prompts in prefill; prompt i holds slot `rows.length + i`. */
+  /** Prompts in prefill; prompt i uses slot `rows.length + i`. */
   readonly prompts: Sequence[] = [];
 
   constructor(
@@ -62,7 +62,7 @@ export class Lane {
     };
   }
 
-  /** Moves rows whose next token will be computed before rows that wait; returns the number of the former. */
+  /** Moves the rows that decode in this step before the rows that wait; returns the number of rows that decode. */
   arrangeRows(): number {
     let count = 0;
     for (const [slot, row] of this.rows.entries()) {
@@ -79,7 +79,7 @@ export class Lane {
     sequence.slot = this.kv.takeSlot();
   }
 
-  /** Replaces a leader by its follower, which takes over the computed part of their shared prompt. */
+  /** Replaces a leader by its follower, which continues from the part of their shared prompt that is already computed. */
   handOver(leader: Sequence, follower: Sequence): void {
     this.prompts[this.#placeOf(leader)] = follower;
     follower.slot = slotOf(leader);
@@ -87,7 +87,7 @@ export class Lane {
     leader.slot = null;
   }
 
-  /** Turns a computed prompt into a row. */
+  /** Turns a prompt that is completely computed into a row. */
   promote(sequence: Sequence): void {
     const target = this.rows.length;
     const slot = slotOf(sequence);
@@ -101,7 +101,7 @@ export class Lane {
     this.rows.push(sequence);
   }
 
-  /** Adds a row with a copy of another's contents; there must be room for its slot. */
+  /** Adds a row with a copy of another row's contents; there must be room for its slot. */
   addCopy(original: Sequence, sequence: Sequence): void {
     const target = this.rows.length;
     const last = this.kv.takeSlot();
@@ -117,7 +117,7 @@ export class Lane {
     this.rows.push(sequence);
   }
 
-  /** Copies another row of the same request over a row, except for the positions that both share. */
+  /** Copies a row over another row of the same request. Positions whose contents are already the same are not copied. */
   copyRow(from: Sequence, to: Sequence): void {
     const { tokenCount, computedCount, answerTokenIds } = to;
     let common = 0;
@@ -138,7 +138,7 @@ export class Lane {
     row.placedIn = target.id;
   }
 
-  /** Removes a row's slot; the last row and the last prompt fill the gaps. */
+  /** Removes a row and its slot; the last row and the last prompt fill the gaps. */
   removeRow(sequence: Sequence): void {
     const slot = slotOf(sequence);
     const lastRow = this.rows.pop();
@@ -162,7 +162,7 @@ export class Lane {
     sequence.slot = null;
   }
 
-  /** Removes a prompt's slot; the last prompt fills the gap. */
+  /** Removes a prompt and its slot; the last prompt fills the gap. */
   removePrompt(sequence: Sequence): void {
     const place = this.#placeOf(sequence);
     const last = present(this.prompts.pop(), "the last prompt of a lane that has one");

@@ -1,6 +1,6 @@
-// All lanes and their memory: one lane for the base model and for each adapter in use, more if their sequences differ
-// much in length. A lane is opened when a sequence needs it and closed when it is empty. The scheduler admits only
-// sequences that fit.
+// All lanes and their memory. The base model and each adapter in use have one lane, or more if the lengths of their
+// sequences differ much. A lane is opened when a sequence needs it and closed when it is empty; the scheduler admits
+// only sequences that fit.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
@@ -27,10 +27,10 @@ import { successorOf, type Sequence } from "./sequence.ts";
 export interface LaneLimits {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
-  /** Share of the key-value memory that cached prefixes may take. */
+  /** Share of the key-value memory that cached prefixes may take, in percent. */
   readonly prefixCachePercent: number;
   /**
-   * Positions per step that a second lane must save to be worth its cost; if absent, derived from the model's
+   * Cost of a second lane, as the number of positions per step that it must save; if absent, derived from the model's
    * dimensions.
    */
   readonly lanePositions?: number;
@@ -47,16 +47,16 @@ export interface LaneCounts {
 /** Prefix cache statistics. */
 export interface PrefixCounts {
   readonly bytes: number;
-  /** Number of prompt tokens looked up. */
+  /** Number of prompt tokens that were looked up in the prefix cache. */
   readonly queries: number;
-  /** Number of prompt tokens found. */
+  /** Number of prompt tokens that were found in the prefix cache. */
   readonly hits: number;
 }
 
-/** Share of a slot from which a row will soon need more room. */
+/** Fraction of a lane's capacity above which a row counts as soon needing more room. */
 const longShare = 0.8;
 
-/** Maximum size of rows to copy in one step, which takes about ten milliseconds. */
+/** Maximum size in bytes of a row that is moved; copying this much in one step takes about ten milliseconds. */
 const copiedBytesMax = 2 ** 25;
 
 const layerBytesOfSecond = 2 ** 21;
@@ -120,7 +120,10 @@ export class Lanes implements Iterable<Lane> {
     return ids.flatMap((id) => this.#lanes.get(id) ?? []);
   }
 
-  /** Returns the gain of decoding two lanes in one call. If neither has an adapter, adapter operations are left out. */
+  /**
+   * Returns the gain of decoding two lanes in one call. If neither lane has an adapter, the call uses a graph without
+   * adapter operations.
+   */
   pairGain(one: string, other: string): number {
     const [first, second] = [one, other].map(
       (id) => present(this.#lanes.get(id), "a lane with rows").adapter,
@@ -141,8 +144,8 @@ export class Lanes implements Iterable<Lane> {
     this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
     for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
     lane.addPrompt(sequence);
-    // If log-probabilities of the prompt are wanted, the prompt must be computed. Other prompts may still use the
-    // result.
+    // A prompt whose log-probabilities are requested must be computed, so it does not read the cache. Its result is
+    // still cached for other prompts.
     const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
     sequence.prefixScope = isShared ? scopeOf(sequence) : null;
     if (isShared) this.#queries += sequence.tokenCount;
@@ -161,13 +164,14 @@ export class Lanes implements Iterable<Lane> {
     const isWhole =
       !prompt.wantsEmbedding && this.#prefixes.countCached(kept, tokenCount).readable === tokenCount;
     const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
-    // Without cached logits the last token must be computed; an embedding always needs the last token computed.
+    // Without cached logits the last token must be computed, to get the logits after it. For an embedding the last
+    // token must always be computed.
     const cached = this.#prefixes.countCached(kept, scores_V === null ? tokenCount - 1 : tokenCount);
     if (this.#runner.shape.states.length > 0) prompt.branchCount = cached.matched;
     const count = cached.readable;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
-    // Making room may evict cached entries, so fewer tokens may be read.
+    // Making room may evict cached entries, so fewer tokens may be readable now.
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
@@ -177,7 +181,10 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Continues a prompt from another engine's keys and values, like {@link readCached}; the next step computes the rest. */
+  /**
+   * Continues a prompt from keys and values that another engine computed, like {@link readCached}; the next step
+   * computes the rest of the prompt.
+   */
   #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
     this.makeRoom(lane, received.tokenCount);
@@ -194,7 +201,7 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Holds a computed prompt for another engine if the request asks for it. */
+  /** Copies a computed prompt for another engine, if the request asks to hold it. */
   #hold(prompt: Sequence, scores_V: Float32Array): void {
     const { running, tokenIds } = prompt;
     const { hold } = running.request.prompt;
@@ -211,9 +218,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Caches the computed part of a prompt for other requests.
+   * Caches the computed part of a prompt for later requests.
    *
-   * @param logits_V logits after its last computed token; not modified. Null if there are none
+   * @param logits_V logits after the last computed token; not modified. Null if there are none
    */
   cachePrompt(prompt: Sequence, logits_V: Float32Array | null): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
@@ -225,15 +232,18 @@ export class Lanes implements Iterable<Lane> {
     this.#hold(prompt, logits_V);
   }
 
-  /** All holders of slots. The rows of a search hold their slots together; the first row represents them. */
+  /**
+   * All sequences that hold slots. The rows of a beam search hold their slots together, so the first row represents
+   * all of them.
+   */
   get holders(): readonly Sequence[] {
     const isHolder = ({ running, choice }: Sequence): boolean => running.search === null || choice === 0;
     return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows.filter(isHolder), ...prompts]);
   }
 
   /**
-   * Removes the slots and the computed entries of a sequence and its followers. Call it only between calls of the
-   * runner, because slots move.
+   * Takes the slots of a sequence and its followers, and discards the keys and values that were computed for them.
+   * Call it only between calls of the runner, because slots move.
    */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
@@ -246,8 +256,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Continues resizing lanes before their room is needed. Call it once per step, between calls of the runner, because
-   * slots move.
+   * Continues to resize lanes that will soon need more room. Call it once per step, between calls of the runner,
+   * because slots move.
    */
   resize(): void {
     this.#moveLongRows();
@@ -262,8 +272,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Turns a computed prompt into a row for each unfinished choice. If no choice is unfinished, the sweep removes the
-   * prompt.
+   * Turns a computed prompt into a row for each of its unfinished choices. If all choices are finished, this does
+   * nothing, and the next sweep removes the prompt.
    */
   beginRows(leader: Sequence): void {
     const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
@@ -292,7 +302,7 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** Returns the best lane of the sequence's adapter, or a new lane if that is better. */
+  /** Returns the lane of the sequence's adapter that costs the least, or a new lane if that costs less. */
   #chooseLane(
     { adapterKey, running, positionCountMax }: Sequence,
     need: Pick<SlotRequest, "positionCount" | "slotCount">,
@@ -306,7 +316,7 @@ export class Lanes implements Iterable<Lane> {
     return this.#open(adapterKey, running.adapter);
   }
 
-  /** Returns the lanes of an adapter; the first is the lane that the scheduler counts with. */
+  /** Returns the lanes of an adapter. The first is the lane in which the scheduler counts the adapter's sequences. */
   #lanesOf(adapterKey: string): readonly Lane[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.adapterKey === adapterKey);
     return lanes.toSorted((one, other) => Number(other.id === adapterKey) - Number(one.id === adapterKey));
@@ -314,7 +324,7 @@ export class Lanes implements Iterable<Lane> {
 
   #open(adapterKey: string, adapter: LoadedAdapter | null): Lane {
     this.#openedCount += 1;
-    // No adapter key is a number.
+    // The number cannot equal the id of another adapter's lane, because no adapter key is a number.
     const id = this.#lanes.has(adapterKey) ? `${this.#openedCount}` : adapterKey;
     const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane(adapterKey));
     this.#lanes.set(id, lane);
@@ -322,8 +332,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Moves rows that outgrow their lane to another lane of their adapter, if this avoids growing the lane. Their
-   * contents are copied in one step, so rows are moved only while they are small.
+   * Moves a row that outgrows its lane to another lane of its adapter, if this avoids growing the lane. The row's
+   * contents are copied within one step, so a row is moved only while it is small.
    */
   #moveLongRows(): void {
     for (const lane of this.#lanes.values()) {
@@ -341,7 +351,10 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** Returns the only row of a lane that will soon need more room than the lane has; undefined if there are several. */
+  /**
+   * Returns the row of a lane that will soon need more room than the lane has; undefined if there is no such row, or
+   * several.
+   */
   #findLongRow({ rows, prompts, kv }: Lane): Sequence | undefined {
     if (prompts.length > 0 || rows.length < 2) return undefined;
     const long = rows.filter(({ computedCount }) => computedCount > longShare * kv.capacity);
@@ -354,7 +367,7 @@ export class Lanes implements Iterable<Lane> {
     return mayMove ? row : undefined;
   }
 
-  /** Returns the lane for a long row; null if growing its own lane is better. */
+  /** Returns the lane to which a long row should move; null if growing the row's own lane costs less. */
   #targetOf(
     { positionCountMax }: Sequence,
     {
@@ -366,14 +379,19 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    // The row's neighbours are known here, so the saving must pay for another lane with this row only.
+    // The row's neighbours are known here, so no further rows are assumed to join a new lane: the saving must pay for a
+    // lane with only this row.
     const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;
     const target = place === null ? "new" : others[place - 1];
     return target !== "new" && target.prompts.length > 0 ? null : target;
   }
 
-  /** @param need.also additional needs that the lane will get next */
+  /**
+   * Makes room in a lane.
+   *
+   * @param need.also a sequence that will join the lane, whose reservation counts too
+   */
   #ensure(
     lane: Lane,
     need: { readonly slotCount: number; readonly positionCount: number; readonly also?: Sequence },
@@ -389,7 +407,7 @@ export class Lanes implements Iterable<Lane> {
     this.#cache.limitSpares(0);
   }
 
-  /** Limits the prefix cache to the memory that lanes leave, because lanes take precedence. */
+  /** Limits the prefix cache to the memory that lanes do not use, because lanes take precedence. */
   #limitPrefixes(): void {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
     this.#cache.limitSpares(this.#bytesMax - this.#cache.bytes - this.#prefixes.bytes);
@@ -411,8 +429,9 @@ function stateOf(lane: Lane): LaneState {
 }
 
 /**
- * Returns the costs of another lane, in positions that a step reads. The operations of a second lane take about as
- * long as reading two megabytes per layer, and a separate call about four times as long.
+ * Returns the costs of another lane, converted to positions that a step reads. The operations of a second lane take
+ * about as long as reading two megabytes per layer. A separate call takes about four times as long as these
+ * operations.
  */
 function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
   const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
@@ -420,8 +439,8 @@ function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCo
 }
 
 /**
- * Returns the cache scope of a prompt: the weights, on which its keys and values depend besides its tokens, and the
- * owners who may share them.
+ * Returns the scope within which a prompt shares cached entries. It identifies the weights, on which keys and values
+ * depend besides the tokens, and the owner and salt, which limit the sharing.
  */
 function scopeOf({ running }: Sequence): string {
   const { cacheOwner, cacheSalt } = running.request;

@@ -1,14 +1,15 @@
-// Log-probabilities of a prompt's tokens, computed from the logits after the preceding tokens: each token's value, its
-// rank among all tokens, and the best alternatives. Logits are reduced immediately; no row of them is kept.
+// Computes the log-probabilities of a prompt's tokens from the logits after the preceding tokens: each token's
+// log-probability, its rank among all tokens, and the best alternatives. A row of logits is reduced immediately and
+// not kept.
 import type { PromptLogprob, RankedToken } from "../../../base/domain/generation.ts";
 import { exponentials } from "../logits/logits-row.ts";
 import { greatest } from "../logits/sampler.ts";
 import { brokenModel } from "../../../base/domain/broken-model.ts";
 
-/** Maximum size of prompts' logits in one step, unless the logits after a single token are larger. */
+/** Maximum size in bytes of the logits of prompts in one step, unless the logits after a single token are larger. */
 const scoreBytesMax = 64 * 1024 * 1024;
 
-/** Returns the maximum number of tokens that a step computes of prompts whose log-probabilities are wanted. */
+/** Returns the maximum number of prompt tokens per step whose log-probabilities are requested. */
 export function logprobTokensPerStep(vocabularySize: number): number {
   const bytesPerToken = vocabularySize * Float32Array.BYTES_PER_ELEMENT;
   return Math.max(1, Math.floor(scoreBytesMax / bytesPerToken));

@@ -1,6 +1,6 @@
 // Runs one planned call of a step: makes room, passes the tokens to the runner, and counts them as computed. Returns
-// the sequences whose next token can now be drawn, and the log-probabilities of prompts; draws nothing. Preempted rows
-// recompute their answers token by token, because as prompt parts they would get slightly different logits, and
+// the sequences whose next token can now be drawn, and the log-probabilities of prompts. Preempted rows recompute
+// their answers token by token, because recomputing them like prompts would give slightly different logits, and
 // perhaps another answer.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { PromptLogprob } from "../../../base/domain/generation.ts";
@@ -19,7 +19,7 @@ export interface ScoredSequence {
   readonly logits_V: Float32Array;
 }
 
-/** The next tokens of a prompt with their log-probabilities, or the error that ends the request. */
+/** Log-probabilities of the next tokens of a prompt, or the error with which the request fails. */
 export interface PromptLogprobs {
   readonly running: RunningRequest;
   readonly outcome: readonly (PromptLogprob | null)[] | ServiceError;
@@ -28,13 +28,13 @@ export interface PromptLogprobs {
 /** A computed prompt whose request asks for an embedding instead of an answer. */
 export interface EmbeddedPrompt {
   readonly sequence: Sequence;
-  /** Hidden state; valid until the next call. */
+  /** Hidden state after the prompt's last token; valid until the next call. */
   readonly hidden_D: Float32Array;
 }
 
 export interface CallResult {
   readonly scored: readonly ScoredSequence[];
-  /** Rows with logits whose drafts can be verified once their first draw is settled. */
+  /** Rows with drafts, and the logits with which these drafts can be verified after the row's first draw is settled. */
   readonly drafted: readonly DraftedRow[];
   /** Log-probabilities in the order of the prompts' tokens. */
   readonly promptLogprobs: readonly PromptLogprobs[];
@@ -44,9 +44,9 @@ export interface CallResult {
 const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [], embedded: [] };
 
 /**
- * Runs a call. Lanes and prompts that no longer exist since the step was planned are left out.
+ * Runs a call. Lanes and prompts that have ceased to exist since the step was planned are left out.
  *
- * @param drafter null if nothing is to be drafted
+ * @param drafter guesses draft tokens; null if the call should have no drafts
  */
 export async function runCall(
   call: PlannedCall<Sequence>,
@@ -122,7 +122,7 @@ async function scoresAfter(
   return rows.map((_, row) => logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize));
 }
 
-/** Decodes the next token of each row in two lanes. Drafts nothing, because many rows wait for the step. */
+/** Decodes the next token of each row in two lanes, without drafts, because many rows wait for this step. */
 async function decodePair(
   pair: readonly [Lane, Lane],
   lanes: Lanes,
@@ -191,8 +191,8 @@ function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
 }
 
 /**
- * Tokens whose log-probabilities a chunk gives for the first time; choices that run in portions compute some tokens
- * again. `firstRow` is the row of logits for the first of the new tokens.
+ * Tokens whose log-probabilities a chunk is the first to give; choices that run in portions compute some tokens again.
+ * `firstRow` is the row of logits for the first of these tokens.
  */
 interface NewTokens {
   readonly ids: readonly number[];

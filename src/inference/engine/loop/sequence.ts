@@ -1,7 +1,7 @@
 // A sequence: one choice of a request while the engine has it, with its tokens, the number of computed tokens, and
-// their location. Choices of one request share the computation of their prompt: one leads, and the others follow until
-// the prompt is computed and then copy it. A sequence is data with simple queries; this module computes and decides
-// nothing.
+// their location. Choices of one request share the computation of their prompt: one sequence leads, and the others
+// follow it until the prompt is computed, and then copy its keys and values. A sequence is data with simple queries;
+// other modules compute and decide.
 import {
   choiceCountOf,
   type FinishReason,
@@ -28,7 +28,7 @@ export interface GenerationOutput {
   push(event: GenerationEvent): void;
   /** Ends the output with an error; no events follow. */
   fail(error: ServiceError): void;
-  /** Called when no more events come, for any reason. */
+  /** Called when no further events can come, for any reason. */
   end?(): void;
 }
 
@@ -41,32 +41,41 @@ export interface RunningRequest {
   readonly rules: DrawRules;
   readonly prompt: PromptTokens;
   /**
-   * Adapter, held from the first admission, so that the request ends on the weights that it began with; null for the
-   * base model.
+   * Adapter; null for the base model. Set at the first admission and kept, so that the request ends with the same
+   * weights with which it began.
    */
   adapter: LoadedAdapter | null;
   /** Beam search over the choices; null if the choices are sampled. */
   readonly search: BeamSearch | null;
-  /** Stopped choices of a search, which are matched to beams only at its end. */
+  /** Numbers of stopped choices in a beam search; only the end of the search decides which beams they are. */
   readonly unwanted: Set<number>;
-  /** Sequences, one for each choice. In a search there is one for each beam, whose choice is known only at the end. */
+  /**
+   * Sequences, one for each choice. In a beam search there is one for each beam; only the end of the search decides
+   * which choice a beam becomes.
+   */
   readonly sequences: readonly Sequence[];
-  /** Number of prompt tokens that were computed before the prompt was complete; the others came from the cache. */
+  /** Number of prompt tokens that were computed for this request; the other prompt tokens came from the cache. */
   computedPromptCount: number;
   /** The prompt's keys and values from another engine, until they are copied into a slot. */
   received: ReceivedPrompt | null;
-  /** True if the prompt is held for another engine; null before the prompt is computed, and if not requested. */
+  /**
+   * True if the prompt is held for another engine. Null before the prompt is computed, and if the request does not ask
+   * to hold it.
+   */
   isHeld: boolean | null;
   /** Number of prompt tokens whose log-probabilities were emitted. */
   emittedLogprobCount: number;
   readonly submittedMs: number;
   /** Time from submission to first admission; null before the first admission. */
   waitedMs: number | null;
-  /** True once `prompt-computed` was emitted, because choices that run in portions compute the prompt again. */
+  /**
+   * True once the event `prompt-computed` was emitted. It must be emitted only once, although choices that run in
+   * portions compute the prompt again.
+   */
   isPromptComputed: boolean;
 }
 
-/** Logits kept until a token can be drawn from them. */
+/** Logits from which a token is drawn later, when the mask is ready. */
 export interface HeldScores {
   readonly logits_V: Float32Array;
   readonly blocks: DrawBlocks;
@@ -83,37 +92,40 @@ export class Sequence {
   readonly choice: number;
   /** Number of sequences that arrived earlier. */
   readonly arrival: number;
-  /** Random stream of this sequence only. */
+  /** Random stream that only this sequence uses. */
   readonly random: Random;
   answerTokenIds: number[] = [];
-  /** Token history for its draws. */
+  /** Token history from which the sequence's draws compute penalties. */
   history: TokenHistory;
   /** Logits processors that the request asks for, in their order. */
   processors: readonly ScoreProcessor[] = [];
-  /** Sequences that start with a copy of this one's prompt; until then they hold no slots and are not computed. */
+  /**
+   * Sequences of the same request that will start with a copy of this sequence's prompt. Until then they hold no slots
+   * and nothing is computed for them.
+   */
   followers: readonly Sequence[] = [];
-  /** Number of tokens, from the start of the prompt, whose keys and values are in the slot. */
+  /** Number of tokens whose keys and values are in the slot, counted from the start of the prompt. */
   computedCount = 0;
   /** Scope within which the prompt shares cached prefixes; null if the prompt may not share cache entries. */
   prefixScope: string | null = null;
   /**
-   * Number of tokens, from the start of the prompt, that the prompt shares with a cached one; 0 if unknown. A model
-   * with states saves its state there, where other prompts are likely to branch off too.
+   * Number of tokens that the prompt shares with a cached prompt, counted from the start; 0 if unknown. A model with
+   * states saves its state at this position, because other prompts are likely to branch off there too.
    */
   branchCount = 0;
   /** Slot, set only by the sequence's lane; null without a slot. */
   slot: number | null = null;
-  /** Id of the lane in which the sequence is placed, one of its adapter's lanes; null while the sequence waits. */
+  /** Id of the lane that holds the sequence, one of its adapter's lanes; null while the sequence waits. */
   placedIn: string | null = null;
   /** State of the constraint while the sequence runs; null if unconstrained. */
   cursor: ConstraintCursor | null = null;
-  /** Logits of the next token while the constraint's mask is late. The sequence is not computed meanwhile. */
+  /** Logits of the next token, kept while the constraint's mask is late. The sequence does not decode meanwhile. */
   held: HeldScores | null = null;
-  /** In a search: the live hypothesis that this sequence holds as its answer so far; null if it holds none. */
+  /** In a beam search: the live hypothesis whose tokens this sequence holds; null if it holds none. */
   hypothesis: Hypothesis | null = null;
   /**
-   * In a search: the possible next tokens. The sequence is not computed until all others of its request have
-   * candidates too.
+   * In a beam search: the possible next tokens. Once set, the sequence does not decode until all other sequences of
+   * its request have candidates too.
    */
   candidates: Candidates | null = null;
   /** True if the sequence needs no more tokens; it leaves its slot at the next sweep. */
@@ -163,8 +175,8 @@ export class Sequence {
   }
 
   /**
-   * True if the next step computes the sequence: it waits neither for its constraint nor for other sequences of its
-   * search.
+   * True if the next step decodes the sequence, because it waits neither for its constraint nor for other sequences of
+   * its beam search.
    */
   get isDecoding(): boolean {
     return this.held === null && this.candidates === null;
@@ -175,7 +187,7 @@ export class Sequence {
     return this.running.search !== null && this.hypothesis === null;
   }
 
-  /** Token of the answer to compute next. */
+  /** Token of the answer that the next step takes as input. */
   get inputTokenId(): number {
     return this.answerTokenIds[this.computedCount - this.tokenCount];
   }
@@ -186,7 +198,7 @@ export class Sequence {
     return prompt.tokenIds.length + stopping.maxTokens;
   }
 
-  /** True if log-probabilities of the prompt are wanted and not all emitted. */
+  /** True if log-probabilities of the prompt are requested and have not all been emitted. */
   get needsLogprobs(): boolean {
     const { request, emittedLogprobCount } = this.running;
     return (
@@ -204,7 +216,7 @@ export class Sequence {
     return 1 + this.followers.length;
   }
 
-  /** Discards the computed entries but keeps the tokens, which are computed again when the sequence runs again. */
+  /** Discards the computed keys and values. The tokens remain, and are computed again when the sequence next runs. */
   forgetComputed(): void {
     this.computedCount = 0;
     this.placedIn = null;
@@ -214,7 +226,10 @@ export class Sequence {
     this.cursor = null;
   }
 
-  /** Drops the live hypothesis. Computed entries stay, so that another hypothesis can start with them. */
+  /**
+   * Drops the live hypothesis. The computed keys and values stay, so that another hypothesis that begins with the same
+   * tokens can reuse them.
+   */
   dropHypothesis(): void {
     this.hypothesis = null;
     this.candidates = noCandidates;
@@ -240,11 +255,11 @@ export class Sequence {
 }
 
 /**
- * Opens a request with a sequence for each choice. In each group of `portion` sequences, one leads and the others
- * follow.
+ * Opens a request with a sequence for each choice. The sequences are grouped by `portion`; in each group, one sequence
+ * leads and the others follow.
  *
  * @param options.arrival number of earlier sequences
- * @returns the request and its leaders
+ * @returns the request and the leaders of its groups
  */
 export function openRequest(
   request: GenerationRequest,
@@ -309,8 +324,8 @@ function searchOf({ choices, prompt, stopping }: GenerationRequest, rules: DrawR
 }
 
 /**
- * Returns the unfinished sequences of a leader and its followers, as the first one with the others as its followers;
- * null if all are finished. The first one gets the slot only when its lane hands it over.
+ * Returns the unfinished sequences of a leader and its followers: the first unfinished one, with the others as its
+ * followers; null if all are finished. A new leader has no slot until the lane hands the slot over.
  */
 export function successorOf(leader: Sequence): Sequence | null {
   if (!leader.isFinished && !leader.followers.some(({ isFinished }) => isFinished)) return leader;

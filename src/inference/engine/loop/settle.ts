@@ -1,5 +1,5 @@
-// Settles draws: appends drawn tokens to their sequences, finishes choices that end with them, and emits the events of
-// both. Moves no slots and draws nothing.
+// Settles draws: appends drawn tokens to their sequences, finishes the choices that end with these tokens, and emits
+// the events of both. Moves no slots and draws nothing.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -19,10 +19,10 @@ export type DrawOutcome =
   | { readonly kind: "candidates"; readonly candidates: Candidates }
   /** The answer is complete under its constraint and has no end token. */
   | { readonly kind: "complete" }
-  /** No token can be drawn, which ends the whole request. */
+  /** No token can be drawn, so the whole request fails. */
   | { readonly kind: "failed"; readonly error: ServiceError };
 
-/** Settles draws in their order. Draws for sequences that have finished meanwhile are dropped. */
+/** Settles draws in their order. Drops draws for sequences that have finished since they were drawn. */
 export function settleDraws(draws: readonly Draw[]): void {
   for (const { sequence, outcome } of draws) {
     if (sequence.isFinished) continue;
@@ -44,7 +44,7 @@ export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
   }
 }
 
-/** Settles embeddings, each of which ends its request. */
+/** Emits embeddings; each of them ends its request. */
 export function settleEmbeddings(embedded: readonly EmbeddedPrompt[]): void {
   for (const { sequence, hidden_D } of embedded) {
     if (sequence.isFinished) continue;
@@ -66,8 +66,8 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
 }
 
 /**
- * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for this request, lost and computed
- * again do not count as cached.
+ * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for this request, lost by
+ * preemption and computed again do not count as cached.
  */
 function emitPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;

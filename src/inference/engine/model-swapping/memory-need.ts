@@ -1,5 +1,6 @@
-// Estimates how much memory an engine takes for a model folder before it is loaded, from the configuration and the
-// tensors' names only. The estimate is an upper bound: keys and values count with their full limit.
+// Estimates how much memory an engine takes for a model folder, before the model is loaded. Reads only the
+// configuration and the names of the tensors. The estimate is an upper bound: it assumes that keys and values fill
+// their limit.
 import type { ModelConfig } from "../../architectures/config.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
@@ -16,23 +17,26 @@ import type { EngineSettings } from "../settings.ts";
 const processBytes = 160 * 2 ** 20;
 
 /**
- * Memory of the thread that computes masks, which idle work starts: a fixed part, and a part per token of the
- * vocabulary.
+ * Memory of the thread that computes masks of constraints: a fixed part, and a part per token of the vocabulary. The
+ * thread always counts, because idle work starts it.
  */
 const maskThreadBytes = 20 * 2 ** 20;
 const maskTokenBytes = 512;
 
-/** Memory per layer for the programs of twelve sessions, including memory that the C library keeps after loading them. */
+/**
+ * Memory per layer for the programs of twelve sessions, including memory that the C library retains after loading
+ * them.
+ */
 const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
- * Number of copies of a model's weights in memory: large weights as stored and as arranged, both mapped; small weights
- * in each of twelve sessions and once more.
+ * Number of copies of a model's weights in memory. Large weights exist as stored and as arranged, both mapped. Small
+ * weights exist in each of twelve sessions and once more.
  */
 const weightCopies = { large: 2, small: 13 } as const;
 
 /**
- * Number of steps whose memory counts: the C library keeps about one step's memory for the next steps, fragmented
+ * Number of steps whose memory counts. The C library retains about one step's memory for the next steps, fragmented
  * between allocations in use.
  */
 const keptStepCount = 2;
@@ -74,7 +78,7 @@ export function engineMemory(
 }
 
 /**
- * Returns the memory of the largest step, besides weights and cache; the runtime's results count twice, because they
+ * Returns the memory of the largest step, without weights and cache; the runtime's results count twice, because they
  * are copied. The largest step is one of two:
  * * part of a long prompt: attention scores over the whole context, a layer's activations, and keys and values of all
  *   layers;
@@ -89,7 +93,10 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
 }
 
-/** Returns the maximum key-value memory of running requests and cached prompts; small models never fill the limit. */
+/**
+ * Returns the maximum key-value memory of running requests and cached prompts. For a small model it is below the
+ * configured limit, because the context length of all slots needs less.
+ */
 function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
   const contextLength = Math.min(config.contextLength, contextLengthMax);
   const slotBytes = {

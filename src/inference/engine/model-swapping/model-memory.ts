@@ -1,5 +1,6 @@
-// Memory shared by base models: requests hold the base they run on, or wait until it is loaded. This module carries
-// out the decisions of `planRoom`. Each base implements its own loading and unloading; tokens never pass through here.
+// Memory that base models share. A request holds the base that it runs on, or waits until that base is loaded.
+// `planRoom` decides which bases are loaded and unloaded, and this module carries that out; each base implements its
+// own loading and unloading.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,7 +9,7 @@ import { planRoom, type RoomLimits, type PlannedBase } from "./plan-room.ts";
 
 export interface MemoryOptions {
   readonly limits: RoomLimits;
-  /** Maximum time that a request waits for room. */
+  /** Maximum time that a request waits for room, in milliseconds. */
   readonly waitMs: number;
   /** Maximum number of waiting requests, over all bases. */
   readonly waitingCountMax: number;
@@ -33,7 +34,10 @@ export interface Loadable {
   unload(): Promise<void>;
 }
 
-/** State of a base, for people. `waiting`: not loaded, and requests wait for room; `failed`: could not be loaded. */
+/**
+ * State of a base model, for people. `waiting`: not loaded, and requests wait for room; `failed`: the base could not
+ * be loaded.
+ */
 export type Presence =
   | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
   | { readonly kind: "waiting" | "failed"; readonly reason: string };
@@ -50,7 +54,7 @@ interface Failure {
   readonly count: number;
 }
 
-/** Initial back-off after a failed load; doubles with each further failure. */
+/** Back-off after the first failed load, in milliseconds; it doubles with each further failure. */
 const backOffFirstMs = 1000;
 const backOffMaxMs = 60_000;
 
@@ -69,7 +73,7 @@ export class ModelMemory {
     return this.#options.limits.bytesMax;
   }
 
-  /** Estimated memory of all bases that are not unloaded. */
+  /** Estimated memory in bytes of all bases that are loaded, being loaded or being unloaded. */
   get bytes(): number {
     return this.#places.reduce((sum, { bytes, isAway }) => sum + (isAway ? 0 : bytes), 0);
   }
@@ -79,9 +83,9 @@ export class ModelMemory {
   }
 
   /**
-   * Adds a base, which is not loaded yet.
+   * Adds a base model, which is not loaded yet.
    *
-   * @throws ServiceError `invalid` for a base that can never fit
+   * @throws ServiceError `invalid` for a base whose memory exceeds the limit even without other bases
    */
   add(loadable: Loadable): MemorySlot {
     const { bytesMax } = this;
@@ -147,12 +151,12 @@ interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
   readonly settle: () => void;
 }
 
-/** A base's membership in the shared memory. */
+/** A base model's place in the shared memory. */
 export class MemorySlot {
   readonly #loadable: Loadable;
   readonly #options: PlaceOptions;
   readonly #waiters = new Set<Waiter>();
-  /** Number of running requests for each signal that ends them. */
+  /** Number of running requests for each abort signal; requests that end together share a signal. */
   readonly #running = new Map<AbortSignal, number>();
   #state: PlannedBase["state"] = "unloaded";
   #useCount = 0;
@@ -190,7 +194,7 @@ export class MemorySlot {
     return this.#waiters.size;
   }
 
-  /** Rank of the base among the bases that requests wait for. */
+  /** Position of the base in the queue of bases that requests wait for; lower values come first. */
   get claim(): number {
     return this.#claim;
   }
@@ -218,10 +222,10 @@ export class MemorySlot {
   }
 
   /**
-   * Waits until the base is loaded and the request may run. The base stays loaded until the returned function is
+   * Waits until the base is loaded and the request may run. The base then stays loaded until the returned function is
    * called.
    *
-   * @param signal shared by requests that end together: while one of them runs, the others do not wait, because they
+   * @param signal shared by requests that end together: while one of them runs, the others need not wait, because they
    * may depend on each other
    * @throws ServiceError `unavailable` if the base cannot be loaded, no room was freed in time, or the base is being
    * stopped; `overloaded` if too many requests wait; `cancelled` when the signal aborts
@@ -253,7 +257,7 @@ export class MemorySlot {
         this.#options.settle();
       };
       const giveUp = (): void => {
-        // A load in progress has its own deadline.
+        // A load in progress has a separate deadline.
         if (this.#state === "loading") return;
         waiter.refuse(this.#noRoom(waitMs));
         this.#options.settle();
@@ -267,7 +271,7 @@ export class MemorySlot {
     });
   }
 
-  /** Closes the base to new requests, or opens it again; opening admits the waiting requests. */
+  /** Closes the base to new requests, or opens it again. When it opens while loaded, waiting requests are admitted. */
   setClosed(isClosed: boolean): void {
     this.#isClosed = isClosed;
     if (this.#state !== "loaded" || isClosed) return;
@@ -275,7 +279,7 @@ export class MemorySlot {
   }
 
   /**
-   * Loads the base immediately, regardless of room, and admits the waiting requests.
+   * Loads the base immediately, even if there is no room, and then admits the waiting requests.
    *
    * @throws the error of the load, which the waiting requests receive too
    */
@@ -292,11 +296,14 @@ export class MemorySlot {
     this.#changing = this.#unload().then(() => this.#options.observer?.unloaded(this.name, why));
   }
 
-  /** Refuses all waiting requests; resolves when the base is completely stopped. Other bases may then use its room. */
+  /**
+   * Refuses all waiting requests, and unloads the base. Resolves when the base is completely unloaded and other bases
+   * may use its room.
+   */
   async stop(): Promise<void> {
     this.#isOver = true;
     for (const waiter of this.#waiters) waiter.refuse(stopping());
-    // Also aborts a load.
+    // If the base is being loaded, this aborts the load.
     await this.#loadable.unload();
     await this.#changing;
     this.#state = "unloaded";
@@ -367,8 +374,8 @@ export class MemorySlot {
 }
 
 /**
- * Returns the reason for callers; the log has the full error. Operating errors are written for callers, programmer
- * errors are not.
+ * Returns the reason that callers get; the log has the full error. Messages of operating errors are written for
+ * callers; messages of programmer errors are not.
  */
 function reasonOf(error: unknown): string {
   const isForCallers = error instanceof ServiceError && error.code !== "internal";

@@ -1,5 +1,5 @@
-// An engine that is in memory only while it is needed: a request holds it, and loads it if necessary. It works with
-// any kind of engine and creates a new one for each load. Other modules decide when to load and unload.
+// An engine that is in memory only while it is needed: a request holds the engine, and loads it if necessary. Works
+// with any kind of engine, and creates a new engine for each load. Other modules decide when to load and unload.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -21,16 +21,16 @@ export interface OnDemandOptions {
   /** Name of the base model. */
   readonly name: string;
   /**
-   * Creates an engine that has not started. Called immediately, to read its capabilities, and for each load after the
-   * first.
+   * Creates an engine that has not started. Called once immediately, to read the engine's capabilities (the first load
+   * uses this engine), and again for each later load.
    */
   readonly make: () => Engine;
   readonly memory: ModelMemory;
-  /** Estimated memory while it is loaded. */
+  /** Estimated memory of the loaded engine, in bytes. */
   readonly bytes: number;
   /** True to load the model at startup; otherwise the first request loads it. */
   readonly isReadyAtStart: boolean;
-  /** True to keep it loaded while idle. */
+  /** True to keep the model loaded while idle. */
   readonly isKept: boolean;
   /** Called when the model is no longer in memory. */
   readonly onUnloaded?: () => void;
@@ -40,7 +40,10 @@ export interface OnDemandOptions {
 /** Retry delay for requests that arrive while startup loads the model. */
 const retryAfterSeconds = 2;
 
-/** Maximum number of adapters to prepare at the next load; older adapters are loaded by their first request. */
+/**
+ * Maximum number of adapters that the next load prepares. If there are more, the first request for an older adapter
+ * loads it.
+ */
 const preparedCountMax = 16;
 
 export class OnDemandEngine implements Engine {
@@ -73,17 +76,17 @@ export class OnDemandEngine implements Engine {
     });
   }
 
-  /** True if the model is in memory or being loaded. */
+  /** True if the model is in memory, being loaded or being unloaded. */
   get isLoaded(): boolean {
     return !this.#place.isAway;
   }
 
-  /** Transfers of the current engine; unloading it drops the prompts that it holds. */
+  /** Prompt transfers of the current engine; unloading the engine drops the prompts that it holds. */
   get transfers(): PromptTransfers | undefined {
     return this.#inner.transfers;
   }
 
-  /** Reason why the latest load failed, for people; null if it succeeded. */
+  /** Reason why the latest load failed, for people; null if the latest load succeeded. */
   get loadFault(): string | null {
     const { presence } = this.#place;
     return presence.kind === "failed" ? presence.reason : null;
@@ -103,8 +106,8 @@ export class OnDemandEngine implements Engine {
   }
 
   /**
-   * Waits until the engine accepts requests; it keeps accepting them until the returned function is called. Callers of
-   * `submit` must hold the engine.
+   * Waits until the engine accepts requests. The engine continues to accept requests until the returned function is
+   * called, so callers of `submit` must hold it.
    *
    * @throws ServiceError as `MemorySlot.hold`; `unavailable` while startup loads the model
    */
@@ -175,7 +178,7 @@ export class OnDemandEngine implements Engine {
     try {
       if (this.#options.isReadyAtStart) await this.#place.load();
     } finally {
-      // After a failed load, requests retry with back-off.
+      // The engine counts as up even if the load failed: requests then try to load it again, with back-off.
       if (!signal.aborted) this.#phase = "up";
     }
   }
@@ -204,7 +207,7 @@ export class OnDemandEngine implements Engine {
       await gone.stop();
       if (this.#phase !== "stopped") this.#inner = make();
     } catch (error) {
-      // The next load fails too, because a stopped engine does not start again.
+      // The next load will fail too, because the old engine is stopped and cannot start again.
       logger.error({ err: error }, "an unloaded engine could not be recreated");
     }
     onUnloaded?.();

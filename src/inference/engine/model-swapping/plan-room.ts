@@ -1,11 +1,12 @@
-// Plans which base models are in memory next. It is a pure function of the loaded bases, the queue, and the time; it
-// loads and unloads nothing itself. Waiting bases get room strictly in order, so small ones never overtake a large one
-// forever, and a base that others wait for is unloaded once idle, or accepts no new requests once its turn is over.
+// Plans which base models are in memory next, from the loaded bases, the queue, and the time; other modules carry out
+// the plan. Waiting bases get room strictly in order, so small bases cannot overtake a large base forever. A base
+// whose room others wait for is unloaded once idle; if it stays busy, it accepts no new requests once its turn is
+// over.
 
 /** A base model from the view of memory planning. */
 export interface PlannedBase {
   readonly name: string;
-  /** Estimated memory while it is not `unloaded`. */
+  /** Estimated memory in bytes that the base takes in all states except `unloaded`. */
   readonly bytes: number;
   readonly state: "unloaded" | "loading" | "loaded" | "unloading";
   /** True while requests run on it. */
@@ -15,29 +16,32 @@ export interface PlannedBase {
   /** True if the base stays loaded while idle, and is unloaded after all others. */
   readonly isKept: boolean;
   readonly loadedAtMs: number;
-  /** Time when the base's last request began or ended. */
+  /** Time when the latest request of the base began or ended. */
   readonly usedAtMs: number;
 }
 
 export interface RoomLimits {
   /** Memory limit in bytes; Infinity if unlimited. */
   readonly bytesMax: number;
-  /** Idle time after which a base is unloaded; Infinity keeps it. */
+  /** Idle time after which a base is unloaded; Infinity to keep idle bases loaded. */
   readonly keepAliveMs: number;
-  /** Minimum time before a base is closed for another one, so that its load is worth the cost. */
+  /**
+   * Minimum time that a busy base stays loaded before it is closed for another base, so that loading it was worth the
+   * cost.
+   */
   readonly turnMs: number;
-  /** Time without a request after which a base makes room for another before its turn is over. */
+  /** Time without a request after which a base makes room for another base, even if its turn is not over. */
   readonly pauseMs: number;
 }
 
 export interface RoomPlan {
-  /** Loads to begin now. */
+  /** Bases whose load begins now. */
   readonly load: readonly string[];
-  /** Unloads to begin now, with the reason. */
+  /** Bases whose unload begins now, each with the reason. */
   readonly unload: readonly { readonly name: string; readonly why: "idle" | "room" }[];
   /** Bases that accept no new requests until they are unloaded, or until no other base waits for their room. */
   readonly closed: ReadonlySet<string>;
-  /** Time of the next plan if nothing happens until then; Infinity if no timeout is pending. */
+  /** Time at which to plan again if nothing happens until then; Infinity if nothing is scheduled. */
   readonly wakeAtMs: number;
 }
 
@@ -75,8 +79,8 @@ interface Now {
 const nothing: Rest = { unload: [], closed: new Set(), wakeAtMs: Infinity };
 
 /**
- * Makes room for one base: unloads idle bases if they suffice, otherwise closes bases whose turn is over, so that they
- * finish their requests.
+ * Makes room for one base. Unloads idle bases if that suffices; otherwise closes bases whose turn is over, so that
+ * they become idle.
  */
 function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Rest {
   const rest = needed - bytesOf(tenants.filter(({ state }) => state === "unloading"));
@@ -89,7 +93,7 @@ function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Re
   if (idle !== null) {
     return { ...nothing, unload: idle.map(({ name }) => ({ name, why: "room" })) };
   }
-  // Closed bases stay closed: they finish their requests and accept no new ones.
+  // Bases that are already closed remain among those that are closed.
   const closing = chooseEnoughToFree(
     loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(compareClosed),
     rest,
@@ -140,7 +144,7 @@ function compareClosed(one: PlannedBase, other: PlannedBase): number {
   );
 }
 
-/** If no request waits for room: unloads bases whose idle time is over. */
+/** Unloads the bases that have been idle for the keep-alive time, if no request waits for room. */
 function planIdleUnloads(
   tenants: readonly PlannedBase[],
   waiting: readonly string[],
@@ -158,7 +162,10 @@ function planIdleUnloads(
   };
 }
 
-/** Returns the bases to load at startup: as many as fit together, in this order. */
+/**
+ * Returns the bases to load at startup: considers them in the given order, and takes as many as fit in memory
+ * together.
+ */
 export function readyAtStart(
   bases: readonly { readonly name: string; readonly bytes: number }[],
   bytesMax: number,

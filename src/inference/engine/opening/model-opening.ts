@@ -1,5 +1,5 @@
-// Parameters with which an engine's process opens a model. The server sends them, and the process compares them with
-// those of a model that it has already opened.
+// Parameters with which an engine's process opens a model. The server sends them; if the process has pre-opened a
+// model, it compares them with the parameters of that model.
 import type { Quantization } from "../../../base/domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 
@@ -16,7 +16,7 @@ export interface ModelOpening extends OpeningSettings {
 }
 
 /**
- * Returns the parameters of an engine's load that determine how its model is opened; an absent quantization means
+ * Selects from an engine's load parameters those that determine how its model is opened; an absent quantization means
  * `off`.
  */
 export function openingOf({

@@ -1,5 +1,5 @@
-// A model that an engine's process opens before it is told to load one, while the server is still starting. It uses
-// only cached data, because the process may not write until the server owns its data folder.
+// A model that an engine's process opens in advance, while the server is still starting. Opening it uses only cached
+// data, because the process may not write until the server owns its data folder.
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import type { OpenModel } from "../loop-engine.ts";

@@ -1,6 +1,6 @@
-// Estimates the duration of the runner's calls from measured calls: a linear function of a call's work, one per kind
-// of call. Machines and models differ by a factor of a thousand, and a machine's speed changes with its load, so only
-// linearity is assumed. This module reads no clock.
+// Estimates the duration of the runner's calls from measured calls, as a linear function of a call's work, one
+// function per kind of call. Only linearity is assumed, because machines and models differ by a factor of a thousand,
+// and a machine's speed changes with its load. The caller measures the durations.
 
 /** Kinds of calls: first parts of prompts, later parts, and the next tokens of rows. */
 export type CallKind = "first" | "later" | "decode";
@@ -24,20 +24,20 @@ export interface CallCost {
 export type CallCosts = Readonly<Record<CallKind, CallCost | null>>;
 
 /**
- * Assumptions before the first measurements: a call's fixed cost equals the cost of this many tokens, and this many
- * pairs cost as much as one token.
+ * Assumptions before the first measurements. The fixed cost of a call equals the cost of `tokensPerCall` tokens, and
+ * `pairsPerToken` pairs cost as much as one token.
  */
 const tokensPerCall = 64;
 const pairsPerToken = 2048;
 
 /**
- * Share of an error that one call corrects. It is small, because occasional other load on the machine must not distort
- * the estimate.
+ * Fraction of the estimate's error that one call corrects. It is small, because occasional other load on the machine
+ * must not distort the estimate.
  */
 const learningRate = 0.3;
 /**
- * Maximum correction as a share of the expected time, because a longer delay says more about the machine than about
- * the call.
+ * Maximum correction, as a fraction of the expected time. A call that takes much longer than expected says more about
+ * the machine's other load than about the call.
  */
 const errorShareMax = 0.5;
 
@@ -46,7 +46,10 @@ export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork
   return callMs + tokenMs * work.tokenCount + pairMs * work.pairCount;
 }
 
-/** Number of first calls of a kind during which a delayed call may dominate the estimate. */
+/**
+ * Number of first calls of a kind after which the estimate is considered settled. Among these calls, a delayed one may
+ * dominate the estimate.
+ */
 const earlyCallCount = 8;
 
 export class CallTimes {
@@ -57,9 +60,12 @@ export class CallTimes {
     return { ...this.#costs };
   }
 
-  /** Learns from a call's duration by normalised least mean squares (Widrow and Hoff 1960, Nagumo and Noda 1967). */
+  /**
+   * Updates the estimate with a call's duration, by normalised least mean squares (Widrow and Hoff 1960, Nagumo and
+   * Noda 1967).
+   */
   observe(kind: CallKind, { tokenCount, pairCount }: CallWork, ms: number): void {
-    // Scaled to similar weights, so that no coefficient absorbs the others' errors.
+    // The features are scaled to similar magnitudes, so that no coefficient absorbs the errors of the others.
     const features = [tokensPerCall, tokenCount, pairCount / pairsPerToken] as const;
     const known = this.#costs[kind];
     this.#callCounts[kind] += 1;
@@ -70,7 +76,8 @@ export class CallTimes {
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
     if (ms < errorShareMax * expected && this.#callCounts[kind] <= earlyCallCount) {
-      // The estimate comes from delayed calls, such as the first ones of their kind, so it is scaled down.
+      // The estimate came from delayed calls, such as the first calls of this kind, so all its coefficients are scaled
+      // down.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;
       this.#costs[kind] = { callMs: part * callMs, tokenMs: part * tokenMs, pairMs: part * pairMs };

@@ -1,5 +1,5 @@
-// Fair shares: how much of the engine each owner holds, and who starts next. The order is by priority, then the owner
-// with the smallest share, then first come, first served.
+// Fair shares: the fraction of the engine that each owner holds, and the order in which waiting requests start. The
+// order is by priority, then the owner with the smallest share, then first come, first served.
 import type { SlotBytes } from "../cache/kv-cache.ts";
 import type { SlotHolder, StepBudget } from "./slot-holder.ts";
 
@@ -23,7 +23,7 @@ export class Shares {
     return this.#byOwner.get(owner) ?? 0;
   }
 
-  /** Returns how much one holder adds to its owner's share. */
+  /** Returns how much a holder adds to the share of its owner. */
   by({ slotCount, positionCountMax }: SlotHolder): number {
     const { slotCountMax, kvCacheBytesMax, bytesPerPosition, bytesPerSlot } = this.#budget;
     const bytes = positionCountMax * bytesPerPosition + bytesPerSlot;
@@ -41,9 +41,9 @@ export class Shares {
   }
 
   /**
-   * True if `one` may replace `other`, which has the same priority: the other's owner must still hold at least as much
-   * afterwards. This rule prevents owners from taking places back from each other, and leaves no owner with less than
-   * the newcomer.
+   * True if `one` may preempt `other`, which has the same priority. After that, the owner of `other` must still hold
+   * at least as much as the owner of `one`. So owners cannot preempt each other in turn, and no owner ends up with
+   * less than the newcomer.
    */
   mayReplace(one: SlotHolder, other: SlotHolder): boolean {
     if (one.owner === other.owner) return false;
@@ -52,9 +52,10 @@ export class Shares {
 }
 
 /**
- * Yields waiting holders in the order in which they will start, each chosen by the shares at that time.
+ * Yields waiting holders in the order in which they will start. Each is chosen by the shares that result from the
+ * holders before it.
  *
- * @param waiting by priority, then first come, first served
+ * @param waiting holders by priority, then first come, first served
  */
 export function* inStartOrder<Waiting extends SlotHolder>(
   waiting: readonly Waiting[],

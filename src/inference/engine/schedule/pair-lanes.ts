@@ -1,9 +1,12 @@
-// Chooses lanes that decode their rows in a shared call, which has room for two lanes. A pure function.
+// Chooses pairs of lanes that decode their rows in a shared call, which has room for two lanes.
 
-/** Gain of one call for two lanes over two calls; 0 if they cannot or should not share one. */
+/** Returns the gain of one call for two lanes over two calls; 0 if the lanes cannot or should not share a call. */
 export type PairGain<L> = (one: L, other: L) => number;
 
-/** Returns all lanes in their order, each once, paired so that the largest gains come first. */
+/**
+ * Returns each lane once, in the order of the lanes: either unpaired, or paired with a later lane. Pairs are formed in
+ * the order of their gains, the largest first.
+ */
 export function pairLanes<L>(lanes: readonly L[], gain: PairGain<L>): readonly (readonly [L, L?])[] {
   const pairs = lanes.flatMap((one, place) =>
     lanes.slice(place + 1).map((other) => ({ one, other, gain: gain(one, other) })),

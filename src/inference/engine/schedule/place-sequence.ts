@@ -1,6 +1,7 @@
-// Chooses the lane of a sequence. A step computes over a lane's whole capacity for each of its rows, so one long row
-// makes all short rows as expensive; lanes of one adapter therefore differ in capacity. A second lane costs its
-// operations, a third one a whole call; this pure function counts the positions that a step computes over.
+// Chooses the lane of a sequence. A step computes each row of a lane over the lane's whole capacity, so one long row
+// makes all short rows of its lane equally expensive; therefore an adapter may have several lanes with different
+// capacities. A second lane costs additional operations, a third lane costs a separate call; this module converts both
+// to positions that a step computes, and compares.
 import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 
 /** State of a lane of the sequence's adapter. */
@@ -28,26 +29,27 @@ export interface LaneCosts {
   readonly second: number;
   /** Cost of a separate call, in positions. */
   readonly call: number;
-  /** Positions that can be copied in one step without a noticeable delay. */
+  /** Maximum number of positions that can be copied in one step without a noticeable delay. */
   readonly copiedCountMax: number;
 }
 
 /**
- * Assumed number of sequences that will share a new lane. Few future sequences are known, so the first one need not
- * pay for the whole lane.
+ * Assumed number of sequences that will share a new lane. The first sequence need not save the lane's whole cost,
+ * because others are likely to follow.
  */
 const expectedSequenceCount = 4;
 
-/** Counts positions instead of bytes. */
+/** Sizes for {@link laneBytes} with which it counts positions instead of bytes. */
 const inPositions = { bytesPerPosition: 1, bytesPerSlot: 0 };
 
 /**
- * Chooses the best lane for a sequence. Considers only lanes that, with all reservations, take no more memory than the
- * first lane would.
+ * Chooses the lane that costs the least for a sequence. Considers only lanes that, with all reservations, take no more
+ * memory than the first lane would.
  *
- * @param lanes the first is the lane that the scheduler has counted with; if empty, a new lane is chosen
+ * @param lanes lanes of the sequence's adapter; the first is the lane with which the scheduler has counted. If empty,
+ * a new lane is chosen
  * @param sequenceCount number of similar sequences that may share a new lane
- * @returns its index in `lanes`; null for a new lane
+ * @returns index of the lane in `lanes`; null for a new lane
  */
 export function placeSequence(
   need: SlotRequest,

@@ -1,6 +1,6 @@
-// Plans one step of the engine: a pure function of the prompts in prefill, the rows, the budget and estimates of call
-// times. Every step computes the rows. Prompts take turns and get as much of each step as the time allows; they can be
-// cut anywhere, because every cut gives the same bits.
+// Plans one step of the engine, from the prompts in prefill, the rows, the budget and estimates of call times. Every
+// step computes the rows. Prompts take turns and get as much of each step as the time allows; they may be cut at any
+// token, because the results have the same bits for every cut.
 import { laterPartCount } from "../../architectures/serving-graphs.ts";
 import { computesForOther, type PrefillingPrompt } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
@@ -8,15 +8,18 @@ import { sortByTurns, nextTurns, type Turns, type TurnTaker } from "./prompt-tur
 import { pairLanes, type PairGain } from "./pair-lanes.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
-/** The planner's view of a prompt. The caller passes its own objects and gets them back in the plan. */
+/** A prompt, as the planner needs it. The caller passes its own objects and gets them back in the plan. */
 export interface PlannedPrompt extends TurnTaker, PrefillingPrompt {
   readonly laneId: string;
   /**
-   * True if log-probabilities of the prompt's tokens are wanted: logits are then needed after each token, not only
-   * after the last.
+   * True if log-probabilities of the prompt's tokens are requested. Logits are then needed after each token instead of
+   * only after the last.
    */
   readonly needsLogprobs: boolean;
-  /** Number of tokens after which a part should end; 0 if anywhere. */
+  /**
+   * Number of prompt tokens after which a part should end, so that the state there can be saved; 0 if a part may end
+   * anywhere.
+   */
   readonly branchCount: number;
 }
 
@@ -27,7 +30,10 @@ export interface PromptChunk<Prompt> {
   readonly count: number;
 }
 
-/** Parts of prompts computed in one call: either all first parts or all later ones. */
+/**
+ * Parts of prompts that are computed in one call. Either all are the first parts of their prompts, or all are later
+ * parts.
+ */
 export interface PrefillCall<Prompt> {
   readonly kind: "prefill";
   readonly laneId: string;
@@ -37,7 +43,7 @@ export interface PrefillCall<Prompt> {
 /** A planned call. */
 export type PlannedCall<Prompt> =
   | PrefillCall<Prompt>
-  /** One token for each decoding row of a lane, and of a second lane if the two share the call. */
+  /** Decodes one token for each decoding row of a lane, and of a second lane if the two lanes share the call. */
   | { readonly kind: "decode"; readonly laneId: string; readonly pairedId?: string };
 
 /** Time that prompts may take in a step. */
@@ -50,37 +56,37 @@ export interface PromptTime {
 export interface StepPlan<Prompt> {
   /** Calls in the order in which they run. */
   readonly calls: readonly PlannedCall<Prompt>[];
-  /** State of the turns for the next step's plan. */
+  /** State of the turns, to be passed to the planning of the next step. */
   readonly turns: Turns;
 }
 
-/** Minimum share of real tokens among the padded tokens of first parts that share a call. */
+/** Minimum share of real tokens among all tokens, including padding, when first parts share a call. */
 const realTokenShareMin = 0.75;
 
 /**
- * Minimum tokens of a part, however little time there is. In smaller parts, most of the time would be the call's fixed
- * cost.
+ * Minimum number of tokens in a part, even if time is short. In smaller parts, most of the time would be the fixed
+ * cost of the call.
  */
 const partTokensMin = 16;
 
 /**
- * A part may take at least this multiple of the smallest part's time, because additional tokens are cheap compared to
- * the call's fixed cost.
+ * The first part of a step may take at least this multiple of the smallest part's time, because additional tokens are
+ * cheap compared to the fixed cost of the call.
  */
 const smallestPartTimes = 1.3;
 
 /** Granule to which attention pads parts; see part-layout. */
 const partGranule = 8;
 
-/** Minimum size of a remainder that becomes a separate part, as a share of the preceding part. */
+/** Minimum size of a remaining part that is computed in a separate call, as a fraction of the part before it. */
 const restShareMin = 0.25;
 
 /**
  * Plans the calls of a step.
  *
- * @param prompts that have slots and are not computed yet
+ * @param prompts prompts that have slots and are not completely computed
  * @param options.turns state of the turns from the previous plan
- * @param options.pairGain gain of pairing two lanes, identified by their ids
+ * @param options.pairGain returns the gain of pairing two lanes, which are identified by their ids
  */
 export function planCalls<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -116,7 +122,10 @@ export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): C
   };
 }
 
-/** Drops prompts that should wait for another prompt, earlier or further advanced, that computes their shared prefix. */
+/**
+ * Drops the prompts that should wait, because another prompt that is earlier or further advanced computes the prefix
+ * that they share.
+ */
 function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
   return prompts.filter(
     (prompt, place) =>
@@ -131,9 +140,9 @@ function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): 
 }
 
 /**
- * Chooses one chunk of each prompt, in their order, as long as time and tokens remain; the first prompt always gets a
- * chunk. If the step has no room for the logits of a prompt whose log-probabilities are wanted, later prompts may
- * overtake it.
+ * Chooses one chunk of each prompt, in the order of the prompts, while time and tokens remain; the first prompt always
+ * gets a chunk. A prompt whose log-probabilities are requested is skipped if the step has no room for its logits, so
+ * later prompts may overtake it.
  */
 function chooseChunks<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -162,13 +171,19 @@ function chooseChunks<Prompt extends PlannedPrompt>(
   return chunks;
 }
 
-/** Returns how many of a prompt's next tokens come before its branch; Infinity if too few for a separate part. */
+/**
+ * Returns the number of a prompt's next tokens up to its branch position; Infinity if these are too few for a separate
+ * part.
+ */
 function untilBranch({ branchCount, computedCount }: PlannedPrompt): number {
   const count = branchCount - computedCount;
   return count >= partTokensMin ? count : Infinity;
 }
 
-/** Returns how many tokens of a chunk the remaining time allows in addition to other chunks; 0 if too few for a part. */
+/**
+ * Returns how many tokens of a chunk fit in the remaining time, next to the chunks already chosen; 0 if fewer fit than
+ * a part needs.
+ */
 function countInTime<Prompt extends PlannedPrompt>(
   chunk: PromptChunk<Prompt>,
   others: readonly PromptChunk<Prompt>[],
@@ -177,7 +192,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   const { prompt, start, count: wanted } = chunk;
   const smallest = Math.min(partTokensMin, wanted);
   const msWith = (count: number): number => estimateMs([...others, { prompt, start, count }], time);
-  // Without estimates, the expected time is infinite, and the smallest part is computed.
+  // Without an estimate the expected time is infinite; the smallest part is then computed.
   const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
   const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
   if (fits(wanted)) return wanted;
@@ -194,7 +209,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   return rest === wanted && rest - count <= restShareMin * count ? rest : avoidLoneToken(count, rest);
 }
 
-/** Returns the expected time of calls with these parts; Infinity if there is no estimate for calls with prompts. */
+/** Returns the expected time of the calls for these chunks; Infinity if there is no estimate for calls with prompts. */
 function estimateMs<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
   { msMax, costs }: PromptTime,
@@ -207,14 +222,17 @@ function estimateMs<Prompt extends PlannedPrompt>(
   }, 0);
 }
 
-/** Avoids leaving a single last token, which would cost as much as a whole part. */
+/**
+ * Shortens a part that would leave only the last token of a prompt, because computing a single token costs as much as
+ * computing a whole part.
+ */
 function avoidLoneToken(count: number, rest: number): number {
   return rest - count === 1 && count > 2 ? count - 1 : count;
 }
 
 /**
- * Groups chunks into calls, in the order of each call's first chunk: calls have one lane, and only first or only later
- * parts.
+ * Groups chunks into calls, ordered by the first chunk of each call. All chunks of a call are in one lane, and are
+ * either all first parts or all later parts.
  */
 function groupChunks<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
@@ -232,7 +250,7 @@ function groupChunks<Prompt extends PlannedPrompt>(
     .map((group) => ({ kind: "prefill", ...group }));
 }
 
-/** Groups first parts, which are right-padded to the longest. */
+/** Groups first parts by similar length, because a call pads its parts to the longest one. */
 function groupByLength<Prompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly (readonly PromptChunk<Prompt>[])[] {
@@ -252,7 +270,7 @@ function groupByLength<Prompt>(
   return groups;
 }
 
-/** Groups as many later parts as their graph has room for; they are not padded to each other's length. */
+/** Groups later parts, as many per call as the graph has room for. They are not padded to each other's length. */
 function groupByCount<Prompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly (readonly PromptChunk<Prompt>[])[] {

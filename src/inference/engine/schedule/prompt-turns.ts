@@ -1,24 +1,30 @@
-// Turns among the prompts in prefill, by priority first. Two orders alternate, so that each gets at least half of the
-// computed tokens. Pure: the caller passes the state between steps in and gets it back.
+// Decides whose turn it is among the prompts in prefill, by priority first. Within a priority, two orders alternate,
+// so that each gets at least half of the computed tokens.
 // * Shortest remainder first: a short prompt never waits for a long one.
-// * The oldest prompt of the least-served owner: no long prompt waits forever, and no owner waits for another's many
-//   prompts.
+// * The oldest prompt of the least-served owner: no long prompt waits forever, and no owner waits for another owner's
+//   many prompts.
 import { compareRanks, type Ranked } from "./slot-holder.ts";
 
 /** A prompt that takes turns. */
 export interface TurnTaker extends Ranked {
-  /** Client that gets a share of turns, such as an API key. */
+  /** Owner for fair turns, such as an API key. */
   readonly owner: string;
   readonly tokenIds: readonly number[];
   /** Number of tokens computed so far, counted from the start of the prompt. */
   readonly computedCount: number;
 }
 
-/** State of the turns between steps. */
+/** State of the turns, passed from step to step. */
 export interface Turns {
-  /** For each owner with prompts in prefill, the tokens computed for it beyond those of the least-served owner. */
+  /**
+   * For each owner with prompts in prefill, the number of tokens computed for that owner, minus the number for the
+   * least-served owner.
+   */
   readonly servedCounts: ReadonlyMap<string, number>;
-  /** Number of tokens that shorter prompts got before the prompt whose turn it was by the other order. */
+  /**
+   * Number of tokens that the first order gave to shorter prompts, while the second order would have chosen another
+   * prompt.
+   */
   readonly owedCount: number;
 }
 
@@ -27,7 +33,7 @@ export const noTurns: Turns = { servedCounts: new Map(), owedCount: 0 };
 /**
  * Sorts prompts by turns.
  *
- * @returns the prompts, the one whose turn it is first
+ * @returns the prompts, beginning with the one whose turn it is
  */
 export function sortByTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
@@ -74,7 +80,10 @@ function inFairOrder<Prompt extends TurnTaker>(prompts: readonly Prompt[], turns
   );
 }
 
-/** New owners start at the level of the least-served other owner, so that earlier absence gives no credit. */
+/**
+ * A new owner starts with the count of the least-served other owner, so that it gets no credit for the time before it
+ * had prompts.
+ */
 function leastServed(prompts: readonly TurnTaker[], { servedCounts }: Turns): number {
   const known = prompts.flatMap(({ owner }) => servedCounts.get(owner) ?? []);
   return known.length === 0 ? 0 : Math.min(...known);

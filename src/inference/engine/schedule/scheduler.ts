@@ -1,18 +1,19 @@
-// The scheduler: a pure function from waiting prompts, running holders and the budget to the holders that run next;
-// `plan-calls` then plans each step. The order is by priority, then the owner with the smallest share, then first
-// come, first served; nothing overtakes the holder whose turn it is. Rows run until they finish, unless a better
-// priority, or an owner with a smaller share, preempts them.
+// The scheduler: decides from waiting prompts, running holders and the budget which holders run next; `plan-calls`
+// then plans each step. The order is by priority, then the owner with the smallest share, then first come, first
+// served; no holder overtakes the one whose turn it is. A running holder keeps its slots until it finishes, unless a
+// holder with a better priority, or of an owner with a smaller share, preempts it.
 import { laneBytes, type SlotBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 import { inStartOrder, Shares } from "./fair-shares.ts";
 import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";
 
 /**
- * Admits waiting prompts in order, up to the first whose whole need cannot be reserved next to the running holders.
+ * Admits waiting prompts in order. Stops at the first prompt whose whole need cannot be reserved in addition to the
+ * running holders.
  *
- * @param waiting in the order of {@link compareRanks}
+ * @param waiting prompts in the order of {@link compareRanks}
  * @param held.lanes reservations of the running holders
- * @param held.running all holders of slots, which determine the turns
+ * @param held.running all holders of slots, from which the owners' shares follow
  */
 export function planAdmissions<Prompt extends SlotHolder>(
   waiting: readonly Prompt[],
@@ -34,11 +35,11 @@ export function planAdmissions<Prompt extends SlotHolder>(
 }
 
 /**
- * Chooses holders to preempt so that waiting prompts of better priority, or of owners with smaller shares, can start.
- * For each prompt in turn, it chooses the last holders of the worst priority, as few as make enough room; if all of
- * them would not, it chooses none.
+ * Chooses holders to preempt, so that waiting prompts of better priority, or of owners with smaller shares, can start.
+ * For each prompt in turn, chooses the last holders of the worst priority, as few as make enough room. If preempting
+ * all of them would not make enough room, chooses none for this prompt.
  *
- * @param waiting in the order of {@link compareRanks}
+ * @param waiting prompts in the order of {@link compareRanks}
  * @param running all holders of slots, in any order
  */
 export function choosePreempted<Holder extends SlotHolder>(
@@ -81,8 +82,8 @@ function choosePreemptedFor(
   const lastFirst = preemptible.toSorted((one, other) => compareRanks(other, one));
   const together = chooseEnough(lastFirst, prompt, held, budget);
   if (together !== null) return together;
-  // One large holder may suffice, whereas preempting a small one of the same owner first would use up what may be
-  // taken from that owner.
+  // Tries single holders first. Preempting a small holder of an owner could use up the amount that may be taken from
+  // that owner, although preempting one larger holder would suffice.
   for (const holder of lastFirst) {
     const alone = chooseEnough([holder], prompt, held, budget);
     if (alone !== null) return alone;
@@ -91,8 +92,8 @@ function choosePreemptedFor(
 }
 
 /**
- * Returns the holders, in their order, whose preemption is allowed and makes the prompt fit; null if the prompt does
- * not fit.
+ * Returns some of the holders, in the given order, whose preemption is allowed and makes the prompt fit; null if the
+ * prompt would still not fit.
  */
 function chooseEnough(
   holders: readonly SlotHolder[],
@@ -110,7 +111,7 @@ function chooseEnough(
     if (isEnough()) break;
   }
   if (chosen.size === 0 || !isEnough()) return null;
-  // Holders whose preemption frees no needed room keep running: they would otherwise return immediately.
+  // Removes holders from the choice whose preemption is unnecessary: they would otherwise start again immediately.
   for (const holder of [...chosen].reverse()) {
     chosen.delete(holder);
     if (!isEnough()) chosen.add(holder);
@@ -154,7 +155,7 @@ export function positionsThatFit(
   return Math.max(0, Math.floor(bytes / bytesPerGranule)) * positionGranule;
 }
 
-/** Needs of a lane, or additional needs. */
+/** Slots and positions that a lane needs, in total or in addition. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
 /** Slots and memory of a budget that are reserved. */

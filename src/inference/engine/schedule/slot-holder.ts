@@ -1,11 +1,12 @@
-// The planners' view of holders (requests that hold slots or wait for them), and the budget of slots and memory.
+// Requests that hold slots or wait for them ("holders"), as the planners need them, and the budget of slots and
+// memory.
 import type { SlotBytes } from "../cache/kv-cache.ts";
 
-/** Rank among all waiting and running holders. */
+/** Rank that orders all waiting and running holders. */
 export interface Ranked {
   /** Priority; lower values come first. */
   readonly priority: number;
-  /** Number of earlier arrivals. */
+  /** Number of holders that arrived earlier. */
   readonly arrival: number;
 }
 
@@ -13,7 +14,7 @@ export interface Ranked {
 export interface SlotHolder extends Ranked {
   /** Owner for fair shares of slots and memory. */
   readonly owner: string;
-  /** Lane of the holder; rows of different lanes cannot share a call. */
+  /** Lane of the holder. Rows of different lanes cannot share a call, except for pairs of lanes. */
   readonly laneId: string;
   /** Number of slots, one for each choice. */
   readonly slotCount: number;
@@ -21,12 +22,12 @@ export interface SlotHolder extends Ranked {
   readonly positionCountMax: number;
 }
 
-/** Contents of a lane, including all reservations of admitted requests. */
+/** Load of a lane, including the full reservations of all admitted requests. */
 export interface LaneLoad {
   readonly laneId: string;
   readonly slotCount: number;
   readonly positionCountMax: number;
-  /** Number of rows that get a token in this step. */
+  /** Number of rows that decode a token in this step. */
   readonly decodingCount: number;
 }
 
@@ -36,13 +37,13 @@ export interface StepBudget extends SlotBytes {
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
   /**
-   * Maximum tokens per step of prompts whose log-probabilities are wanted, because logits after every token take
-   * memory and time.
+   * Maximum number of prompt tokens per step whose log-probabilities are requested. It is limited because logits after
+   * every token take memory and time.
    */
   readonly logprobTokensPerStepMax: number;
 }
 
-/** Compares ranks: negative if the first one comes first. */
+/** Compares ranks; returns a negative number if `one` comes first. */
 export function compareRanks(one: Ranked, other: Ranked): number {
   return one.priority - other.priority || one.arrival - other.arrival;
 }

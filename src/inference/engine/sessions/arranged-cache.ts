@@ -1,5 +1,6 @@
-// Disk cache of arranged weights, which a model's sessions map, kept across starts. A file is created if none matches
-// the weights, the kind of processor and the runtime. Only `onnx/` knows the form of arranged weights.
+// Disk cache of arranged weights, which a model's sessions map into memory; files are reused by later starts. A file
+// is created if none matches the weights, the kind of processor and the runtime. Only `onnx/` knows the form of
+// arranged weights.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,19 +16,22 @@ import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.t
 type Weights = ReadonlyMap<string, WeightSource>;
 
 /**
- * Disk space needed during writing, in multiples of the weights' size: the runtime's file holds both forms, and Hone's
- * file one.
+ * Disk space needed while writing, as a multiple of the weights' size: the runtime's file holds the weights in both
+ * forms, and Hone's file holds one form.
  */
 const writtenCopies = 3;
 
 /** Location of a model's arranged weights. */
 export interface ArrangedCache {
   readonly folder: string;
-  /** Name of the model in the cache, which has one file for weights of the same names, types and shapes. */
+  /**
+   * Name of the model in the cache. For each set of weights with the same names, types and shapes, the model has one
+   * file.
+   */
   readonly model: string;
   /** Hash of the weights' values. */
   readonly weightsHash: string;
-  /** If true, refuses weights that are not cached. */
+  /** If true, throws instead of writing when weights are not cached. */
   readonly isReadOnly?: boolean;
 }
 
@@ -67,7 +71,7 @@ export async function mappedWeights(
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
-  // Converted weights of one model depend on the conversion, and then have other file names.
+  // If weights were converted, their files are part of the name, because they depend on the conversion.
   const files = inFiles.map(({ name }) => weights.get(name));
   const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);
@@ -77,7 +81,7 @@ export async function mappedWeights(
   mkdirSync(folder, { recursive: true });
   requireRoom(folder, writtenCopies * weightBytes);
   await writeArrangedWeights(file, graph, { weights, threads });
-  // Removes files of earlier weights, and leftovers of a process that died while writing.
+  // Removes files of this model's earlier weights, and leftovers of a process that crashed while writing.
   for (const other of readdirSync(folder)) {
     if (other.startsWith(`${modelKey}-`) && other !== name) rmSync(join(folder, other), { recursive: true });
   }

@@ -1,6 +1,5 @@
 // The sessions of a model's serving graphs, created in advance or at their first use. All sessions use arranged
-// weights, because only then does a row get the same numbers in any batch. This module knows neither where the weights
-// come from nor the data of a run.
+// weights, because only with these does a row get the same numbers in every batch.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
@@ -24,7 +23,7 @@ import { createSession, type Session } from "../../onnx/session.ts";
  */
 export type GraphKind = "first" | "later" | "later-single" | "token" | "drafts" | "pair";
 
-/** Form in which a graph takes an adapter; null if it takes none. */
+/** Form in which a graph takes an adapter; null if the graph takes no adapter. */
 type Lora = LoraForm | null;
 
 export interface SessionsOptions {
@@ -75,8 +74,8 @@ export class ServingSessions {
   }
 
   /**
-   * Returns tasks that each create a session needed by only some requests. Sessions for adapters of high rank are
-   * created only once there is such an adapter.
+   * Returns tasks, each of which creates a session that only some requests need. Sessions for adapters of high rank
+   * are created only once such an adapter is used.
    */
   furtherTasks(): readonly (() => Promise<unknown>)[] {
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
@@ -99,7 +98,7 @@ export class ServingSessions {
     );
   }
 
-  /** True if a call need not wait for the session's creation. */
+  /** True if the session exists, so that a call need not wait for its creation. */
   has(kind: GraphKind, lora: Lora): boolean {
     return this.#made.has(nameOf(kind, lora));
   }
@@ -114,7 +113,7 @@ export class ServingSessions {
   /**
    * Returns a session; creates it if necessary.
    *
-   * @throws ServiceError `internal` if it cannot be created; the next call tries again
+   * @throws ServiceError `internal` if the session cannot be created; the next call tries again
    */
   get(kind: GraphKind, lora: Lora): Promise<Session> {
     const name = nameOf(kind, lora);
@@ -124,8 +123,8 @@ export class ServingSessions {
 
   #keep(name: string, graph: Graph): Promise<Session> {
     const { weights, threads, device } = this.#options;
-    // Sessions run one after another with varying sizes; memory that one session kept would not be available to the
-    // others.
+    // Sessions run one after another with varying sizes. Memory that one session retains would not be available to the
+    // others, so sessions retain none.
     const memory = { plansMemory: false, keepsMemory: false };
     const making = createSession(graph, { weights, threads, device, ...memory });
     this.#sessions.set(name, making);

@@ -1,13 +1,14 @@
-// The loop's interface to constraints: prepare a constraint for a request, and get a mask of allowed tokens before
-// each token of each choice. The computation of a mask begins as soon as the preceding token is drawn, in parallel
-// with the model. The loop polls for a mask that is not ready.
+// The loop's interface to constraints: prepares a constraint for a request, and provides a mask of allowed tokens
+// before each token of each choice. The computation of a mask begins as soon as the preceding token is drawn, in
+// parallel with the model. While a mask is not ready, the loop asks for it again in each step.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 
 export interface ConstraintBackend {
   /**
    * Prepares a constraint; resolves when it is ready to use.
    *
-   * @param options.signal aborting it drops a constraint that waits to be prepared, and rejects the promise
+   * @param options.signal when it aborts, the promise rejects, and a constraint that still waits to be prepared is
+   * dropped
    * @throws ServiceError `unsupported` for a constraint that cannot be served, with the reason and the alternatives;
    * `internal` when the computing thread breaks down
    */
@@ -21,8 +22,8 @@ export interface PreparedConstraint {
   /** Notices for the caller, one sentence each. */
   readonly notices: readonly string[];
   /**
-   * Opens a cursor after these tokens of a choice, all of which masks allowed (or before its first token), and starts
-   * computing its mask.
+   * Opens a cursor and starts computing its mask. The cursor is positioned after the given tokens of a choice, all of
+   * which earlier masks allowed, or before the choice's first token.
    */
   open(tokenIds?: readonly number[]): ConstraintCursor;
   /** Releases the constraint; no cursors may be opened afterwards. Idempotent. */
@@ -34,13 +35,13 @@ export interface ConstraintCursor {
   /** Moves past a token that the last mask allowed, and starts computing the next mask. */
   accept(tokenId: number): void;
   /**
-   * Returns the mask of the next token; null while it is computed. Valid until the cursor moves.
+   * Returns the mask of the next token; null while it is being computed. The mask is valid until the cursor moves.
    *
    * @throws ServiceError `unsupported` if the constraint turns out to exceed its cost limits, `internal` when the
    * computing thread breaks down
    */
   next(): TokenMask | null;
-  /** Blocks the thread until the next mask is ready, at most until this time of the monotonic clock. */
+  /** Blocks the thread until the next mask is ready, at most until `endMs` of the monotonic clock. */
   waitUntil(endMs: number): void;
   /** Closes the cursor. Idempotent. */
   close(): void;

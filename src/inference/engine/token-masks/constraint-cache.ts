@@ -1,6 +1,6 @@
-// Cache of compiled constraints by content, so that the next request with the same constraint begins immediately.
-// Constraints in use stay; the others are evicted, least recently used first, when all of them together take too much
-// memory.
+// Cache of compiled constraints, keyed by content, so that the next request with the same constraint begins
+// immediately. Constraints in use are never evicted. When all constraints together take too much memory, unused ones
+// are evicted, the least recently used first.
 import { present } from "../../../base/domain/assert.ts";
 import type { CompiledConstraint } from "../../../lib/constraints/grammar/matcher.ts";
 
@@ -20,7 +20,7 @@ export interface CachedConstraint {
 
 export class ConstraintCache {
   readonly #bytesMax: number;
-  /** Cached constraints by content, the last used last. */
+  /** Cached constraints by content, the most recently used last. */
   readonly #kept = new Map<string, CachedConstraint>();
   /** Usage of every constraint that is cached or in use. */
   readonly #usage = new Map<CachedConstraint, { userCount: number; bytes: number }>();
@@ -50,7 +50,7 @@ export class ConstraintCache {
     return constraint;
   }
 
-  /** Releases a constraint that was taken. */
+  /** Counts one user less of a constraint that {@link take} returned. */
   giveBack(constraint: CachedConstraint): void {
     const usage = this.#usageOf(constraint);
     usage.userCount -= 1;
@@ -58,15 +58,19 @@ export class ConstraintCache {
     this.#shrink();
   }
 
-  /** Removes a constraint from the cache; its users keep it. The next request with the same content compiles it anew. */
+  /**
+   * Removes a constraint from the cache; requests that use it can continue. The next request with the same content
+   * compiles the constraint anew.
+   */
   forget(constraint: CachedConstraint): void {
     if (this.#kept.get(constraint.content) === constraint) this.#kept.delete(constraint.content);
   }
 
   /**
-   * Measures a constraint's size, which grows while it is used.
+   * Measures the size of a constraint, which grows while the constraint is used, and evicts unused constraints if
+   * necessary.
    *
-   * @returns false for the largest constraint if there is no room for all constraints in use
+   * @returns false if there is no room for all constraints in use and this one is the largest
    */
   measure(constraint: CachedConstraint): boolean {
     const usage = this.#usageOf(constraint);

@@ -1,6 +1,7 @@
-// Memory shared between the engine's thread and a mask thread. It holds for each place its last token, one mask, and
-// whether the mask is ready; one thread writes and the other reads each half. Turns are numbered, so a result is never
-// attributed to an earlier owner of the place.
+// Memory shared between the engine's thread and a mask thread. The board has a numbered place for each constrained
+// choice, with the choice's last token, one mask, and whether the mask is ready; each value is written by only one of
+// the two threads. A place's turns are numbered, so a result is never attributed to a choice that used the place
+// before.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";
@@ -10,13 +11,13 @@ export type MaskOutcome = "goes-on" | "may-end" | "failed";
 
 const outcomes: readonly MaskOutcome[] = ["goes-on", "may-end", "failed"];
 
-/** A token that a place moved past, and the number of the resulting turn. */
+/** A token that was added to the choice of a place, and the number of the turn that this began. */
 export interface Move {
   readonly turn: number;
   readonly tokenId: number;
 }
 
-/** Words per place: requested turn, its token, finished turn, and its outcome. */
+/** Words per place: requested turn, its token, finished turn, and the outcome of the finished turn. */
 const wordsPerPlace = 4;
 
 export class MaskBoard {
@@ -29,7 +30,10 @@ export class MaskBoard {
   readonly #masks: Uint32Array;
   readonly #maskWords: number;
 
-  /** @param memory memory of a board with the same numbers; if absent, creates a new board with every place at turn 0 */
+  /**
+   * @param memory memory of a board that was created with the same counts; if absent, creates a new board with every
+   * place at turn 0
+   */
   constructor(placeCount: number, maskWords: number, memory?: SharedArrayBuffer) {
     const words = placeCount * (wordsPerPlace + maskWords);
     this.memory = memory ?? new SharedArrayBuffer(4 * words);
@@ -43,24 +47,24 @@ export class MaskBoard {
     this.#maskWords = maskWords;
   }
 
-  /** Moves a place past a token, as the given turn; the resulting mask belongs to that turn. */
+  /** Adds a token to the choice of a place, and thereby requests the mask of the given turn. */
   ask(place: number, { turn, tokenId }: Move): void {
     this.#tokens[place] = tokenId;
     Atomics.store(this.#asked, place, turn);
   }
 
-  /** Returns the last move of a place, for the thread that computes its masks. */
+  /** Returns the last move of a place; called by the thread that computes the masks. */
   lastMove(place: number): Move {
     const turn = Atomics.load(this.#asked, place);
     return { turn, tokenId: this.#tokens[place] };
   }
 
-  /** Returns the mask of a place, for the thread that writes it. */
+  /** Returns the mask of a place; called by the thread that writes the mask. */
   maskOf(place: number): Uint32Array {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Marks a place's turn as finished, and wakes the thread that waits for it. */
+  /** Marks a turn of a place as finished, and wakes the thread that waits for it. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);
@@ -71,14 +75,14 @@ export class MaskBoard {
     return Atomics.load(this.#done, place) === turn;
   }
 
-  /** Returns the mask of a place's turn; null if it is not ready, or failed. */
+  /** Returns the mask of a turn of a place; null if the mask is not ready, or could not be computed. */
   read(place: number, turn: number): TokenMask | null {
     if (!this.isDone(place, turn)) return null;
     const outcome = outcomes[this.#outcomes[place]];
     return outcome === "failed" ? null : { allowed: this.maskOf(place), mayEnd: outcome === "may-end" };
   }
 
-  /** Blocks the thread until a place's turn is done, at most until this time of the monotonic clock. */
+  /** Blocks the thread until a turn of a place is finished, at most until `endMs` of the monotonic clock. */
   waitUntil(place: number, turn: number, endMs: number): void {
     for (;;) {
       const done = Atomics.load(this.#done, place);

@@ -1,5 +1,5 @@
-// Messages between the engine's thread and a mask thread. Numbers identify constraints and places; a place's tokens
-// and masks use shared memory.
+// Messages between the engine's thread and a mask thread. Messages identify constraints and places by numbers; tokens
+// and masks are passed through shared memory (`mask-board.ts`).
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -8,11 +8,11 @@ import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 export interface MaskThreadData {
   readonly vocabulary: TokenVocabulary;
   readonly limits: GrammarLimits;
-  /** Cache size of all threads together; each thread has an equal part. */
+  /** Cache size of all threads together, in bytes; each thread gets an equal part. */
   readonly cacheBytesMax: number;
   readonly threadCount: number;
   readonly placeCount: number;
-  /** Memory of the board and of the signals. */
+  /** Shared memory of the board and of the signals. */
   readonly board: SharedArrayBuffer;
   readonly signals: SharedArrayBuffer;
   /** Niceness of the thread; see setpriority(2). */
@@ -22,10 +22,10 @@ export interface MaskThreadData {
 export type MaskRequest =
   /** Prepares a constraint; answered with a {@link MaskAnswer}. */
   | { readonly kind: "prepare"; readonly key: number; readonly constraint: Constraint }
-  /** Releases a constraint that is prepared, or waits to be. */
+  /** Releases a constraint that is prepared, or that still waits to be prepared. */
   | { readonly kind: "release"; readonly key: number }
   /**
-   * Requests the mask after these tokens of the constraint, as the place's turn. For the first mask of an answer,
+   * Requests the mask that follows the given tokens, as the given turn of a place. For the first mask of an answer,
    * there are no tokens.
    */
   | {
@@ -39,7 +39,7 @@ export type MaskRequest =
 
 export type MaskAnswer =
   | { readonly kind: "prepared"; readonly key: number; readonly outcome: Preparation | Refusal }
-  /** The mask of the place's turn could not be computed. */
+  /** The mask of a turn of a place could not be computed. */
   | {
       readonly kind: "failed";
       readonly place: number;
@@ -55,6 +55,6 @@ export interface Preparation {
 
 export interface Refusal {
   readonly message: string;
-  /** The keyword, construct or limit that caused the refusal. */
+  /** Keyword, construct or limit that caused the refusal. */
   readonly subject: string;
 }

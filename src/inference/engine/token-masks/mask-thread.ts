@@ -1,6 +1,6 @@
 // Mask thread: compiles constraints and computes masks in parallel with the model. It alternates between computing all
-// waiting masks and compiling one constraint, so that neither delays the other for long. It runs until it is
-// terminated, and sleeps while idle.
+// requested masks and compiling one constraint, so that neither kind of work delays the other for long. It runs until
+// it is terminated, and sleeps while there is no work.
 import { setPriority } from "node:os";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { assert, present } from "../../../base/domain/assert.ts";
@@ -16,12 +16,12 @@ import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
 import { SharedSignals } from "./shared-signals.ts";
 
-/** A choice under a constraint. */
+/** Place of a choice under a constraint. */
 interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** Turn of the last processed move. */
+  /** Number of the turn whose move was processed last. */
   movedAt: number;
 }
 
@@ -38,7 +38,7 @@ const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
 
-// Done at the start: no request waits for it if the thread was started before the first request.
+// Done at the start of the thread, so that no request waits for it if the thread starts before the first request.
 constraintBase();
 warmUp();
 
@@ -83,7 +83,7 @@ function takeRequest(request: MaskRequest): void {
       const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
       const { place, turn, tokenIds } = request;
       const matcher = constraint.compiled.matcher();
-      // The last move belongs to the constraint that used the place before.
+      // The last move on the board was made for the constraint that used the place before, so it counts as processed.
       const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
       places.set(place, opened);
       return compute(opened, turn, tokenIds);
@@ -106,7 +106,7 @@ function computeMasks(): boolean {
   return hasComputed;
 }
 
-/** Moves a place past tokens and writes its mask, or the reason why there is none. */
+/** Adds tokens to the choice of a place, and writes the place's next mask, or the reason why it cannot be computed. */
 function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
   const refusal = refusalOf(() => {
     assert(
@@ -117,7 +117,8 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
     if (!cache.measure(constraint)) throw noRoom();
   });
   if (refusal !== null) {
-    // A constraint that has exhausted its states is compiled anew for the next request.
+    // The constraint has exhausted its limit of states. Removed from the cache, so that the next request compiles it
+    // anew.
     cache.forget(constraint);
     answer({ kind: "failed", place, turn, refusal });
     board.finish(place, turn, "failed");

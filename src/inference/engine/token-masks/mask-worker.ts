@@ -1,5 +1,6 @@
-// One run of a mask thread, seen from the engine's thread. The thread is started immediately and watched for silence;
-// the first fault breaks it, and all later calls fail. This module also allocates the places of its board.
+// A running mask thread, as the engine's thread uses it. The thread is started immediately and counts as broken at its
+// first fault, or when it makes no progress for too long; all later calls then fail. This module also allocates the
+// places of the thread's board.
 import { Worker } from "node:worker_threads";
 import { present } from "../../../base/domain/assert.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
@@ -11,25 +12,26 @@ import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } fr
 import { SharedSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
-  /** Display name. */
+  /** Name of the thread, for people. */
   readonly name: string;
-  /** The thread's code. */
+  /** Module with the thread's code. */
   readonly module: URL;
   readonly data: Omit<MaskThreadData, "signals" | "board">;
   /**
-   * Time without progress after which the thread counts as broken; no piece of work within the limits takes this long.
+   * Time without progress after which the thread counts as broken. No single piece of work that the limits permit
+   * takes this long.
    */
   readonly silenceDeadlineMs: number;
-  /** Called when the thread breaks. */
+  /** Called when the thread counts as broken. */
   readonly onBreak: (error: Error) => void;
 }
 
-/** Place where the masks of one choice are computed. */
+/** Place on the board where the masks of one choice are computed. */
 export interface MaskPlace {
-  /** Moves past a token, and starts computing the next mask. */
+  /** Adds a token to the choice, and starts computing the next mask. */
   accept(tokenId: number): void;
   /**
-   * Returns the next mask, or the reason why there is none; null while it is computed.
+   * Returns the next mask, or the reason why it cannot be computed; null while it is being computed.
    *
    * @throws ServiceError `internal` if the thread broke down
    */
@@ -52,8 +54,8 @@ interface Turn {
 }
 
 /**
- * Number of silence checks per deadline: with several, a machine that was suspended for a while does not count as a
- * silent thread.
+ * Number of checks for silence per deadline. With several checks, a machine that was suspended for a while does not
+ * make the thread count as silent.
  */
 const checksPerDeadline = 10;
 
@@ -63,7 +65,7 @@ export class MaskWorker {
   readonly #signals = new SharedSignals();
   readonly #board: MaskBoard;
   readonly #freePlaces: number[];
-  /** Last turn by place; numbering continues when a place gets another owner. */
+  /** Number of the last turn, by place; numbering continues when another choice gets the place. */
   readonly #turns: Int32Array;
   readonly #open = new Map<number, Turn>();
   readonly #asked = new Map<number, Asked>();
@@ -82,7 +84,7 @@ export class MaskWorker {
     this.#worker.on("message", (answer: MaskAnswer) => this.#receive(answer));
     this.#worker.on("error", (error) => this.#break(error));
     this.#worker.on("exit", () => this.#break(new Error("The thread ended.")));
-    // The thread keeps the process alive only while a caller waits for it.
+    // Lets the process end while the thread runs, except while a caller waits for the thread.
     this.#worker.unref();
   }
 
@@ -99,7 +101,7 @@ export class MaskWorker {
    * Compiles a constraint.
    *
    * @param options.signal aborting it removes the constraint from the queue, and rejects with the signal's reason
-   * @returns information about the constraint, or why it cannot be served
+   * @returns information about the constraint, or the reason why the constraint cannot be served
    */
   async prepare(
     key: number,
@@ -131,7 +133,7 @@ export class MaskWorker {
     this.#post({ kind: "release", key });
   }
 
-  /** Opens a place after these tokens of a prepared constraint, and starts computing its mask. */
+  /** Opens a place for a choice, after the given tokens of a prepared constraint, and starts computing its next mask. */
   open(key: number, tokenIds: readonly number[]): MaskPlace {
     const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");
     const state: Turn = { turn: ++this.#turns[place], refusal: null };

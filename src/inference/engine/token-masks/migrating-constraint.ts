@@ -1,22 +1,25 @@
-// A request's constraint that can migrate: if it exceeds one thread's cost limit, another thread compiles it again,
-// and its choices continue there from their tokens.
+// A request's constraint that can move to another thread. If it exceeds the cost limit of its thread, another thread
+// compiles it again, and the request's choices continue there after the tokens that they already have.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constraint-backend.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 
-/** Memory that is never written, for waiting. */
+/** Memory that is never written; waiting on it is a plain sleep. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
-/** A compiled constraint; its thread identifies it by `key`. */
+/** A compiled constraint, and the key by which its thread identifies it. */
 export interface Compiled {
   readonly worker: MaskWorker;
   readonly key: number;
   readonly notices: readonly string[];
 }
 
-/** Compiles a constraint in another thread after a refusal; null if that thread would refuse it too. */
+/**
+ * Compiles a constraint in another thread after a refusal; returns null if that thread would refuse the constraint
+ * too.
+ */
 type Recompile = (refusal: Refusal, options: { readonly signal: AbortSignal }) => Promise<Compiled> | null;
 
 export class MigratingConstraint implements PreparedConstraint {
@@ -43,11 +46,11 @@ export class MigratingConstraint implements PreparedConstraint {
     if (signal.aborted) return;
     this.#released.abort();
     releaseKey(this.#first);
-    // If the second compilation has not finished, the signal has cancelled it.
+    // If the second compilation has not finished, the abort of the signal has already cancelled it.
     void this.#second?.then(releaseKey, () => undefined);
   }
 
-  /** Returns the compilation on which refused choices continue. */
+  /** Returns the second compilation, with which choices continue after a refusal. */
   #moved(refusal: Refusal): Promise<Compiled> | null {
     const { signal } = this.#released;
     return (this.#second ??= this.#recompile(refusal, { signal }));
@@ -57,7 +60,7 @@ export class MigratingConstraint implements PreparedConstraint {
 class MigratingCursor implements ConstraintCursor {
   readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
   readonly #tokenIds: number[];
-  /** Current place; null during a move to another thread, and once the cursor is closed. */
+  /** Current place; null while the cursor moves to another thread, and once it is closed. */
   #place: MaskPlace | null;
   #isClosed = false;
   #hasMoved = false;
@@ -92,8 +95,8 @@ class MigratingCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // The move completes with a message, which arrives between steps. The wait is bounded by the caller's time, a few
-    // milliseconds.
+    // The move completes when a message arrives, which can only happen between steps. So this sleeps for the time that
+    // the caller allows, a few milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 

@@ -1,5 +1,5 @@
-// Memory shared between the engine's thread and a mask thread: a bell that announces work, the number of finished
-// pieces of work, and cache statistics. The work itself is described elsewhere.
+// Memory shared between the engine's thread and a mask thread. It has a bell that announces work, the number of
+// finished pieces of work, and cache statistics. The work itself is described in messages and on the board.
 import type { CacheCounts } from "./constraint-cache.ts";
 
 const [bell, finished, hits, misses, kibibytes, size] = [0, 1, 2, 3, 4, 5];
@@ -14,20 +14,20 @@ export class SharedSignals {
     this.#words = new Int32Array(memory);
   }
 
-  /** Wakes the other thread, or keeps it from going to sleep. */
+  /** Wakes the other thread; if that thread is awake, prevents it from going to sleep before it has looked for work. */
   ring(): void {
     Atomics.add(this.#words, bell, 1);
     Atomics.notify(this.#words, bell);
   }
 
-  /** Number of rings so far. */
+  /** Number of times that the bell was rung so far. */
   get ringCount(): number {
     return Atomics.load(this.#words, bell);
   }
 
   /**
-   * Blocks the thread until the number of rings exceeds `ringCount`; for a thread whose work is announced only by the
-   * bell.
+   * Blocks the thread until the bell has been rung more than `ringCount` times; for a thread that waits for no other
+   * event.
    */
   sleepSince(ringCount: number): void {
     Atomics.wait(this.#words, bell, ringCount);

@@ -1,6 +1,6 @@
-// Constraints whose masks are computed in two threads: a quick one for cheap constraints, and a slow one for
-// constraints that turn out to be costly, so that these delay only each other. Each thread is started in advance or at
-// its first use, and restarted after a breakdown.
+// Constraints whose masks are computed in two threads: a quick thread for cheap constraints, and a slow thread for
+// constraints that turn out to be costly. So costly constraints delay only each other. Each thread is started in
+// advance or at its first use, and restarted after a breakdown.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -14,23 +14,26 @@ import type { ConstraintSettings } from "./settings.ts";
 export interface ThreadedConstraintsOptions {
   readonly vocabulary: TokenVocabulary;
   readonly settings: ConstraintSettings;
-  /** Maximum number of choices under constraints at the same time. */
+  /** Maximum number of choices that run under constraints at the same time. */
   readonly choiceCountMax: number;
-  /** Called when a thread breaks down; its pending requests have failed. */
+  /** Called when a thread breaks down, after its pending requests have failed. */
   readonly onBreakdown: (error: Error) => void;
-  /** For tests: the threads' code, and the deadline for silence. */
+  /** Module with the threads' code and deadline for silence; set only by tests. */
   readonly module?: URL;
   readonly silenceDeadlineMs?: number;
-  /** Cost limit of compiling, and of one mask, on the quick thread; about 10 ms if absent. */
+  /** Maximum cost on the quick thread of compiling a constraint, and of computing one mask; about 10 ms if absent. */
   readonly quickSteps?: number;
 }
 
 type Pace = "quick" | "slow";
 
 const defaultQuickSteps = 5_000;
-/** Niceness of each thread. The slow thread leaves the cores to the model. */
+/** Niceness of each thread. The slow thread has a high niceness, so that it leaves the cores to the model. */
 const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
-/** Default deadline for silence: far longer than any limit allows, even for a slow thread on a busy machine. */
+/**
+ * Default deadline for silence, in milliseconds. It is far longer than any work that the limits permit, even for a
+ * slow thread on a busy machine.
+ */
 const defaultSilenceMs = 60_000;
 const defaultModule = new URL("./mask-thread.js", import.meta.url);
 
@@ -75,8 +78,8 @@ export class ThreadedConstraints implements ConstraintBackend {
   }
 
   /**
-   * Compiles on the slow thread a constraint that the quick thread refused; null if the slow thread would refuse it
-   * too.
+   * Compiles a constraint on the slow thread, after the quick thread refused it. Returns null if the slow thread would
+   * refuse the constraint too.
    */
   #retry(
     { subject }: Refusal,
