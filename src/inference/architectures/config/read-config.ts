@@ -117,7 +117,7 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   const field = Array.isArray(names) ? "architectures" : "model_type";
   reader.refuse(
     field,
-    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or have vLLM servers compute it (docs/guides/vllm.md)`,
+    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or let vLLM compute it: \`vllm serve <model>\`, then \`hone serve --model '<name>=vllm+http://127.0.0.1:8000?files=<model folder>'\` (docs/guides/vllm.md)`,
   );
   return null;
 }
