@@ -2,10 +2,10 @@
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 
 /**
- * Describes missing, misshapen and unknown tensors.
+ * Describes the differences: missing tensors, tensors with a wrong shape, and unknown tensors.
  *
- * @param isRedundant true for an unknown tensor that is harmless
- * @param shownAs the file's name of a tensor
+ * @param isRedundant returns true for an unknown tensor that is harmless
+ * @param shownAs returns the name that a tensor has in the file
  * @returns the first few faults in one line; null if there are none
  */
 export function tensorFaults(
@@ -34,7 +34,7 @@ export function tensorFaults(
     if (!names.has(name) && !isRedundant(name)) faults.push(`${shownAs(name)} is unknown`);
   }
   if (faults.length === 0) return null;
-  // The file of a different model could differ in thousands of tensors.
+  // Only the first few are shown, because the file of a different model could differ in thousands of tensors.
   const shown = faults.slice(0, 8).join("; ");
   return faults.length > 8 ? `${shown}; and ${faults.length - 8} more` : shown;
 }

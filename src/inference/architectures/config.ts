@@ -1,5 +1,5 @@
-// Configuration of a decoder model as a readonly value: sizes, norms, attention and rotary embeddings. `read-config`
-// reads it from a Hugging Face folder; this module reads no files.
+// Configuration of a decoder model as a readonly value: sizes, norms, attention and rotary embeddings. This module
+// reads no files; `read-config` reads the configuration from a Hugging Face folder.
 import type { RotaryConfig } from "./rotary.ts";
 
 /** The Hugging Face classes that one decoder definition covers. */
@@ -22,19 +22,19 @@ export const architectures = [
 
 export type Architecture = (typeof architectures)[number];
 
-/** Options that differ between layers, by the kind of computation that relates positions. */
+/** Options of a layer, by the kind of computation with which the layer relates positions to each other. */
 export type LayerConfig = AttentionLayer | ConvolutionLayer | DeltaLayer;
 
 export interface AttentionLayer {
   readonly kind: "attention";
-  /** Number of positions that a token attends to, including its own; null if unlimited. */
+  /** Number of positions that a token attends to, including the token's own; null if unlimited. */
   readonly slidingWindow: number | null;
   /**
    * Index into {@link ModelConfig.rotaries}; null if the layer has no rotary embedding and only the order of attention
    * encodes positions.
    */
   readonly rotary: number | null;
-  /** Rotary index of the queries; absent if it equals `rotary`. */
+  /** Index of the rotary embedding of the queries; absent if queries use the one in `rotary`. */
   readonly queryRotary?: number;
 }
 
@@ -44,8 +44,8 @@ export interface ConvolutionLayer {
 }
 
 /**
- * A gated delta rule (Qwen3.5; arXiv:2412.06464): a matrix per head that each token reads, and corrects where it differs
- * from the token's value.
+ * A gated delta rule (Qwen3.5; arXiv:2412.06464). Each head has a matrix as its state. Each token reads the matrix,
+ * and corrects it where it differs from the token's value.
  */
 export interface DeltaLayer {
   readonly kind: "delta";
@@ -55,7 +55,7 @@ export interface DeltaLayer {
 export interface DeltaConfig {
   /** Number of heads of queries and keys; divides `valueHeads`. */
   readonly keyHeads: number;
-  /** Number of heads of values, each with a separate state. */
+  /** Number of heads of values; each head has a separate state. */
   readonly valueHeads: number;
   readonly keySize: number;
   readonly valueSize: number;
@@ -63,7 +63,7 @@ export interface DeltaConfig {
 
 /** A causal convolution of each channel with a separate kernel. */
 export interface ConvolutionConfig {
-  /** Number of positions that an output depends on, including its own. */
+  /** Number of positions that an output depends on, including the output's own position. */
   readonly kernelSize: number;
   /** True if the convolution and the layer's projections have biases. */
   readonly hasBias: boolean;
@@ -81,10 +81,10 @@ export interface ModelConfig {
   readonly headSize: number;
   /** Number of leading dimensions of each head that the rotary embedding rotates; the rest are unchanged. Even. */
   readonly rotarySize: number;
-  /** Maximum tokens of prompt and answer together. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
   readonly layers: readonly LayerConfig[];
-  /** Distinct rotary embeddings of the layers, each once. */
+  /** Rotary embeddings of the layers; layers with equal ones share an entry. */
   readonly rotaries: readonly RotaryConfig[];
   readonly normEpsilon: number;
   /** True if files store norm weights as their distance from one (Gemma). */
@@ -97,25 +97,28 @@ export interface ModelConfig {
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
-  /** Convolution of the layers that have one; null if none has. */
+  /** Convolution that some layers have; null if no layer has one. */
   readonly convolution: ConvolutionConfig | null;
-  /** Delta rule of the layers that have one; null if none has. */
+  /** Delta rule that some layers have; null if no layer has one. */
   readonly delta: DeltaConfig | null;
-  /** True if attended values are gated by a second half of each query head's projection. */
+  /** True if each query head's projection has a second half that gates the attended values. */
   readonly hasAttentionGate: boolean;
   readonly activation: "silu" | "gelu-tanh";
   /** True if the output projection uses the embedding's weight. */
   readonly isTied: boolean;
-  /** Factor of the embeddings. */
+  /** Factor by which the embeddings are multiplied. */
   readonly embeddingScale: number;
-  /** Factor of the attention scores. */
+  /** Factor by which the attention scores are multiplied. */
   readonly attentionScale: number;
-  /** Factor of the outputs that attention and feed-forward add to the residual stream. */
+  /**
+   * Factor by which the outputs of attention and feed-forward are multiplied before they are added to the residual
+   * stream.
+   */
   readonly residualScale: number;
-  /** Factor of the logits. */
+  /** Factor by which the logits are multiplied. */
   readonly logitScale: number;
   /** Soft cap of the logits: cap · tanh(logits / cap); null if uncapped. */
   readonly logitCap: number | null;
-  /** Ids of end-of-text tokens, from generation_config.json, or from config.json if the former names none. */
+  /** Ids of end-of-text tokens, from generation_config.json or, if that file names none, from config.json. */
   readonly endOfTextIds: readonly number[];
 }

@@ -1,4 +1,5 @@
-// Size from which Hone keeps a model's weights in mapped files instead of in each process's memory.
+// Minimum size of a model's weights at which Hone maps them from files instead of copying them into each process's
+// memory.
 
-/** Copying smaller weights is fast, and a file would take disk space to save little memory. */
+/** Smaller weights are copied, because copying them is fast, and a file would take disk space to save little memory. */
 export const largeWeightBytes = 64 * 1024 * 1024;

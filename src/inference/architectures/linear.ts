@@ -1,5 +1,5 @@
-// Applies stored weights: rows of the embedding, and projections y = x Wᵀ with bias and low-rank product. No other
-// module knows how weights are applied; `parameters` lists a model's projections.
+// Applies stored weights: looks up rows of the embedding, and computes projections y = x Wᵀ with bias and low-rank
+// product. Only this module knows how weights are applied; `parameters` lists a model's projections.
 import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { GraphBuilder, MatMulOptions } from "../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../lib/graph/dimension.ts";
@@ -15,14 +15,14 @@ import {
   type WeightForms,
 } from "./quantized/weight-forms.ts";
 
-/** Low-rank matrices of a graph. */
+/** Low-rank matrices (LoRA) as values of a graph. */
 export interface DecoderLora {
   /**
-   * Matrices by `loraNames`; projections without matrices are not adapted. A is [rank, inputSize] or, in blocks of its
-   * rows, [blocks, block size, inputSize]; B is [outputSize, rank].
+   * Matrices by the names of `loraNames`; a projection without matrices is not adapted. A is [rank, inputSize] or, in
+   * blocks of its rows, [blocks, block size, inputSize]; B is [outputSize, rank].
    */
   readonly matrices: ReadonlyMap<string, Value>;
-  /** Factor of the low-rank product; 1 if it is folded into B. */
+  /** Factor of the low-rank product; 1 if the factor is already multiplied into B. */
   readonly scale: number;
 }
 
@@ -31,12 +31,12 @@ export type Linear = (projection: Projection, x: Value) => Value;
 
 /** A model's weights as declared in a graph. */
 export interface DeclaredWeights {
-  /** Every part of every weight, named as in `weightParts`; biases are named `<path>.bias`. */
+  /** All parts of all weights, named as in `weightParts`; biases are named `<path>.bias`. */
   readonly values: ReadonlyMap<string, Value>;
   readonly forms: WeightForms;
 }
 
-/** Creates projections over weights in any form; their low-rank products are float32. */
+/** Creates a function that applies projections whose weights have any form; low-rank products are computed in float32. */
 export function storedLinear(
   builder: GraphBuilder,
   weights: DeclaredWeights,
@@ -61,7 +61,8 @@ export function asRows(builder: GraphBuilder, x: Value): Value {
 }
 
 /**
- * Adds the low-rank product of a projection, if it is adapted.
+ * Adds the low-rank product of a projection to its result; returns the result unchanged if the projection is not
+ * adapted.
  *
  * @param x [N, inputSize], input of the projection; y [N, outputSize], its result without the adapter
  */
@@ -78,7 +79,7 @@ export function addLowRank(
   return addLowRankProduct(builder, { x, y }, { a, b, scale });
 }
 
-/** Returns the embeddings of tokens of any shape, [...tokens, D]. */
+/** Returns the embeddings of a tensor of token ids: [...tokens, D]. */
 export function embeddingRows(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -94,17 +95,18 @@ export function embeddingRows(
   return rotate(builder, builder.multiply(codes, asColumn(builder, rowScales)));
 }
 
-/** Converts codes of 8 bits to float32; unsigned ones are offset by 128. */
+/** Converts 8-bit codes to float32. Unsigned codes are stored with 128 added, which this subtracts. */
 function signedCodes(builder: GraphBuilder, codes: Value, form: WeightForm): Value {
   const stored = builder.cast(codes, "float32");
   return form === "uint8" ? builder.subtract(stored, 128) : stored;
 }
 
 /**
- * Computes the natural-log probabilities of target tokens under the output projection's logits, and the entropies.
+ * Computes the natural-log probabilities of target tokens, and the entropies, from the logits that the output
+ * projection gives.
  *
- * @param x input of the projection, [N, D]
- * @param targets int64 [N]
+ * @param x input of the output projection, [N, D]
+ * @param targets token ids, int64 [N]
  * @param cap soft cap of the logits, see `ModelConfig.logitCap`
  */
 export function outputLogprobs(
@@ -124,12 +126,12 @@ export function outputLogprobs(
   return builder.int8LinearLogprob(rotate(builder, x), weight, targets);
 }
 
-/** Returns cap · tanh(x / cap), or x itself without a cap; see `ModelConfig.logitCap`. */
+/** Returns cap · tanh(x / cap), or x unchanged if the cap is null; see `ModelConfig.logitCap`. */
 export function capped(builder: GraphBuilder, x: Value, cap: number | null): Value {
   return cap === null ? x : builder.multiply(builder.tanh(builder.multiply(x, 1 / cap)), cap);
 }
 
-/** Like {@link outputLogprobs}, but holds all logits in memory, because no fused operation supports a cap. */
+/** Like {@link outputLogprobs}, but needs memory for all logits, because no fused operation supports a cap. */
 function cappedLogprobs(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -157,7 +159,7 @@ function asColumn(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [...x.shape, 1]);
 }
 
-/** Returns x H, where H rotates blocks of the last axis and is its own inverse. */
+/** Returns x H, where H is a matrix that rotates blocks of the last axis; H is its own inverse. */
 function rotate(builder: GraphBuilder, x: Value): Value {
   const width = dimensionAt(x.shape, -1);
   assert(typeof width === "number", "the width of an operand is known");
@@ -204,8 +206,8 @@ function weightProduct(
 }
 
 /**
- * Returns the contribution of block offsets to a product: each offset times the sum of its block's entries of x. The
- * factors 2 and 1/2 change no bit, as in {@link addLowRankProduct}.
+ * Returns the part of a product that comes from the blocks' offsets: each offset times the sum of the block's entries
+ * of x. The factors 2 and 1/2 change no bit, as in {@link addLowRankProduct}.
  *
  * @param offsets [K/32, N]
  */
@@ -218,8 +220,8 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 
 /**
  * Returns y + scale · (x Aᵀ) Bᵀ for matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no
- * bit of the result, but keep the runtime from its kernel for single rows, which sums in another order. A row's result
- * therefore does not depend on its batch.
+ * bit of the result. They prevent the runtime from using its kernel for single rows, which sums in another order, so
+ * that a row's result does not depend on its batch.
  */
 function addLowRankProduct(
   builder: GraphBuilder,
@@ -228,14 +230,15 @@ function addLowRankProduct(
 ): Value {
   const reduce = { transposeB: true, alpha: scale / 2 };
   const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
-  // Kept for the gradient: the result is small, and recomputing it takes a pass over x.
+  // Kept for the gradient, because it is small, and recomputing it would take a pass over x.
   return builder.gemm(builder.kept(reduced), b, y, { alpha: 2 });
 }
 
 /**
- * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A in blocks of rows. A block has too few columns
- * for the runtime to split them among threads, where the order of sums would depend on the number of rows. The product
- * with B needs no blocks up to rank 256: its sums are short enough to be grouped alike.
+ * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A in blocks of rows. A block has so few columns
+ * that the runtime does not split them among threads; with a split, the order of sums would depend on the number of
+ * rows. The product with B needs no blocks up to rank 256, because its sums are short enough to be grouped in the same
+ * way for any number of rows.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
   const [blocks, size] = a.shape;

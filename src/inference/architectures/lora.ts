@@ -1,4 +1,5 @@
-// LoRA adapters (arXiv:2106.09685) as values: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. Their files are in peft-folder.ts.
+// LoRA adapters (arXiv:2106.09685) as values: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. `peft-folder.ts` reads and writes their
+// files.
 import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { seededRandom } from "../../base/domain/random.ts";
 import type { Shape } from "../../lib/graph/dimension.ts";
@@ -8,9 +9,12 @@ import { hasProjection, loraNames, loraProjections } from "./parameters.ts";
 export interface LoraAdapter {
   readonly rank: number;
   readonly alpha: number;
-  /** Factor of the matrices' product: alpha / rank, or alpha / √rank with rank stabilisation. */
+  /** Factor of the product of A and B: alpha / rank, or alpha / √rank with rank stabilisation. */
   readonly scale: number;
-  /** Adapted projections, the same in every layer that has them, in the order of `projectionNames`. */
+  /**
+   * Adapted projections, in the order of `projectionNames`. They are the same in every layer; a layer that lacks one
+   * leaves it out.
+   */
   readonly targets: readonly ProjectionName[];
   /**
    * Matrices by name, in the order of `loraParameters`: `<module path>.lora_A.weight` [rank, inputSize] and `<module
@@ -27,8 +31,8 @@ export interface LoraOptions {
 }
 
 /**
- * Creates an adapter that changes nothing yet: A is uniform within 1 / √inputSize as in PEFT (Kaiming, a = √5), B is
- * zero. The same seed gives the same adapter.
+ * Creates an adapter that does not change the model's results, because B is zero. A is uniform within ±1 / √inputSize
+ * as in PEFT (Kaiming, a = √5). The same seed gives the same adapter.
  */
 export function createLoraAdapter(
   config: ModelConfig,
@@ -47,19 +51,22 @@ export function createLoraAdapter(
 }
 
 /**
- * Form in which a serving graph takes an adapter's A: whole, or in blocks of rows. Blocks cost three more operations
- * per projection, and only high ranks need them; see `linear.ts`.
+ * Form in which a serving graph takes the matrix A of an adapter: whole, or in blocks of rows. Blocks cost three more
+ * operations per projection, and only high ranks need them; see `linear.ts`.
  */
 export type LoraForm = "whole" | "blocks";
 
-/** Maximum rows of a block: so few that the runtime never splits the columns of a product among threads. */
+/**
+ * Maximum number of rows of a block. It is so small that the runtime never splits the columns of a product among
+ * threads.
+ */
 const blockRankMax = 16;
 
 export function loraFormOf(rank: number): LoraForm {
   return rank <= blockRankMax ? "whole" : "blocks";
 }
 
-/** Returns the LoRA inputs of a serving graph, for all projections, with the scale folded into B. */
+/** Returns the LoRA inputs of a serving graph, for all projections; the adapter's scale is multiplied into B. */
 export function servingLoraParameters(
   config: ModelConfig,
   form: LoraForm,
@@ -71,17 +78,17 @@ export function servingLoraParameters(
   ]);
 }
 
-/** Named array for a LoRA input of a graph. */
+/** Shape and values of one LoRA input of a graph. */
 export interface LoraInput {
   readonly shape: readonly number[];
   readonly data: Float32Array;
 }
 
 /**
- * Returns the arrays for {@link servingLoraParameters}, in the form that suits the rank.
- * * Unadapted modules are zeros, and zeros fill up the last block.
+ * Returns the arrays for the inputs {@link servingLoraParameters}, in the form that suits the adapter's rank.
+ * * Inputs of modules that are not adapted are zeros, and zeros fill up the last block.
  * * An A that needs no fill is passed without a copy.
- * * A null adapter (the base model) gives zeros of rank 1.
+ * * For null (the base model), returns zeros of rank 1.
  */
 export function servingLoraInputs(
   config: ModelConfig,
@@ -104,7 +111,7 @@ export function servingLoraInputs(
   return inputs;
 }
 
-/** Returns the values padded with zeros; the same array if it already has this length. */
+/** Returns the values, padded with zeros to a length. Returns the same array if it already has this length. */
 function padded(values: Float32Array | undefined, length: number): Float32Array {
   if (values?.length === length) return values;
   const filled = new Float32Array(length);
@@ -113,8 +120,8 @@ function padded(values: Float32Array | undefined, length: number): Float32Array 
 }
 
 /**
- * Writes the rows of B, multiplied by the factor, into rows of `width`. Uses plain loops, because a large adapter has
- * millions of values.
+ * Writes the rows of B, multiplied by the factor, into rows with `width` columns. Uses plain loops, because a large
+ * adapter has millions of values.
  */
 function scaleRows(
   b: Float32Array,

@@ -1,5 +1,6 @@
-// LoRA adapters as folders in the PEFT layout: adapter_config.json and adapter_model.safetensors, which PEFT and vLLM
-// load. Unsupported options are refused by name, so that an adapter is never computed as a different one.
+// LoRA adapters as folders in the PEFT layout, which PEFT and vLLM can load: adapter_config.json and
+// adapter_model.safetensors. Unsupported options are refused by name, because an adapter must never be computed as a
+// different one.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { orderedProjections } from "../../base/domain/model.ts";
@@ -28,8 +29,9 @@ import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
 const namePrefix = "base_model.model.";
 
 /**
- * Reads an adapter for the given model. Modules of other ranks and scales are converted to the adapter's rank and
- * scale by adding zero rows and columns and multiplying B. Unadapted modules are zeros.
+ * Reads an adapter for the given model. If modules differ in rank or scale, they are converted to the adapter's rank
+ * and scale, by adding zero rows and columns and multiplying B. The matrices of modules that are not adapted are
+ * zeros.
  *
  * @throws ServiceError `not_found` if a file is missing, `unsupported` naming every unsupported option, `invalid`
  * naming every missing, unexpected or misshapen matrix
@@ -63,7 +65,7 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
 }
 
 /**
- * Reads one part's block of a stacked B: the part's columns in the part's rows.
+ * Reads the block that one part has in a stacked B: the part's columns, in the part's rows.
  *
  * @throws ServiceError `invalid` if other columns of these rows are not zero
  */
@@ -76,22 +78,22 @@ export function readBlock(
   throw notStackedError(`rows of ${b.name} hold numbers outside their ${rank} columns from ${start} on`);
 }
 
-/** Adapter whose matrices have not been read from their file yet. */
+/** An adapter whose matrices have not been read from the file yet. */
 export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
   /**
-   * Matrices by the names of {@link LoraAdapter.matrices}; unadapted modules are absent. The parts of a fused module
-   * share one A, and each part has separate rows of B.
+   * Matrices by the names of {@link LoraAdapter.matrices}; matrices of modules that are not adapted are absent. The
+   * parts of a fused module share one A, and each part has separate rows of B.
    */
   readonly stored: ReadonlyMap<string, StoredTensor>;
-  /** Rank and scale of each projection with matrices, by path. */
+  /** Rank and scale of each projection that has matrices, by the projection's path. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
-  /** Last names of the modules with matrices in the file. */
+  /** Last path components of the modules that have matrices in the file. */
   readonly moduleNames: readonly string[];
-  /** Description of the adapter before its parts were stacked; null if not recorded. */
+  /** Description of the adapter before its parts were stacked into fused modules; null if none is recorded. */
   readonly unfused: UnfusedAdapter | null;
 };
 
-/** Like {@link readLoraAdapter}, without reading the matrices. */
+/** Like {@link readLoraAdapter}, but does not read the matrices. */
 export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
   const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
   refuseUnsupportedOptions(reader);
@@ -154,7 +156,7 @@ function partsOf(
   return { stored: matrices, modules: ownModules };
 }
 
-/** Requires that each module's rank and scale can be those of a stack of its parts. */
+/** Requires that each fused module's rank and scale fit a stack of its parts' matrices. */
 function requireStacked(
   adapted: readonly StoredProjection[],
   modules: ReadonlyMap<string, AdaptedModule>,
@@ -184,7 +186,7 @@ function zeroPad(values: Float32Array, length: number): Float32Array {
   return filled;
 }
 
-/** Returns a module's B, converted to have the same effect at the adapter's rank and scale. */
+/** Returns the B of a module, converted so that it has the same effect at the rank and scale of the adapter. */
 function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedModule): Float32Array {
   const factor = module.scale / adapter.scale;
   const wide = new Float32Array((values.length / module.rank) * adapter.rank);
@@ -194,7 +196,7 @@ function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedMo
   return wide;
 }
 
-/** Writes an adapter. The configuration is written last, so that a folder with a configuration is complete. */
+/** Writes an adapter. The configuration is written last, so a folder that has a configuration is complete. */
 export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
   const { config } = options;
   mkdirSync(folder, { recursive: true });
@@ -212,19 +214,20 @@ export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: 
 
 export interface WriteLoraOptions {
   readonly config: ModelConfig;
-  /** Value of `base_model_name_or_path`. */
+  /** Name of the base model, written to `base_model_name_or_path`. */
   readonly baseModelName: string;
-  /** Hex SHA-256 of the base's weights; PEFT has no field for it. */
+  /** Hex SHA-256 of the base's weights. PEFT has no field for this hash, so Hone adds one. */
   readonly baseWeights?: string;
 }
 
 /**
- * Field of adapter_config.json with the hash of the weights that the adapter was trained on. Other programs ignore it.
+ * Field in adapter_config.json with the hash of the base weights over which the adapter was trained. Other programs
+ * ignore this field.
  */
 const baseWeightsField = "base_model_sha256";
 
 /**
- * Returns the recorded hash of the weights that an adapter was trained on.
+ * Returns the recorded hash of the base weights over which an adapter was trained.
  *
  * @returns null if no hash is recorded
  * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or not JSON
@@ -245,7 +248,8 @@ function refuseUnsupportedOptions(reader: ConfigReader): void {
   unless("lora_bias", [false], "biases of the matrices are not applied; train without");
   unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
   unless("task_type", ["CAUSAL_LM"], "only language models are served");
-  // PiSSA, OLoRA, CorDA, LoftQ and similar methods start from changed base weights, which the folder does not contain.
+  // PiSSA, OLoRA, CorDA, LoftQ and similar methods change the base weights before training. The folder does not
+  // contain the changed weights.
   unless(
     "init_lora_weights",
     [true, false, "gaussian", "orthogonal", "eva"],

@@ -1,12 +1,16 @@
-// Rotary position embedding (RoFormer, arXiv:2104.09864): computes the angles, for serving and training alike.
+// Rotary position embedding (RoFormer, arXiv:2104.09864): computes the angles, in the same way for serving and
+// training.
 
 import { unreachable } from "../../base/domain/assert.ts";
 
 export interface RotaryConfig {
-  /** Base of the wavelengths. */
+  /** Base of the wavelengths (`rope_theta`). */
   readonly theta: number;
   readonly scaling: RotaryScaling;
-  /** Factors of queries by their position, as in Llama 4 and Ministral 3; absent if queries have none. */
+  /**
+   * Growth of a factor by which queries are multiplied, as in Llama 4 and Ministral 3; absent if queries have no such
+   * factor.
+   */
   readonly growth?: QueryGrowth;
 }
 
@@ -17,10 +21,11 @@ export interface QueryGrowth {
 }
 
 /**
- * Method of extending the context; `yarn` and `longrope` also scale all cosines and sines by one factor.
+ * Method that extends the context.
  * * `llama3` leaves the short wavelengths unchanged.
- * * `yarn` (arXiv:2309.00071) leaves those unchanged that turn often in the original context.
+ * * `yarn` (arXiv:2309.00071) leaves unchanged the pairs that turn often within the original context.
  * * `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
+ * * `yarn` and `longrope` also multiply all cosines and sines by one factor.
  */
 export type RotaryScaling =
   | { readonly kind: "none" }
@@ -36,11 +41,11 @@ export type RotaryScaling =
       readonly kind: "yarn";
       readonly factor: number;
       readonly originalContextLength: number;
-      /** Minimum turns in the original context from which pairs are unchanged. */
+      /** Pairs that turn at least this often within the original context are unchanged. */
       readonly turnsMin: number;
-      /** Maximum turns in the original context up to which pairs are divided by the whole factor. */
+      /** Pairs that turn at most this often within the original context are divided by the whole factor. */
       readonly turnsMax: number;
-      /** True if the two limits are rounded outwards to whole pairs. */
+      /** True if the limits `turnsMin` and `turnsMax` are rounded outwards to whole pairs. */
       readonly isTruncated: boolean;
       readonly attentionFactor: number;
     }
@@ -72,7 +77,8 @@ export function rotaryTables(
   for (let position = 0; position < positionCount; position++) {
     const size = scale * growthAt(rotary.growth, position);
     for (let pair = 0; pair < frequencies.length; pair++) {
-      // Multiplies in float32 before the cosine, like the reference; far positions would differ visibly otherwise.
+      // Multiplies in float32 before the cosine, as the reference does. Otherwise results at far positions would
+      // differ noticeably.
       const angle = Math.fround(position * Math.fround(frequencies[pair]));
       cosines[position * frequencies.length + pair] = Math.fround(Math.cos(angle)) * size;
       sines[position * frequencies.length + pair] = Math.fround(Math.sin(angle)) * size;
@@ -98,7 +104,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
     case "linear":
       return frequency / scaling.factor;
     case "llama3": {
-      // Between the two wavelengths, the scaling increases gradually (Llama 3.1 reference code).
+      // Between the two wavelength limits, the scaling increases gradually (Llama 3.1 reference code).
       const turns = (scaling.originalContextLength * frequency) / (2 * Math.PI);
       if (turns < scaling.lowFrequencyFactor) return frequency / scaling.factor;
       if (turns > scaling.highFrequencyFactor) return frequency;
@@ -117,7 +123,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
   }
 }
 
-/** Returns the share of a pair's frequency that is divided by YaRN's factor, from 0 to 1. */
+/** Returns the fraction of a pair's frequency that is divided by YaRN's factor, from 0 to 1. */
 function yarnShare(
   { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },
   { pair, theta, rotarySize }: Pair,

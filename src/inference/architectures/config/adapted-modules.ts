@@ -1,5 +1,6 @@
-// Reads which modules an adapter's configuration adapts, with rank and scale, by PEFT's rules for lists and patterns
-// of names. Regular expressions are not evaluated; the matrices in the file show which modules they match.
+// Reads from an adapter's configuration which modules it adapts, and each module's rank and scale, by PEFT's rules for
+// lists and patterns of names. Regular expressions are not evaluated; instead, the file's matrices show which modules
+// an expression matched.
 import type { ModelConfig } from "../config.ts";
 import { lastNamesOf, loraNames } from "../parameters.ts";
 import { storedProjections } from "../stored-projections.ts";
@@ -8,12 +9,12 @@ import type { ConfigReader } from "./config-reader.ts";
 /** Rank and scale of one adapted module. */
 export interface AdaptedModule {
   readonly rank: number;
-  /** Factor of the product of the module's matrices. */
+  /** Factor by which the product of the module's matrices is multiplied. */
   readonly scale: number;
 }
 
 export interface AdaptedModules {
-  /** Alpha of modules without a separate alpha. */
+  /** Alpha of all modules for which the configuration has no separate alpha. */
   readonly alpha: number;
   readonly isStabilised: boolean;
   /** Adapted modules by path, in the order of `storedProjections`. */
@@ -21,9 +22,9 @@ export interface AdaptedModules {
 }
 
 /**
- * Returns the adapted modules by path; adds a fault to the reader for every field that is not understood.
+ * Returns the adapted modules by path. Adds a fault to the reader for every field whose value is not understood.
  *
- * @param stored the names of the file's matrices
+ * @param stored names of the matrices in the file
  */
 export function adaptedModules(
   reader: ConfigReader,
@@ -54,7 +55,7 @@ export function loraScale(alpha: number, rank: number, isStabilised: boolean): n
 }
 
 /**
- * Returns a predicate that is true for adapted modules: the configuration includes them, and the file has their
+ * Returns a predicate that is true for an adapted module: the configuration includes the module, and the file has its
  * matrices. An included module without matrices keeps the base's weights, as in PEFT and vLLM.
  */
 function choiceOf(
@@ -65,7 +66,7 @@ function choiceOf(
   const layers = layersOf(reader);
   const modules = lastNamesOf(storedProjections(config).map(({ path }) => path));
   const included = namesOf(reader, "target_modules");
-  // A name must be, or end with, one of a layer's modules.
+  // Each name in `target_modules` must equal the path of one of a layer's modules, or the end of such a path.
   if (included?.every((name) => modules.some((module) => isNamed(name, module))) === false)
     reader.refuse("target_modules", `only ${modules.join(", ")} are adapted here`);
   const excluded = namesOf(reader, "exclude_modules");
@@ -81,7 +82,7 @@ function choiceOf(
   };
 }
 
-/** Returns a list of names; null if it is absent or a regular expression. */
+/** Returns the names in a field; null if the field is absent or holds a regular expression. */
 function namesOf(reader: ConfigReader, field: string): readonly string[] | null {
   const value = reader.get(field) ?? null;
   if (value === null || typeof value === "string") return null;
@@ -90,7 +91,7 @@ function namesOf(reader: ConfigReader, field: string): readonly string[] | null 
   return null;
 }
 
-/** Returns the numbers of the adapted layers; null for all. */
+/** Returns the numbers of the adapted layers; null if all layers are adapted. */
 function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   const pattern = [reader.get("layers_pattern") ?? []].flat();
   if (pattern.length > 0 && !pattern.includes("layers") && !pattern.includes(""))
@@ -98,14 +99,14 @@ function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   const value = reader.get("layers_to_transform") ?? null;
   if (value === null) return null;
   const layers: readonly unknown[] = [value].flat();
-  // PEFT treats an empty list as all layers.
+  // An empty list means all layers, as in PEFT.
   if (layers.length === 0) return null;
   if (layers.every((layer) => Number.isSafeInteger(layer))) return new Set(layers as readonly number[]);
   reader.refuse("layers_to_transform", "numbers of layers are needed");
   return null;
 }
 
-/** Returns 3 for `model.layers.3.mlp.up_proj`. */
+/** Returns the layer's number in a module path, such as 3 for `model.layers.3.mlp.up_proj`. */
 function layerOf(path: string): number {
   return Number(path.split(".")[2]);
 }
@@ -115,7 +116,10 @@ function isNamed(path: string, name: string): boolean {
   return path === name || path.endsWith(`.${name}`);
 }
 
-/** A plain name in a pattern: letters, digits, `_` and dots, which may be escaped; `^` marks a whole path. */
+/**
+ * Matches a pattern that is a plain name: letters, digits, `_` and dots, which may be escaped. A leading `^` means
+ * that the name is a whole path.
+ */
 const plainName = /^\^?(?:[A-Za-z0-9_.]|\\\.)+$/;
 
 /**

@@ -1,18 +1,21 @@
 // Reads typed fields of a configuration file and collects every fault, so that one error can name them all.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Parsed JSON object whose fields are unchecked. */
+/** Parsed JSON object. The values of its fields are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Maximum of any count; real models stay below it. Hone allocates memory by counts before it reads a weight. */
+/**
+ * Maximum of any count; counts of real models are lower. It is limited because Hone allocates memory by counts before
+ * it reads any weight.
+ */
 const countMax = 2 ** 24;
 
-/** Location of an object in the file, and the list that collects its faults. */
+/** Location of an object in the file, and the list to which its faults are added. */
 interface Place {
   /** Path of the object with a trailing dot; empty for the whole file. */
   readonly path: string;
   readonly faults: string[];
-  /** Returns the name under which faults show a field; null to show the field's own name. */
+  /** Returns the name under which a fault shows a field; null to show the field's own name. */
   readonly nameOf: (field: string) => string | null;
 }
 
@@ -44,7 +47,7 @@ export class ConfigReader {
     return this.#fields[field];
   }
 
-  /** Reads a whole number from 1 to `max`; required unless there is a fallback. */
+  /** Reads a whole number from 1 to `max`. The field is required unless there is a fallback. */
   count(field: string, fallback?: number, max = countMax): number {
     const value = this.#fields[field] ?? fallback;
     if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max) return value;
@@ -91,7 +94,11 @@ export class ConfigReader {
     return null;
   }
 
-  /** Adds a fault: the field's value is not supported; `cure` says what would help. */
+  /**
+   * Adds the fault that a field's value is not supported.
+   *
+   * @param cure sentence part that says what would help
+   */
   refuse(field: string, cure: string): void {
     const value = JSON.stringify(this.#fields[field]) ?? "absent";
     const shown = value.length > 200 ? `${value.slice(0, 200)}…` : value;

@@ -1,5 +1,5 @@
-// Differences between model classes: one record per class, with everything that depends only on the class. Defaults
-// for fields that config.json omits are those of the configuration classes in Transformers 5.
+// Differences between model classes: one record per class, with everything that depends only on the class. A default
+// here is for fields that config.json omits, and equals the default of the class in Transformers 5.
 import type { Architecture, ConvolutionConfig, DeltaConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
@@ -8,11 +8,11 @@ export type LayerKind = "full_attention" | "sliding_attention" | "convolution" |
 
 export interface FamilyRule {
   readonly modelType: string;
-  /** Default head size; null for width / heads. */
+  /** Default head size; null if the default is the width divided by the number of heads. */
   readonly headSize: number | null;
-  /** Default number of key-value heads; null for the number of heads. */
+  /** Default number of key-value heads; null if the default is the number of heads. */
   readonly kvHeadCount: number | null;
-  /** Defaults of sizes that published files omit; null if the fields are required. */
+  /** Defaults for sizes that some published files omit; null if the sizes are required. */
   readonly usualSizes: {
     readonly vocabulary: number;
     readonly heads: number;
@@ -20,10 +20,13 @@ export interface FamilyRule {
   } | null;
   readonly isTied: boolean;
   readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
-  /** True if the field `attention_bias` decides about biases; otherwise the class fixes them. */
+  /** True if the field `attention_bias` says whether there are biases; false if the class determines that. */
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
-  /** Field that names the activation, and its default. Older files have `hidden_act` in any family. */
+  /**
+   * Field that names the activation, and its default. Older files may use the field `hidden_act` instead, in any
+   * family.
+   */
   readonly activation: {
     readonly field: "hidden_act" | "hidden_activation";
     readonly fallback: keyof typeof activations;
@@ -36,37 +39,42 @@ export interface FamilyRule {
   readonly normEpsilonField: "rms_norm_eps" | "norm_eps";
   /** Reads the width of the feed-forward part. */
   readonly intermediateSize: (reader: ConfigReader) => number;
-  /** True if embeddings are multiplied by the root of the width. */
+  /** True if embeddings are multiplied by the square root of the width. */
   readonly scalesEmbeddings: boolean;
-  /** Field whose inverse square root multiplies attention scores, and its default; null to use the head size. */
+  /**
+   * Field whose inverse square root multiplies attention scores, and the field's default; null if the head size takes
+   * that role.
+   */
   readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
   /** True if config.json has separate factors for embeddings, scores, layer outputs and logits. */
   readonly readsMultipliers: boolean;
-  /** Decides which layers rotate queries and keys by position. */
+  /** Returns a function that says for each layer whether it rotates queries and keys by position. */
   readonly rotaryRule: (reader: ConfigReader) => (layer: number) => boolean;
-  /** Kinds of layers by their names in `layer_types`; null if the field is ignored. */
+  /** Kinds of layers by their names in `layer_types`; null if the class ignores that field. */
   readonly layerTypes: Readonly<Record<string, LayerKind>> | null;
-  /** Decides the kind of each layer if `layer_types` is absent. */
+  /** Returns a function that decides the kind of each layer; used if `layer_types` is absent. */
   readonly kindRule: (reader: ConfigReader) => (layer: number) => LayerKind;
-  /** True if sliding windows must be enabled by `use_sliding_window`. */
+  /** True if sliding windows apply only if `use_sliding_window` is true. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
-  /** Default of `partial_rotary_factor`, the rotated part of a head; null if whole heads are rotated. */
+  /** Default of `partial_rotary_factor`, the fraction of each head that is rotated; null if whole heads are rotated. */
   readonly partialRotary: number | null;
-  /** Default context length before LongRoPE; null for the whole context length. */
+  /** Default of the context length before LongRoPE extended it; null if the default is the whole context length. */
   readonly originalContextLength: number | null;
   /**
-   * Rotary base of sliding layers, which is never scaled, and the field that holds it in older files. "unscaled" uses
-   * the base of the other layers; null uses their base and scaling.
+   * Rotary embedding of sliding layers:
+   * * an object: a separate base, which is never scaled, and the field that holds it in older files
+   * * "unscaled": the base of the other layers, without their scaling
+   * * null: the base and the scaling of the other layers
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
-  /** True if queries are scaled by their position. */
+  /** True if queries are multiplied by a factor that grows with their position. */
   readonly readsQueryGrowth: boolean;
   /** True if `final_logit_softcapping` bounds the logits. */
   readonly readsLogitCap: boolean;
-  /** Reads the convolution of the layers that have one; null if the class has none. */
+  /** Reads the convolution that some layers have; null if layers of the class have none. */
   readonly convolution: ((reader: ConfigReader) => ConvolutionConfig) | null;
-  /** Reads the delta rule of the layers that have one; null if the class has none. */
+  /** Reads the delta rule that some layers have; null if layers of the class have none. */
   readonly delta: ((reader: ConfigReader) => DeltaConfig) | null;
   readonly hasAttentionGate: boolean;
 }
@@ -79,7 +87,7 @@ export const activations = {
 
 const always = (): boolean => true;
 
-/** Kinds of layers in most classes. */
+/** Names of layer kinds in most classes. */
 const attentionTypes = {
   full_attention: "full_attention",
   sliding_attention: "sliding_attention",
@@ -87,7 +95,7 @@ const attentionTypes = {
 
 const allFull = (): LayerKind => "full_attention";
 
-/** Returns a rule that gives sliding windows to the layers for which `slides` is true. */
+/** Returns a rule with which a layer has a sliding window exactly if `slides` is true for it. */
 const sliding =
   (slides: (layer: number) => boolean) =>
   (layer: number): LayerKind =>
@@ -242,13 +250,13 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     rotaryTheta: 1_000_000,
     readsQueryGrowth: true,
   },
-  // Granite 4 without Mamba layers and experts.
+  // Granite 4, only models without Mamba layers and experts.
   GraniteMoeHybridForCausalLM: {
     ...plain,
     modelType: "granitemoehybrid",
     readsMultipliers: true,
     intermediateSize: (reader) => {
-      // If the field is absent, the class has eight experts.
+      // An absent field means eight experts, the default of the class.
       if (reader.get("num_local_experts") === undefined)
         reader.refuse("num_local_experts", "a mixture of experts is not computed; use a dense model");
       return reader.count("shared_intermediate_size", 1024);
@@ -328,7 +336,7 @@ function qwenDelta(reader: ConfigReader): DeltaConfig {
   };
 }
 
-/** Reads the width of LFM2's feed-forward part, which its files give before an adjustment. */
+/** Reads the width of LFM2's feed-forward part. The file gives the width before an adjustment, which this applies. */
 function lfm2IntermediateSize(reader: ConfigReader): number {
   const written = reader.count(
     reader.get("block_ff_dim") === undefined ? "intermediate_size" : "block_ff_dim",

@@ -1,6 +1,6 @@
-// Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. Options that the decoder
-// does not support are refused by name and value, all in one error, because a model must never be computed as a
-// different one.
+// Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. If the decoder does not
+// support some options, refuses the model and names all of them with their values in one error, because a model must
+// never be computed as a different one.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
@@ -11,8 +11,8 @@ import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.t
 /**
  * Reads the configuration of the model in `folder`.
  *
- * @throws ServiceError `not_found` without a config.json, `invalid` if it does not parse, `unsupported` naming every
- * unsupported field and value, with the cure
+ * @throws ServiceError `not_found` without a config.json, `invalid` if a file is not valid JSON, `unsupported` naming
+ * every unsupported field and value, with the cure
  */
 export function readModelConfig(folder: string): ModelConfig {
   const { config, generation } = readConfigFiles(folder);
@@ -26,7 +26,7 @@ export function readModelConfig(folder: string): ModelConfig {
   });
 }
 
-/** Like {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
+/** Like {@link readModelConfig}, but takes the contents of the two files; error messages begin with `origin`. */
 export function parseModelConfig(whole: JsonObject, generation: JsonObject, origin: string): ModelConfig {
   const config = textPartOf(whole);
   const consequence = `The model in ${origin} cannot be served: its config.json has unsupported options.`;
@@ -65,8 +65,8 @@ function parse({
   const { attentionScalar } = family;
   const scoreSize =
     attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
-  // In a family with multipliers, every factor defaults to one, even that of attention scores (not the inverse root of
-  // the head size).
+  // In a family with multipliers, every omitted factor is one. That includes the factor of attention scores, which in
+  // other families is the inverse root of the head size.
   const multiplier = (field: string, usual: number): number =>
     family.readsMultipliers ? reader.number(field, 1) : usual;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
@@ -87,7 +87,7 @@ function parse({
     hasOutputNorms: family.hasOutputNorms,
     queryKeyNorm: family.queryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
-    // A GGUF file may have biases of queries, keys and values but no output bias.
+    // A GGUF file may have biases of queries, keys and values without a bias of the attention's output.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     convolution: family.convolution?.(reader) ?? null,
     delta: family.delta?.(reader) ?? null,
@@ -153,7 +153,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   }
   if (family.partialRotary === null) refusePartialRotary(reader);
   if (!family.readsAttentionBias) {
-    // Qwen2's class fixes its biases, so `true` changes nothing.
+    // Qwen2's class always has these biases, so `true` changes nothing.
     unless(
       "attention_bias",
       [family.hasQueryKeyValueBias, false],
@@ -162,7 +162,10 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   }
 }
 
-/** Reads whether the output projection is the embedding; the first files of LFM2 use another name. */
+/**
+ * Reads whether the output projection uses the embedding's weight. The first published files of LFM2 use another name
+ * for the field.
+ */
 function readIsTied(reader: ConfigReader, { isTied }: FamilyRule): boolean {
   return reader.flag(
     reader.get("tie_embedding") === undefined ? "tie_word_embeddings" : "tie_embedding",
@@ -179,7 +182,7 @@ function readActivation(
   reader: ConfigReader,
   { activation: { field: own, fallback } }: FamilyRule,
 ): ModelConfig["activation"] {
-  // Older files of such a family have both fields; only the family's own field counts.
+  // Older files of a family with a separate field may have both fields; then only the family's own field counts.
   const field = reader.get(own) === undefined ? "hidden_act" : own;
   const name = reader.get(field) ?? fallback;
   const known = Object.entries(activations).find(([key]) => key === name);
@@ -193,7 +196,10 @@ function readActivation(
 
 // Multimodal models: Hone computes only their text model, whose fields are in `text_config`.
 
-/** Class of the text model, by the class of the multimodal model and the type of the text model. */
+/**
+ * Class of the text model. The outer key is the class of the multimodal model, the inner key the type of its text
+ * model.
+ */
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
   Qwen3_5ForConditionalGeneration: { qwen3_5_text: "Qwen3_5ForCausalLM" },
   Gemma3ForConditionalGeneration: { gemma3_text: "Gemma3ForCausalLM" },
@@ -206,7 +212,10 @@ const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>
 /** Multimodal classes whose text model Hone computes. */
 const multimodalClasses: readonly string[] = Object.keys(textClasses);
 
-/** Returns the configuration of the text model; `config` itself if it is a text model or its class is unknown. */
+/**
+ * Returns the configuration of the text model in a multimodal model. Returns `config` itself if the model is a text
+ * model, or its class is unknown.
+ */
 function textPartOf(config: JsonObject): JsonObject {
   const { architectures, text_config: text } = config;
   const [name] = Array.isArray(architectures) ? (architectures as readonly unknown[]) : [];
@@ -215,7 +224,8 @@ function textPartOf(config: JsonObject): JsonObject {
   const type = text["model_type"] ?? Object.keys(types)[0];
   const textClass = typeof type === "string" && Object.hasOwn(types, type) ? types[type] : undefined;
   if (textClass === undefined) return config;
-  // The multimodal model's quantization and end tokens apply to its text model too, and it owns the output projection.
+  // The multimodal model's quantization and end tokens apply to its text model too. Its `tie_word_embeddings` takes
+  // precedence, because the output projection belongs to the multimodal model.
   const { tie_word_embeddings: isTied } = { ...text, ...config };
   return {
     ...withoutTextConfig(config),

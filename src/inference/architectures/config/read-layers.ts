@@ -1,5 +1,5 @@
-// Reads the parts of config.json that differ between layers (kinds, sliding windows and rotary embeddings), in older
-// and newer spellings.
+// Reads the parts of config.json that may differ between layers (kinds, sliding windows and rotary embeddings), in
+// their older and newer spellings.
 import type { LayerConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 import type { FamilyRule, LayerKind } from "./families.ts";
@@ -9,7 +9,7 @@ type AttentionKind = Extract<LayerKind, `${string}_attention`>;
 
 const layerCountMax = 10_000;
 
-/** Reads every layer's kind, window and rotary embedding; adds faults to `reader`. */
+/** Reads the kind, window and rotary embedding of every layer. Adds faults to `reader`. */
 export function readLayers(
   reader: ConfigReader,
   family: FamilyRule,
@@ -45,7 +45,9 @@ export function readLayers(
   return { layers, rotaries };
 }
 
-/** Returns the scale of queries by position, as in Ministral 3; null if there is none. */
+/**
+ * Returns how the factor of queries grows with their position, as in Ministral 3; null if queries have no such factor.
+ */
 function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): QueryGrowth | null {
   if (!readsQueryGrowth) return null;
   const settings = reader.object("rope_parameters") ?? reader.object("rope_scaling");
@@ -90,8 +92,8 @@ function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): num
 }
 
 /**
- * Returns the number of dimensions of each head that are rotated. {@link refusePartialRotary} covers families without
- * partial rotation.
+ * Returns the number of dimensions of each head that are rotated. For families without partial rotation, that is the
+ * whole head, and {@link refusePartialRotary} refuses other values.
  */
 export function readRotarySize(
   reader: ConfigReader,
@@ -110,14 +112,14 @@ export function readRotarySize(
   return headSize;
 }
 
-/** Adds a fault if a configuration asks for partly rotated heads. */
+/** Adds a fault if a configuration asks for rotation of only a part of each head. */
 export function refusePartialRotary(settings: ConfigReader): void {
   const factor = settings.get("partial_rotary_factor");
   if (factor === undefined || factor === null || factor === 1) return;
   settings.refuse("partial_rotary_factor", "only rotation of whole heads is computed; use a model with that");
 }
 
-/** Inputs for reading rotary scaling, besides the scaling settings. */
+/** Values other than the scaling settings that are needed to read rotary scaling. */
 interface ScalingContext {
   readonly reader: ConfigReader;
   readonly family: FamilyRule;
@@ -183,7 +185,7 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
       };
     case "yarn":
       return readYarn(settings, context);
-    // Name of LongRoPE in the first published files.
+    // Name of LongRoPE in the files that were published first.
     case "su":
     case "longrope":
       return readLongRope(settings, context);
@@ -204,7 +206,7 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
   const factor = settings.number("factor", contextLength / originalContextLength);
   const magnitude = (multiplier: number): number =>
     factor <= 1 ? 1 : 0.1 * multiplier * Math.log(factor) + 1;
-  // A factor of 0 counts as absent.
+  // A factor of 0 means that the factor is absent.
   const [one, all] = ["mscale", "mscale_all_dim"].map((field) =>
     isSet(field) && settings.get(field) !== 0 ? settings.number(field) : null,
   );
@@ -221,13 +223,13 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
 }
 
 /**
- * Reads LongRoPE scaling. If the context is longer than the original, the factors for long texts apply at every
- * position, as in vLLM. Transformers switches to them only once a text is longer, which makes earlier results
- * inconsistent.
+ * Reads LongRoPE scaling. If the model's context is longer than the original context, the factors for long texts apply
+ * at every position, as in vLLM. Transformers switches to these factors only once a text is longer than the original
+ * context, which makes results before the switch inconsistent with those after it.
  */
 function readLongRope(settings: ConfigReader, { reader, family, rotarySize }: ScalingContext): RotaryScaling {
   const contextLength = reader.count("max_position_embeddings");
-  // Phi-3 stores the original length next to the scaling settings, not in them.
+  // Phi-3 stores the original length next to the scaling settings instead of in them.
   const original = settings.count(
     "original_max_position_embeddings",
     reader.count("original_max_position_embeddings", family.originalContextLength ?? contextLength),

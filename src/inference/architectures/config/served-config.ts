@@ -1,5 +1,5 @@
-// Three values of config.json that serving needs with any engine, also for architectures that Hone's decoder does not
-// support. `read-config` reads the models that Hone computes.
+// Three values of config.json that serving needs with any engine, so also for vLLM models whose architecture Hone's
+// decoder does not support. `read-config` reads the whole configuration of models that Hone computes itself.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,19 +7,20 @@ import { families } from "./families.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 
 export interface ServedConfig {
-  /** Vocabulary size; token ids are below it. */
+  /** Vocabulary size; all token ids are lower. */
   readonly vocabularySize: number;
-  /** Maximum tokens of prompt and answer together. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
-  /** Ids of end-of-text tokens, from generation_config.json, or from config.json if the former names none. */
+  /** Ids of end-of-text tokens, from generation_config.json or, if that file names none, from config.json. */
   readonly endOfTextIds: readonly number[];
 }
 
 /**
- * Reads these values from the model's folder; those of a multimodal model are in its `text_config`.
+ * Reads these values from the model's folder. For a multimodal model, reads them from the `text_config` in its
+ * configuration.
  *
- * @throws ServiceError `not_found` without a config.json, `invalid` if it does not parse, `unsupported` naming what is
- * missing
+ * @throws ServiceError `not_found` without a config.json, `invalid` if a file is not valid JSON, `unsupported` naming
+ * what is missing
  */
 export function readServedConfig(folder: string): ServedConfig {
   const { config, generation } = readConfigFiles(folder);
@@ -42,14 +43,14 @@ export function readServedConfig(folder: string): ServedConfig {
 
 interface ConfigFiles {
   readonly config: JsonObject;
-  /** Content of generation_config.json; empty if the file is missing. */
+  /** Content of generation_config.json; an empty object if the file is missing. */
   readonly generation: JsonObject;
 }
 
 /**
  * Reads both configuration files.
  *
- * @throws ServiceError `not_found` without a config.json, `invalid` for a file that does not parse
+ * @throws ServiceError `not_found` without a config.json, `invalid` for a file that is not valid JSON
  */
 export function readConfigFiles(folder: string): ConfigFiles {
   const config = readJson(folder, "config.json");
@@ -77,7 +78,10 @@ function readJson(folder: string, name: string): JsonObject | null {
   return value as JsonObject;
 }
 
-/** Returns the end-of-text ids, stored as one id or a list; reads config.json if generation_config.json names none. */
+/**
+ * Returns the end-of-text ids, which a file stores as one id or a list. Reads config.json if generation_config.json
+ * names none.
+ */
 export function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
   const ids = generation["eos_token_id"] ?? config["eos_token_id"];
   return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));

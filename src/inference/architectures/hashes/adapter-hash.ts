@@ -1,8 +1,9 @@
-// Identity of an adapter: one hash over its two files. Other files in the folder do not count.
+// Identity of an adapter: one hash over its configuration and its matrices. Other files in the folder do not affect
+// the hash.
 import { hashOfFiles, sealMismatchError, requireSealed, type Seal } from "../../../store/artifacts/seal.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** The files of a PEFT folder. */
+/** Names of the two files of an adapter in a PEFT folder. */
 export const adapterFiles = { config: "adapter_config.json", matrices: "adapter_model.safetensors" } as const;
 
 const sealedFiles = Object.values(adapterFiles);
@@ -11,7 +12,7 @@ const what = "adapter";
 /**
  * Returns the hex SHA-256 over the names and contents of an adapter's files.
  *
- * @param folder in the PEFT layout
+ * @param folder folder in the PEFT layout
  */
 export function adapterHash(folder: string): string {
   return hashOfFiles(folder, sealedFiles);
@@ -23,9 +24,9 @@ export function adapterSeal(hash: string | null): Seal | null {
 }
 
 /**
- * Requires that a folder holds the stored adapter.
+ * Requires that a folder holds the adapter that was stored there.
  *
- * @param hash hash of the stored adapter; null if it was not recorded, which accepts any adapter
+ * @param hash hash of the stored adapter; null if no hash was recorded, in which case any adapter is accepted
  * @throws ServiceError `conflict` if a file is missing or changed
  */
 export function requireAdapter(folder: string, hash: string | null): void {
@@ -33,7 +34,10 @@ export function requireAdapter(folder: string, hash: string | null): void {
   if (seal !== null) requireSealed(folder, seal);
 }
 
-/** Creates the error for a missing or damaged adapter, which is not the request's fault and can be repaired. */
+/**
+ * Returns the error for a missing or damaged adapter. It is a conflict, because the request is not at fault and the
+ * adapter can be repaired.
+ */
 export function unreadableAdapter(reason: string, cause?: unknown): ServiceError {
   return sealMismatchError(what, reason, cause);
 }

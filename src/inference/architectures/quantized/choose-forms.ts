@@ -1,5 +1,5 @@
-// Chooses the number of bits of each weight: as stored in the file or as the operator configured, if the machine has
-// exact kernels for it. Norms and biases are always float32, because they are few and every token uses them.
+// Chooses the precision of each weight: as stored in the file or as the operator configured, if the machine has exact
+// kernels for it. Norms and biases are always float32, because they are few and every token uses them.
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { hasFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
@@ -22,13 +22,14 @@ export interface FormChoice {
 }
 
 /**
- * Chooses the form of each weight. If a machine lacks a kernel with batch-independent results, it takes the next form
- * that has one: 8 bits for 4, float32 for 8.
- * * As stored, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types become 8
- *   bits, which lose little; float32 and 16-bit types stay floating point.
- * * The embedding and the output projection, which affect every logit, have 8 bits if the others have fewer.
+ * Chooses the form of each weight. Each form must have a kernel on this machine whose results do not depend on the
+ * batch. If a form has none, the next form is taken instead: 8 bits instead of 4, float32 instead of 8.
+ * * With `as-stored`, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types
+ *   become 8 bits, which lose little; float32 and 16-bit types stay floating point.
+ * * The embedding and the output projection affect every logit. If the other weights have fewer than 8 bits, these two
+ *   have 8 bits.
  *
- * @param stored by the names of the model's parameters
+ * @param stored tensors of the file, by the names of the model's parameters
  */
 export function chooseForms(
   config: ModelConfig,
@@ -45,7 +46,10 @@ export function chooseForms(
   );
 }
 
-/** True for the small projections of delta rules, whose results are exponents. */
+/**
+ * True for the small projections of delta rules. They are sensitive to rounding, because their results are used as
+ * exponents.
+ */
 function isSensitive({ name }: ParameterSpec): boolean {
   return name.endsWith(".in_proj_a.weight") || name.endsWith(".in_proj_b.weight");
 }
@@ -63,7 +67,7 @@ function weightFormFor(
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
   const hasFour = kernels.fourBits && kernels.codes === promptCodes;
   if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
-  // Hone's own rounding produces offsets; blocks of a type without offsets have none.
+  // Rounding by Hone produces offsets. Blocks copied from a type without offsets have none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";
 }
 
@@ -75,7 +79,7 @@ const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
   "int4-offset": "int4",
 };
 
-/** Returns the precision of most weights of the projections. */
+/** Returns the precision that most weights of the projections have. */
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
   const counts: Record<Precision, number> = { float32: 0, int8: 0, int4: 0 };
   for (const { name, shape } of modelParameters(config)) {
@@ -88,7 +92,10 @@ export function precisionOf(config: ModelConfig, forms: WeightForms): Precision 
   );
 }
 
-/** Returns the precision's display name; undefined for float32. A file's mix of precisions has a separate name. */
+/**
+ * Returns the precision's name for people; undefined for float32. A mix of precisions, as stored in a file, has a
+ * separate name.
+ */
 export function precisionLabel(
   config: ModelConfig,
   forms: WeightForms,

@@ -1,4 +1,4 @@
-// Rounds weights to 8 and to 4 bits. Pure; `choose-forms` decides which weights are rounded.
+// Rounds weights to 8 and to 4 bits. `choose-forms` decides which weights are rounded.
 import { blockSize } from "./weight-forms.ts";
 
 /** A weight [N, K] in 8 bits: each value is its code times the scale of its row. */
@@ -9,7 +9,7 @@ export interface Int8Rows {
   readonly scales: Float32Array;
 }
 
-/** Rounds each row to 127 steps per sign, up to its largest magnitude. */
+/** Rounds each row to 127 positive and 127 negative steps; the last step is the row's largest magnitude. */
 export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Rows {
   const rows = new Int8Array(N * K);
   const scales = new Float32Array(N);
@@ -26,11 +26,11 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
 }
 
 /**
- * Returns the nearest of 127 steps per sign. The result is clamped, because a tiny magnitude whose scale underflows in
- * float32 could give a code beyond the type.
+ * Returns the nearest of 127 positive and 127 negative steps. Clamps the result, because the scale of a tiny magnitude
+ * may underflow in float32, and the quotient would then exceed the range of the type.
  */
 function int8Code(value: number, scale: number): number {
-  // `Math.round` takes three times as long.
+  // `Math.round` would take three times as long.
   return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
 }
 
@@ -42,7 +42,7 @@ export interface Int8Columns {
   readonly scales: Float32Array;
 }
 
-/** Rounds each column to 127 steps per sign, up to its largest magnitude. */
+/** Rounds each column to 127 positive and 127 negative steps; the last step is the column's largest magnitude. */
 export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): Int8Columns {
   const scales = new Float32Array(K);
   for (let row = 0; row < N; row++)
@@ -57,7 +57,7 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
   return { codes, scales };
 }
 
-/** Transposes [N, K] to [K, N], tile by tile, because either the reads or the writes are strided. */
+/** Transposes [N, K] to [K, N]. Works tile by tile, because either the reads or the writes jump in memory. */
 export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
   const columns = new Int8Array(rows.length);
   const tile = 64;
@@ -72,7 +72,7 @@ export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Arra
 
 /** A weight [N, K] in 4 bits: each value is (code − 8) · scale + offset, with the scale and offset of its block. */
 export interface Int4Blocks {
-  /** Codes [N, K/32, 16], two per byte, the first in the lower half. */
+  /** Codes [N, K/32, 16]. Each byte holds two codes, the first in its lower half. */
   readonly codes: Uint8Array;
   /** Scale of each block, [N, K/32]. */
   readonly scales: Float32Array;
@@ -80,7 +80,7 @@ export interface Int4Blocks {
   readonly offsets: Float32Array;
 }
 
-/** Returns the values [N, K] of 4-bit blocks; absent offsets are 0. */
+/** Returns the values [N, K] of 4-bit blocks; if there are no offsets, they count as 0. */
 export function blockValues({
   codes,
   scales,
@@ -98,10 +98,13 @@ export function blockValues({
   return values;
 }
 
-/** Iterations of fitting a block's scale and offset to its codes and vice versa; more gain almost nothing. */
+/**
+ * Number of iterations that fit a block's scale and offset to its codes, and the codes to the scale and offset. More
+ * iterations improve almost nothing.
+ */
 const fitCount = 4;
 
-/** Rounds each block of 32 to 16 steps, with a scale and offset at a local minimum of the squared error. */
+/** Rounds each block of 32 values to 16 steps. Chooses a scale and an offset at a local minimum of the squared error. */
 export function toInt4(values: Float32Array, shape: readonly number[]): Int4Blocks {
   const [N, K] = shape;
   const blockCount = (N * K) / blockSize;
@@ -125,7 +128,7 @@ interface BlockFit {
   readonly offset: number;
 }
 
-/** Fits a block: starts with steps from the least to the largest value, and iterates while the error falls. */
+/** Fits a block. Starts with steps from the smallest to the largest value, and iterates while the error decreases. */
 function fitBlock(values: Float32Array): BlockFit {
   const [least, largest] = [Math.min(...values), Math.max(...values)];
   const first = (largest - least) / 15;

@@ -1,5 +1,5 @@
-// Creates the tensors of a quantized weight from the stored tensor: copies its four-bit blocks if possible; otherwise
-// rounds its values.
+// Creates the tensors of a quantized weight from the tensor stored in a file. Copies the stored tensor's four-bit
+// blocks if possible; otherwise rounds its values.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
@@ -21,7 +21,7 @@ interface CodeOptions {
   readonly use: WeightUse;
 }
 
-/** Returns the data of the parts in `keptParts`, in its order. */
+/** Returns the data of a weight's parts, in the order of `keptParts`. */
 export function quantizedParts(
   tensor: StoredTensor,
   form: Exclude<WeightForm, "float32">,
@@ -31,7 +31,8 @@ export function quantizedParts(
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
-  // Computed from the values of the 4-bit codes, because prompts and decoded tokens must use the same model.
+  // The 8-bit codes for prompts are computed from the rounded 4-bit values instead of the original ones, because
+  // prompts and decoded tokens must use the same model.
   const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
@@ -41,7 +42,7 @@ export function quantizedParts(
   return [scales, codes, byColumn, ...inPrompts];
 }
 
-/** @param values the weight's, [N, K] */
+/** @param values values of the weight, [N, K] */
 function codeParts(
   values: Float32Array,
   { shape }: Pick<StoredTensor, "shape">,
@@ -55,7 +56,7 @@ function codeParts(
   ];
 }
 
-/** Returns the data of the parts in `gradientParts` for a weight of 8 bits, in its order. */
+/** Returns the data of the gradient parts of an 8-bit weight, in the order of `gradientParts`. */
 export function codeGradientParts(
   tensor: StoredTensor,
   { form, use }: CodeOptions,
@@ -69,7 +70,7 @@ export function codeGradientParts(
   return [scales, storedAs(form, codes)];
 }
 
-/** Converts codes to the type of their form; unsigned ones are offset by 128. */
+/** Converts codes to the type of their form; unsigned codes are stored with 128 added. */
 function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
   return form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128);
 }

@@ -1,8 +1,9 @@
-// Rotation of values that are rounded to 8 bits, as in QuaRot (Ashkboos et al., 2024): a Hadamard matrix over blocks
-// of the last axis spreads each large number over its block. Without it, the few channels that are far larger than the
-// others would make a row's step too coarse for the rest. The rotation is its own inverse, and x Wᵀ = (x H)(W H)ᵀ.
+// Rotation of values before they are rounded to 8 bits, as in QuaRot (Ashkboos et al., 2024): multiplication with a
+// Hadamard matrix over blocks of the last axis, which spreads each large number over its block. Without it, a few
+// channels with far larger numbers would make a row's step too coarse for the other channels. The rotation is its own
+// inverse, so x Wᵀ = (x H)(W H)ᵀ.
 
-/** Maximum size of a rotated block. Larger blocks take longer and gain little. */
+/** Maximum size of a rotated block. Larger blocks take longer, and improve the accuracy little. */
 const rotationSizeMax = 64;
 
 /** Returns the block size of rotations in rows of length K; a power of two. */
@@ -13,12 +14,12 @@ export function rotationSize(K: number): number {
 }
 
 /**
- * Matrices by size. They are cached, because every product of a model uses one: creating them each time took half of a
- * model's load time.
+ * Rotation matrices by size. They are cached because every product of a model uses one; creating them each time took
+ * half of a model's load time.
  */
 const matrices = new Map<number, readonly number[]>();
 
-/** Returns the rotation matrix [size, size]: symmetric, and the same array at every call. */
+/** Returns the rotation matrix [size, size], which is symmetric. Returns the same array at every call. */
 export function rotationMatrix(size: number): readonly number[] {
   const known = matrices.get(size);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// Forms of stored weights: float32, 8 bits or 4 bits, and the tensors of each. `quantize.ts` creates them;
-// `../linear.ts` applies them.
+// Forms of stored weights (float32, 8 bits or 4 bits), and the tensors that each form consists of. `quantize.ts`
+// computes these tensors; `../linear.ts` applies them.
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
@@ -12,17 +12,17 @@ export type Precision = "float32" | "int8" | "int4";
 
 /**
  * Form of one weight:
- * * `int8`: signed codes with a scale for each row
- * * `uint8`: the same codes offset by 128
- * * `int4`: blocks of 32 in a row, with a scale each
- * * `int4-offset`: additionally an offset for each block
+ * * `int8`: signed 8-bit codes, with a scale for each row
+ * * `uint8`: the same codes with 128 added
+ * * `int4`: 4-bit codes in blocks of 32 along a row, with a scale for each block
+ * * `int4-offset`: like `int4`, with an additional offset for each block
  */
 export type WeightForm = "float32" | CodeType | "int4" | "int4-offset";
 
 /** Type of 8-bit codes; see `IntegerKernels`. */
 export type CodeType = NonNullable<IntegerKernels["codes"]>;
 
-/** Forms by parameter name; absent parameters are float32. */
+/** Forms by parameter name; parameters that are absent here are float32. */
 export type WeightForms = ReadonlyMap<string, WeightForm>;
 
 /** A tensor that a graph takes for a weight or a part of it. */
@@ -33,7 +33,7 @@ export interface WeightPart extends ParameterSpec {
 /** Number of weights in a block of 4-bit codes. */
 export const blockSize = 32;
 
-/** Returns the names of the parts of a weight [N, K] that is not float32. */
+/** Returns the names of the parts of a weight [N, K] in a form other than float32. */
 export function partNames(weight: string): {
   /** 8-bit codes [N, K], for looking up rows. */
   readonly rows: string;
@@ -65,8 +65,8 @@ export function partNames(weight: string): {
 }
 
 /**
- * Use of a weight. Rows of an embedding are looked up, other weights are multiplied, and a tied embedding is used in
- * both ways.
+ * Use of a weight. The rows of an embedding are looked up, other weights are used in products, and the weight of a
+ * tied embedding is used in both ways.
  */
 export interface WeightUse {
   readonly isLookedUp: boolean;
@@ -82,19 +82,19 @@ export function weightUseFor(name: string, config: ModelConfig): WeightUse {
 }
 
 /**
- * Returns the forms for prompts, given those for decoded tokens. Kernels for 4 bits are made for few rows; for the
- * many rows of a prompt, 8 bits are about three times as fast.
+ * Returns the forms in which prompts use the weights, given the forms for decoded tokens. Kernels for 4 bits are made
+ * for few rows; for the many rows of a prompt, 8 bits are about three times as fast.
  */
 export function promptForms(forms: WeightForms): WeightForms {
   return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
 }
 
-/** True for weights in codes of 8 bits. */
+/** True for a form with 8-bit codes. */
 export function isCodes(form: WeightForm): form is CodeType {
   return form === "int8" || form === "uint8";
 }
 
-/** Form in which prompts are computed if the weights have 4 bits. */
+/** Form in which prompts use weights that have 4 bits. */
 export const promptCodes = "int8" satisfies CodeType;
 
 /** Like {@link promptForms}, for one weight. */
@@ -102,7 +102,7 @@ export function promptForm(form: WeightForm): WeightForm {
   return form === "int4" || form === "int4-offset" ? promptCodes : form;
 }
 
-/** Returns the parts of a parameter in some form. */
+/** Returns the parts of a parameter in a form. */
 export function partsOf(
   { name, shape }: ParameterSpec,
   form: WeightForm,
@@ -135,8 +135,8 @@ export function partsOf(
 
 /**
  * Returns the parts that gradients through products with a parameter need in addition to {@link partsOf}. The gradient
- * of logits uses rows of the output projection, which an embedding already has; other gradients use the weight rounded
- * by column.
+ * through the logits uses rows of the output projection, which an embedding already has as a part; other gradients use
+ * the weight rounded by column.
  */
 export function gradientParts(
   { name, shape }: ParameterSpec,
@@ -167,7 +167,10 @@ export function weightParts(
   });
 }
 
-/** Returns the cached parts of a parameter: the parts for decoded tokens, and any additional parts for prompts. */
+/**
+ * Returns the parts of a parameter that are cached: the parts for decoded tokens, and any additional parts for
+ * prompts.
+ */
 export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {
   const inPrompts = promptForm(form);
   return [
@@ -185,7 +188,7 @@ export function keptBytes(config: ModelConfig, forms: WeightForms): number {
     .reduce((sum, part) => sum + byteLengthOf(part), 0);
 }
 
-/** Returns the size of all weights in these forms with the parts for gradients, in bytes. */
+/** Returns the size in bytes of all weights in these forms, including the parts for gradients. */
 export function trainedBytes(config: ModelConfig, forms: WeightForms): number {
   const parts = weightParts(config, forms, { hasGradients: true });
   return parts.reduce((sum, part) => sum + byteLengthOf(part), 0);
