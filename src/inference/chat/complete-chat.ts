@@ -1,6 +1,6 @@
-// Runs one chat completion from request to last delta: finds the model, renders the prompt, submits it to the engine
-// and reads the answer. Knows nothing of HTTP and does not authenticate. Stores only the ids of running requests; a
-// recorder stores the answers.
+// Runs one chat completion from the request to the last delta: finds the model, renders the prompt, submits it to the
+// engine and reads the answer. Knows nothing of HTTP and does not authenticate. Stores only the ids of running
+// requests; a recorder stores the answers.
 import type { Caller } from "../../base/domain/access.ts";
 import { assert, present } from "../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../base/domain/broken-model.ts";
@@ -58,9 +58,9 @@ export interface ChatService {
    * - `overloaded` (the engine, or a limit of the caller's), `unavailable`, `cancelled` (the signal)
    */
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
-  /** Number of requests waiting or being answered. */
+  /** Number of requests that wait or are being answered. */
   readonly runningCount: number;
-  /** Returns the running requests for trained models, one entry each. */
+  /** Returns the running and waiting requests for trained models, one entry for each request. */
   trainedRequests(): Iterable<TrainedRequest>;
 }
 
@@ -85,7 +85,7 @@ export interface BeginOptions {
   /** Parent span of the trace; absent or null if not traced. */
   readonly span?: Span | null;
   /**
-   * Maps an error before it is thrown, for example to the field names that the caller sent. If absent, errors are
+   * Maps an error before it is thrown, for example to the field names that the caller uses. If absent, errors are
    * thrown unchanged.
    */
   readonly located?: (error: unknown) => unknown;
@@ -94,13 +94,16 @@ export interface BeginOptions {
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
-  /** Exchange that passes prompts between servers; absent if this server passes none. */
+  /** Exchange that passes prompts between servers; absent if this server does not exchange prompts. */
   readonly exchange?: PromptExchange | null;
-  /** Recorder of answers; absent if nothing is recorded. */
+  /** Recorder of answers; absent if this server records none. */
   readonly recorder?: ChatRecorder | null;
-  /** Limit on an entity's waiting requests, shared with other users of the engines; absent if unlimited. */
+  /**
+   * Limit on the number of an entity's waiting requests, shared with all other code that submits requests to the
+   * engines; absent if unlimited.
+   */
   readonly waitingSlots?: WaitingSlots;
-  /** Counts the requests that use each adapter, so that versions in use are not deleted. */
+  /** Counts the requests that use each adapter, so that versions that requests use are not deleted. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
@@ -123,8 +126,8 @@ export function createChatService({
     begin: async (request, caller, options) => {
       const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
       const completion = new Completion(shared, { request, caller, ...options });
-      // The generator must be started here: leaving an unstarted generator runs none of its code, so it would free
-      // nothing.
+      // The first step of the generator runs here: if the generator were abandoned before its first step, none of its
+      // code would run, so nothing would be freed.
       await completion.deltas.next();
       return completion;
     },
@@ -159,18 +162,18 @@ class Completion implements ChatCompletion {
   readonly deltas: AsyncGenerator<readonly ChatDelta[], void>;
   readonly #shared: Shared;
   readonly #asked: Asked;
-  /** Clean-up steps, run in reverse order however the completion ends. */
+  /** Clean-up functions, run in reverse order whichever way the completion ends. */
   readonly #ends: (() => void)[] = [];
   readonly #timeline: ChatTimeline;
   #header: ChatHeader | null = null;
-  /** Usage already counted in the metrics. */
+  /** Usage that the metrics already include. */
   #counted: ChatUsage = noUsage;
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   #reservation: TokenReservation | null = null;
-  /** Stops counting this request as waiting for the engine. */
+  /** Ends the counting of this request as one that waits for the engine. */
   #stopWaiting: () => void = () => undefined;
-  /** True if the answer is recorded; final at the end of the answer. */
+  /** True if the answer is recorded; final only at the end of the answer. */
   #isRecorded = true;
 
   constructor(shared: Shared, asked: Asked) {
@@ -196,7 +199,7 @@ class Completion implements ChatCompletion {
     await this.deltas.return();
   }
 
-  /** Runs the whole completion. The first yield is empty and signals that the header is set. */
+  /** Runs the whole completion. The first yielded list is empty, and signals that the header is set. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
     const { clock, metrics, timelines } = this.#shared;
     const timeline = this.#timeline;
@@ -237,7 +240,8 @@ class Completion implements ChatCompletion {
         if (reader.isFinished) break;
       }
       assert(reader.isFinished, "an engine finishes every choice or throws");
-      // Recorded before the answer's end, so that a client with the whole answer can find its record.
+      // The answer is recorded before its end is sent, so that a client that has received the whole answer can find
+      // the recording.
       this.#isRecorded = (await this.#recording?.end(timeline.usage)) ?? false;
       timeline.outcome = "completed";
     } catch (thrown) {
@@ -305,7 +309,7 @@ class Completion implements ChatCompletion {
     return { base, plan, generation };
   }
 
-  /** Reserves the request's maximum usage against the caller's limits, until the request ends. */
+  /** Reserves the maximum usage of the request against the caller's limits, until the request ends. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
     const { request, caller, allowance = null } = this.#asked;
     const leaveSlot = this.#shared.waitingSlots?.enter(caller.entity);
@@ -314,8 +318,8 @@ class Completion implements ChatCompletion {
     if (allowance === null) return;
     const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
     this.#stopWaiting = () => (leaveQueue(), leaveSlot?.());
-    // A request without a token limit reserves no answer tokens: its maximum, the whole context, would block other
-    // requests even if the answer is short.
+    // A request without a token limit reserves no answer tokens. Its maximum would be the whole context, and reserving
+    // that would block other requests even if the answer is short.
     const { maxTokens } = generation.stopping;
     const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
     const answerTokens = isBounded ? maxTokens * choiceCountOf(generation) : 0;
@@ -325,8 +329,8 @@ class Completion implements ChatCompletion {
   }
 
   /**
-   * Returns the extra engine options for a prompt that is passed between servers. Fetches the prompt if another server
-   * holds it.
+   * Returns the additional engine options for a prompt that is passed between servers. If another server holds the
+   * prompt, fetches it first.
    */
   async #pass(
     plan: GenerationPlan,
@@ -349,7 +353,10 @@ class Completion implements ChatCompletion {
     return this.#passed.asked;
   }
 
-  /** Resolves the request's model and loads its base's engine, which stays loaded until the request ends. */
+  /**
+   * Resolves the model that the request names, and loads the engine of its base model. The engine stays loaded until
+   * the request ends.
+   */
   #acquireModel(): Promise<AcquiredModel> {
     const { request, caller, signal } = this.#asked;
     const refuse = (base: ServedBase): void => {
@@ -372,7 +379,10 @@ class Completion implements ChatCompletion {
     return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
   }
 
-  /** Counts usage while the answer is generated, so that metrics and limits include long answers before they end. */
+  /**
+   * Counts the usage so far while the answer is generated, so that metrics and limits include long answers before they
+   * end.
+   */
   #count(base: string): void {
     const { usage } = this.#timeline;
     this.#shared.metrics.used(base, usage, this.#counted);
@@ -414,8 +424,8 @@ function headerOf(
 const noRoom = "The prompt is not held for another server: prompts already held leave no room for it.";
 
 /**
- * Returns the key of a request among all running ones. Ids are scoped to their entity, so a conflict reveals nothing
- * about another entity's ids.
+ * Returns a key that identifies a request among all running ones. The key includes the entity, so that a conflict
+ * reveals nothing about the request ids of other entities.
  */
 function runningId({ identity }: ChatRequest, { entity }: Caller): string {
   return JSON.stringify([entity, identity.requestId]);

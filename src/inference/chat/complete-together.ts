@@ -1,23 +1,23 @@
-// Answers several requests as one. Each request's deltas keep their order, and are interleaved with those of the other
-// requests; the first failure ends all requests. Does not depend on how requests are answered or how deltas are
-// written.
+// Answers several requests as one. The deltas of each request keep their order, and are interleaved with those of the
+// other requests; the first failure of a request ends all of them. Does not depend on how requests are answered or how
+// deltas are written.
 import { setMaxListeners } from "node:events";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatCompletion, ChatUsage, RequestDeltas } from "../../base/domain/chat.ts";
 
-/** Begins to answer one of the requests; may call `onSubmitted` once the request can no longer be refused. */
+/** Begins to answer one of the requests. May call `onSubmitted` once the request can no longer be refused. */
 export type BeginOne = (
   request: number,
   options: { readonly signal: AbortSignal; readonly onSubmitted: () => void },
 ) => Promise<ChatCompletion>;
 
 /**
- * Resolves, with the header of the first request to begin, once every request is submitted; throws before that for an
- * invalid request. At most one step of each request is buffered for the reader. Leaving the generator, or aborting the
- * signal, ends all requests.
+ * Resolves once every request is submitted, with the header of the request that began first; throws before that if a
+ * request is invalid. At most one step of each request is buffered for the reader. Leaving the generator, or aborting
+ * the signal, ends all requests.
  *
- * @param count at least 1
- * @throws the error of the first request to fail, once all have ended
+ * @param count number of requests, at least 1
+ * @throws the error of the first request that fails, once all requests have ended
  */
 export async function beginTogether(
   count: number,
@@ -27,8 +27,8 @@ export async function beginTogether(
   if (count === 1) return asRequestDeltas(await begin(0, { signal, onSubmitted: () => undefined }));
   const begun: ChatCompletion[] = [];
   const deltas = answerAll(count, begin, { signal, begun });
-  // The generator must be started here: leaving an unstarted generator runs none of its code, so it would free
-  // nothing.
+  // The first step of the generator runs here: if the generator were abandoned before its first step, none of its code
+  // would run, so nothing would be freed.
   await deltas.next();
   return {
     header: present(begun[0], "one of them has begun").header,
@@ -61,7 +61,7 @@ function asRequestDeltas(completion: ChatCompletion): ChatCompletion<RequestDelt
   };
 }
 
-/** Yields the deltas of all requests. The first yield is empty and signals that one request has begun. */
+/** Yields the deltas of all requests. The first yielded list is empty, and signals that one request has begun. */
 async function* answerAll(
   count: number,
   begin: BeginOne,
@@ -69,7 +69,7 @@ async function* answerAll(
 ): AsyncGenerator<RequestDeltas, void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // Disables the warning about many listeners: one listener for each request is intended, not a leak.
+  // Disables the warning about many listeners, because one listener for each request is intended.
   setMaxListeners(0, both);
   const handover = new Handover<RequestDeltas>();
   const submissions = new Countdown(count);
@@ -116,7 +116,7 @@ function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   };
 }
 
-/** Countdown whose promise resolves once the given number of steps has been made. */
+/** Countdown whose promise resolves once the given number of steps has been counted. */
 class Countdown {
   readonly done: Promise<void>;
   #left: number;
@@ -127,7 +127,7 @@ class Countdown {
     this.done = new Promise((resolve) => (this.#onDone = resolve));
   }
 
-  /** Returns a function that makes one step; only its first call has an effect. */
+  /** Returns a function that counts one step; only its first call has an effect. */
   step(): () => void {
     let isMade = false;
     return () => {
@@ -139,13 +139,13 @@ class Countdown {
   }
 }
 
-/** Passes values from several producers to one consumer; a producer waits until its value is taken. */
+/** Passes values from several producers to one consumer. A producer waits until the consumer takes its value. */
 class Handover<Value> {
   readonly #offers: { readonly value: Value; readonly onTaken: () => void }[] = [];
   #onOffer = (): void => undefined;
   #isClosed = false;
 
-  /** Returns immediately, without effect, once closed. */
+  /** Offers a value; resolves when it is taken. Once the handover is closed, returns immediately without an effect. */
   offer(value: Value): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((onTaken) => {
@@ -154,7 +154,7 @@ class Handover<Value> {
     });
   }
 
-  /** Returns the oldest offered value, waiting for one if necessary; null once closed. */
+  /** Returns the value that was offered first, and waits if there is none. Returns null once the handover is closed. */
   async take(): Promise<Value | null> {
     while (this.#offers.length === 0) {
       if (this.#isClosed) return null;
@@ -165,7 +165,7 @@ class Handover<Value> {
     return offer?.value ?? null;
   }
 
-  /** Ends the handover for both sides. */
+  /** Ends the handover for producers and the consumer. */
   close(): void {
     this.#isClosed = true;
     for (const { onTaken } of this.#offers.splice(0)) onTaken();

@@ -1,5 +1,5 @@
-// Refuses, field by field, the features of a request that the engine lacks. Reads only the engine's capabilities,
-// never which engine it is.
+// Refuses the features of a request that the engine lacks, each at its field. Reads only the engine's capabilities, so
+// it works for every kind of engine.
 import { chatFault, type ChatField, type ChatRequest, type ChatSampling } from "../../base/domain/chat.ts";
 import {
   constraintFeaturesOf,
@@ -13,7 +13,7 @@ import { askingParameters, samplingFeatures, type SamplingFeature } from "../../
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import { unsupportedCallsFault } from "./tools/tool-use.ts";
 
-/** The request fields that need features other than sampling and constraints. */
+/** Request fields that need a feature which belongs neither to sampling nor to constraints, by that feature. */
 const otherFields: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature | "embeddings">]: ChatField;
 } = {
@@ -25,10 +25,10 @@ const otherFields: {
 };
 
 /**
- * Refuses a request that uses features which the engine lacks.
+ * Refuses a request that uses features which chat or the engine lacks.
  *
- * @param others further faults, reported in the same error
- * @throws ServiceError `unsupported` naming every field that needs a feature which chat or the engine lacks
+ * @param others other faults of the request, reported in the same error
+ * @throws ServiceError `unsupported` naming every field that needs a missing feature
  */
 export function refuseMissingFeatures(
   request: ChatRequest,
@@ -48,7 +48,10 @@ export function refuseMissingFeatures(
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }
 
-/** Returns the request's fields that need a feature; none for constraints, which {@link constraintFault} reports. */
+/**
+ * Returns the request's fields that need a feature. Returns none for a feature of constraints, because {@link
+ * constraintFault} reports these.
+ */
 function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly ChatField[] {
   if (isOfConstraint(feature)) return [];
   if (isOther(feature)) return [otherFields[feature]];
@@ -58,8 +61,8 @@ function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly Chat
 }
 
 /**
- * Refuses a submitted constraint that the engine lacks. The constraint may differ from the client's: it may also
- * enforce tool calls, or a thought before the constraint.
+ * Refuses the constraint to be submitted if the engine does not support it. It may differ from the constraint that the
+ * client sent: it may also enforce tool calls, or allow a thought before the constraint applies.
  *
  * @throws ServiceError `unsupported` naming the field that needs the constraint
  */
@@ -73,7 +76,7 @@ export function refuseMissingConstraint(
   throw new ServiceError({ code: "unsupported", faults: [fault] });
 }
 
-/** Describes the parts of a constraint that an engine does not offer; empty if it offers all. */
+/** Describes the parts of a constraint that an engine does not support; an empty text if it supports all. */
 export function describeMissing(
   constraint: Constraint | null,
   { features }: Pick<EngineCapabilities, "features">,

@@ -1,5 +1,5 @@
-// Passes a chat request's prompt (its KV cache) between servers. Refuses unsupported requests, makes the engine hold a
-// prompt for another server, and fetches a prompt that another server holds.
+// Passes the prompt of a chat request, as its KV cache, between servers. Refuses unsupported requests, makes the
+// engine hold a prompt for another server, and fetches a prompt that another server holds.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import type {
@@ -16,7 +16,7 @@ import { TransferFailure } from "../kv-transfer/transfer-failure.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 
-/** Returns a fault if this server does not support the request's `passing` field. */
+/** Returns a fault if this server does not support the request's `passing` field; else an empty list. */
 export function findPassingFaults(
   { passing }: ChatRequest,
   { engine }: ServedBase,
@@ -35,20 +35,20 @@ export function findPassingFaults(
 
 /** A prompt that is passed between servers, with its clean-up functions. */
 export interface PassedPrompt {
-  /** Extra options for the engine. */
+  /** Additional options for the request to the engine. */
   readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received" | "passed">;
   /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
   /**
-   * Address from which another server can fetch the held prompt; null if none is to be held. Valid only if the engine
-   * confirms that it holds the prompt.
+   * Address from which another server can fetch the held prompt; null if the request does not ask to hold its prompt.
+   * The address is valid only if the engine confirms that it holds the prompt.
    */
   readonly place: HeldPlace | null;
-  /** Seals the parameters that servers behind the engine return; absent if there are no such servers. */
+  /** Seals the parameters that vLLM servers behind the engine return; absent if there are no such servers. */
   readonly seal?: (answered: PassedParameters) => PassedParameters;
-  /** Makes the engine forget the received prompt. */
+  /** Makes the engine drop the prompt that it received. */
   readonly forget: () => void;
-  /** Releases a held prompt that will not be fetched. */
+  /** Makes the engine drop a held prompt that no server will fetch. */
   readonly releaseHeld: () => void;
 }
 
@@ -63,11 +63,11 @@ export interface PassingContext {
 }
 
 /**
- * Fetches the prompt if another server holds it, and prepares holding it if the request asks for that.
+ * Fetches the prompt if another server holds it, and prepares to hold the prompt if the request asks for that.
  *
- * @param passing has no faults (see {@link findPassingFaults})
- * @throws ServiceError `unavailable` for a prompt that cannot be fetched if the operator forbids computing it here;
- * the signal's reason
+ * @param passing field of the request, without faults (see {@link findPassingFaults})
+ * @throws ServiceError `unavailable` for a prompt that cannot be fetched, if the operator has forbidden to compute it
+ * here instead; the signal's reason
  */
 export async function passPrompt(
   { isHeld, from }: PromptPassing,
@@ -92,10 +92,10 @@ export async function passPrompt(
 }
 
 /**
- * Forwards passing parameters to the servers behind an engine.
+ * Forwards passing parameters to the vLLM servers behind an engine.
  *
- * @param passing has no faults (see {@link findPassingFaults})
- * @throws ServiceError `unsupported` if another request has sent these parameters in the meantime
+ * @param passing field of the request, without faults (see {@link findPassingFaults})
+ * @throws ServiceError `unsupported` if another request has used these parameters in the meantime
  */
 export function forwardParameters(
   { parameters }: PromptPassing,
@@ -115,7 +115,7 @@ export function forwardParameters(
 const cannotBeTold =
   "The prompt is not held for another server: the weights that computed it are not known for certain.";
 
-/** Returns the id of the fetched prompt; undefined if it must be computed here. */
+/** Returns the id of the fetched prompt; undefined if the prompt must be computed on this server. */
 async function fetched(
   from: Omit<HeldPlace, "engineId">,
   {
@@ -154,7 +154,10 @@ async function fetched(
   }
 }
 
-/** Returns the origin that a prompt computed by this model has; null if the weights are not known with certainty. */
+/**
+ * Returns the origin that prompts computed by this model have; null if it is not certain which weights the engine
+ * uses.
+ */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();
   const weights = state.kind === "ready" ? state.weights : undefined;

@@ -1,6 +1,6 @@
-// Plans a chat request for the model it names: resolves defaults, checks limits, and builds the engine's request.
-// Waits only for the prompt, which other threads write. Otherwise pure, except that it draws a random seed if the
-// request has none.
+// Plans a chat request for the model that it names: resolves defaults, checks limits, and builds the request to the
+// engine. Waits only until the prompt is written, which other threads do. If the request has no seed, draws a random
+// one.
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../../base/domain/chat.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
 import {
@@ -27,7 +27,7 @@ export interface GenerationPlan {
   readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
   /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
-  /** The end token that is not reported as a stop reason. */
+  /** End token of the model, which is not reported as a stop reason; null if that token does not end the answer. */
   readonly endOfTextId: number | null;
   readonly reply: ReplyPlan;
 }
@@ -142,8 +142,8 @@ function refuseWideLogprobs(
 }
 
 /**
- * Maximum number of log-probabilities in an answer, each about 60 bytes: the number that 128 choices of 32,768 tokens
- * have without alternatives.
+ * Maximum number of log-probabilities in an answer, each of which takes about 60 bytes. It equals the number for 128
+ * choices with 32,768 tokens each, without alternatives.
  */
 const logprobsMax = choiceCountMax * 32_768;
 
@@ -172,7 +172,7 @@ function refuseManyLogprobs(
   throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
 }
 
-/** Returns the number of last tokens to which the prompt is truncated; null to keep all. */
+/** Returns the number of tokens at the prompt's end that truncation keeps; null if the prompt is not truncated. */
 function keptTokens(
   { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
   { contextLength, positionCountMax }: RequestLimits,
@@ -190,7 +190,8 @@ function keptTokens(
 }
 
 /**
- * Returns the role of the answer: without a generation prompt, the answer continues the last message and has its role.
+ * Returns the role of the answer. Without a generation prompt, the answer continues the last message, so it has that
+ * message's role.
  */
 function roleOf(prompt: ChatPrompt): string {
   const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
@@ -198,8 +199,8 @@ function roleOf(prompt: ChatPrompt): string {
 }
 
 /**
- * Returns the text that the answer continues: the prompt's text, or the last message's if the answer has that
- * message's role.
+ * Returns the text that the answer continues: that of a text prompt, or that of the last message if the answer has the
+ * last message's role.
  */
 function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): string {
   if (prompt.kind === "text") return prompt.text;
@@ -209,8 +210,8 @@ function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): str
 }
 
 /**
- * Returns the form of log-probabilities. A trained model returns them by default, since rollouts need them, and
- * identifies tokens by id.
+ * Returns the form in which the answer contains log-probabilities. A trained model returns them by default, with
+ * tokens identified by id, because rollouts need them.
  */
 function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
   if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
@@ -219,7 +220,7 @@ function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader[
 
 /** Limits that a request must respect. */
 interface RequestLimits extends EngineLimits {
-  /** Maximum number of tokens, prompt and answer together, that fit into the engine's memory. */
+  /** Maximum number of tokens in prompt and answer together for which the engine has memory. */
   readonly positionCountMax: number;
 }
 
@@ -237,10 +238,11 @@ function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
 }
 
 /**
- * Returns the number of tokens that may follow the prompt within the context and the engine's memory.
+ * Returns the number of tokens that may follow the prompt, as limited by the context length and by the engine's
+ * memory.
  *
  * @returns at least 1
- * @throws ServiceError if the prompt leaves no memory for an answer
+ * @throws ServiceError if there is no memory for an answer after the prompt
  */
 function roomLeft(
   { kind }: ChatPrompt,

@@ -1,5 +1,6 @@
-// Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool
-// whose schema the constraint contains. Needed because the engine does not know the request's field names.
+// Locates the fault in a chat request when an engine refuses a constraint: at the request's own constraint, or at the
+// tool whose schema the constraint contains. The engine cannot do that, because it does not know the fields of chat
+// requests.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import {
@@ -14,11 +15,11 @@ import { callableTool, type ReplyPlan } from "./tools/reply-plan.ts";
 import { allows, toolsOf } from "./tools/tool-use.ts";
 
 /**
- * Translates the error of a generation; for a refused constraint, the result names the field that the constraint comes
- * from.
+ * Translates the error of a generation. For a refused constraint, the result names the field from which the constraint
+ * comes.
  *
- * @param reply with the constraint that the engine received: the request's own, or one composed of it and the
- * request's tools
+ * @param reply plan with the constraint that the engine received: the request's own constraint, or one composed of it
+ * and the request's tools
  */
 export function locateRefusal(
   error: unknown,
@@ -56,8 +57,8 @@ function foundFault(
 }
 
 /**
- * Returns the fault of an unsatisfiable constraint composed only of tools: if only one tool may be called, its schema
- * is at fault.
+ * Returns the fault for an unsatisfiable constraint that was composed only of tools. If only one tool may be called,
+ * the fault is at that tool's schema.
  */
 function wholeFault(message: string, request: ChatRequest): Fault {
   const { choice } = request.calls;
@@ -77,8 +78,8 @@ function toolFault(message: string, request: ChatRequest, index: number): Fault 
 }
 
 /**
- * Returns each value on the pointer's path. Assumes that names contain no escapes, which is true of all pointers that
- * reach this function.
+ * Returns the values along the path of a pointer. Assumes that the pointer contains no escapes, which is true of all
+ * pointers that reach this function.
  */
 function valuesAt(tag: ExactJson, pointer: string): readonly ExactJson[] {
   const values: ExactJson[] = [tag];

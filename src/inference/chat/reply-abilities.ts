@@ -1,5 +1,5 @@
-// A model's reply abilities besides text: thoughts and tool calls. Detected from the model's chat template, unless the
-// operator overrides them.
+// Abilities of a model's replies besides text: thoughts and tool calls. They are detected from the model's chat
+// template, unless the operator has set them.
 import type { BaseModel } from "../../base/domain/model.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -13,16 +13,16 @@ import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
 export type TemplateReplies = Omit<ReplyAbilities, "markIds">;
 
 export interface ReplyAbilities {
-  /** Format in which the model writes tool calls; null if none are parsed. */
+  /** Format in which the model writes tool calls; null if tool calls are not parsed. */
   readonly callFormat: CallFormat | null;
   /** True if the model may think before it answers. */
   readonly thinks: boolean;
   /**
-   * Special tokens that mark calls and thoughts. They are kept in the text, because parsers and constraints rely on
-   * them.
+   * Ids of special tokens that mark calls and thoughts. These tokens stay in the text, because parsers and constraints
+   * rely on them.
    */
   readonly markIds: ReadonlySet<number>;
-  /** Reasons for the format of calls and of thoughts, as text for operators. */
+  /** Reasons for the chosen formats of calls and of thoughts, as texts for operators. */
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 

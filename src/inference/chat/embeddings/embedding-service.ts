@@ -1,6 +1,6 @@
-// Embeddings of texts: the model's last hidden state of each text's last token, scaled to length 1. A text passes
-// through the same prompt threads and engine queue as a chat's prompt. At most a few texts of a request are in the
-// engine at a time, so that one request never fills the queue.
+// Computes embeddings of texts. An embedding is the model's last hidden state for the last token of a text, scaled to
+// length 1. Texts pass through the same prompt threads and engine queue as the prompts of chats; only a few texts of a
+// request are in the engine at a time, so that one request never fills the queue.
 import type { Caller } from "../../../base/domain/access.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../../base/domain/broken-model.ts";
@@ -31,9 +31,9 @@ export interface EmbeddingService {
    * Embeds the inputs of a request.
    *
    * @throws ServiceError for the model's name as chat does, and:
-   * - `unsupported` for an engine without embeddings, and for inputs that are empty, too long, or hold ids that the
+   * - `unsupported` for an engine without embeddings, and for inputs that are empty, too long, or contain ids that the
    *   model lacks
-   * - `invalid` for more dimensions than the model has and for too many tokens
+   * - `invalid` for more dimensions than the model has, and for too many tokens
    * - `overloaded`, `unavailable`, `cancelled` (the signal)
    */
   embed(
@@ -43,11 +43,14 @@ export interface EmbeddingService {
       readonly signal: AbortSignal;
       /** Remaining allowance of the caller; absent if unlimited. */
       readonly allowance?: Allowance | null;
-      /** Maps an error to the client's names before it is thrown; `input` is the index of the input at fault. */
+      /**
+       * Maps an error to the field names that the client uses, before it is thrown; `input` is the index of the input
+       * that caused the error.
+       */
       readonly located: (error: unknown, input: number) => unknown;
     },
   ): Promise<Embeddings>;
-  /** Number of requests waiting or being answered. */
+  /** Number of requests that wait or are being answered. */
   readonly runningCount: number;
 }
 
@@ -55,20 +58,23 @@ interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
   readonly metrics: Metrics;
-  /** Counts the requests that use each adapter, so that versions in use are not deleted. */
+  /** Counts the requests that use each adapter, so that versions that requests use are not deleted. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
-  /** Limit on an entity's waiting requests, shared with other users of the engines; absent if unlimited. */
+  /**
+   * Limit on the number of an entity's waiting requests, shared with all other code that submits requests to the
+   * engines; absent if unlimited.
+   */
   readonly waitingSlots?: WaitingSlots;
 }
 
-/** Maximum number of input tokens in a request, the same as OpenAI's. */
+/** Maximum number of input tokens in a request, equal to OpenAI's limit. */
 export const inputTokensMax = 300_000;
 
 /**
- * Maximum number of a request's inputs that are in the engine at the same time: enough to fill a batch, but only a
- * small part of the queue.
+ * Maximum number of a request's inputs that are in the engine at the same time. They fill a batch, but only a small
+ * part of the queue.
  */
 const concurrencyMax = 16;
 
@@ -168,7 +174,7 @@ function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
   });
 }
 
-/** Tokenizes every input, so that faults are reported before any input is computed. */
+/** Tokenizes every input before any of them is computed, so that faults in all inputs are reported early. */
 async function writeAll(
   inputs: readonly EmbeddedInput[],
   base: ServedBase,
@@ -264,7 +270,7 @@ function embeddingRequest(
   };
 }
 
-/** Translates an engine's error: if an adapter or a broken model is the cause, the error names the model. */
+/** Translates an engine's error. If an adapter or a broken model caused it, the resulting error names the model. */
 async function faultOf(
   error: unknown,
   { model }: AcquiredModel,

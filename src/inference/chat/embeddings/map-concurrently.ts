@@ -1,12 +1,12 @@
-// Maps items concurrently with a limit. The first failure aborts the others.
+// Maps items concurrently, with a limit. The first failure aborts the work on all other items.
 import { setMaxListeners } from "node:events";
 
 /**
  * Maps items with `work`, at most `concurrencyMax` at a time.
  *
- * @param work gets a separate signal, which aborts as soon as another item has failed
- * @returns the results in the items' order
- * @throws the first error, after all started work has ended
+ * @param work gets a signal that aborts as soon as the work on another item has failed
+ * @returns the results in the order of the items
+ * @throws the first error, after all work that has started has ended
  */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
@@ -15,7 +15,7 @@ export async function mapConcurrently<Item, Result>(
 ): Promise<readonly Result[]> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // Disables the warning about many listeners: one listener for each running item is intended, not a leak.
+  // Disables the warning about many listeners, because one listener for each running item is intended.
   setMaxListeners(0, both);
   const results: Result[] = [];
   const failures: unknown[] = [];

@@ -1,13 +1,13 @@
-// Chat's counters and histograms, under the server's own names and under vLLM's.
+// Chat's counters and histograms. Some have the server's own names, others the names of vLLM's metrics.
 import type { ChatUsage } from "../../../base/domain/chat.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
 export interface ChatMetrics {
-  /** Counts an ended request; `outcome` is `completed` or the code of the error that ended it. */
+  /** Counts an ended request. `outcome` is `completed`, or the code of the error with which the request ended. */
   ended(outcome: string, durationMs: number): void;
   firstOutput(base: string, waitedMs: number): void;
-  /** Counts the usage that the request has added since `before`. */
+  /** Counts the difference between `usage` and `before`, the usage of the request that was already counted. */
   used(base: string, usage: ChatUsage, before: ChatUsage): void;
 }
 
@@ -19,7 +19,11 @@ const usageKinds = [
 
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Registers the metrics; call once per registry. `running` is read at each scrape. */
+/**
+ * Registers the metrics; call once per registry.
+ *
+ * @param running returns the number of running requests; called at each scrape
+ */
 export function createChatMetrics(metrics: Metrics, running: () => number): ChatMetrics {
   const requests = metrics.counter({
     name: "hone_chat_requests_total",
@@ -60,12 +64,12 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
   };
 }
 
-// Request metrics with vLLM's names and buckets, for gateways and dashboards that read vLLM's metrics. The server
-// exports an engine's current state as gauges elsewhere.
+// Request metrics with vLLM's names and buckets, for gateways and dashboards that are made for vLLM. Other code
+// exports the current state of an engine as gauges.
 
 export interface VllmMetrics {
   firstToken(base: string, waitedMs: number): void;
-  /** Records an ended request; call only if its model is known. */
+  /** Records an ended request; call only if the request's model is known. */
   ended(base: string, timeline: ChatTimeline): void;
 }
 

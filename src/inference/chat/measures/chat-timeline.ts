@@ -1,18 +1,19 @@
-// The stages of one chat request with their times, and its outcome. Filled while the request is answered, and read by
-// metrics and traces after it has ended. Reads the clock a few times per request and never per token.
+// The stages of one chat request with their times, and the request's outcome. Filled while the request is answered;
+// read by metrics and traces after the request has ended. The clock is read a few times per request, but not for each
+// token.
 import type { ChatFinish, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 
-/** Finish of a choice that ran to its end. */
+/** Finish of a choice that ran until its end. */
 interface FinishedChoice {
   readonly reason: ChatFinish["reason"];
   readonly tokenCount: number;
 }
 
 /**
- * Times are the clock's monotonic milliseconds, in chronological order; null for stages that the request did not
- * reach.
+ * Times are the clock's monotonic milliseconds, listed in chronological order; null for stages that the request has
+ * not reached.
  */
 export interface ChatTimeline {
   readonly request: ChatRequest;
@@ -24,15 +25,15 @@ export interface ChatTimeline {
   submittedMs: number | null;
   plan: GenerationPlan | null;
   /**
-   * Duration for which the request waited in the engine before prefill began; null also if the engine does not report
-   * it.
+   * Duration for which the request waited in the engine before prefill began. Null before that, and if the engine does
+   * not report it.
    */
   waitedMs: number | null;
   /** Time when the prompt was computed. */
   computedMs: number | null;
   firstTokenMs: number | null;
   endedMs: number | null;
-  /** `completed`, or the code of the error that ended it. */
+  /** `completed`, or the code of the error with which the request ended. */
   outcome: string;
   usage: ChatUsage;
   readonly finishes: FinishedChoice[];
@@ -52,25 +53,26 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Default outcome: if the client stops reading early, neither the end nor an error sets another one.
+    // Default outcome. It remains if the client stops reading early, because then neither the end nor an error sets
+    // another outcome.
     outcome: "cancelled",
     usage: noUsage,
     finishes: [],
   };
 }
 
-/** Durations of an answered request's phases in milliseconds; each phase begins when the previous one ends. */
+/** Durations of the phases of an answered request, in milliseconds; each phase begins when the previous one ends. */
 export interface ChatPhases {
   /** Time until the request is submitted to the engine: loading the model, and writing the prompt. */
   readonly preparedMs: number;
   /** Time in the engine until prefill begins. */
   readonly queuedMs: number;
-  /** Time until the first token, or until the end if there is no token. */
+  /** Time until the first token, or until the end if the answer has no token. */
   readonly prefillMs: number;
   /** Time from the first token to the end. */
   readonly decodeMs: number;
   readonly totalMs: number;
-  /** Average time between the tokens of the request's longest choice; null for fewer than two tokens. */
+  /** Average time between the tokens of the request's longest choice; null if that choice has fewer than two tokens. */
   readonly perTokenMs: number | null;
 }
 
@@ -85,7 +87,7 @@ export function computePhases({
   finishes,
 }: ChatTimeline): ChatPhases | null {
   if (submittedMs === null || computedMs === null || endedMs === null) return null;
-  // Capped, because the engine measures the wait with a separate clock.
+  // Limited to the time until the prompt was computed, because the engine measures the wait with another clock.
   const queuedMs = Math.min(waitedMs ?? 0, computedMs - submittedMs);
   const firstMs = firstTokenMs ?? endedMs;
   const decodeMs = endedMs - firstMs;

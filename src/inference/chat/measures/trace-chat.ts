@@ -1,5 +1,5 @@
-// Writes the OpenTelemetry span of a finished chat request, with a child span for each phase, and builds its metrics,
-// following the conventions for generative AI. Contains no prompts or answers.
+// Writes the OpenTelemetry span of an ended chat request, with a child span for each phase, and builds the request's
+// metrics. Both follow the conventions for generative AI, and contain neither prompts nor answers.
 // https://github.com/open-telemetry/semantic-conventions-genai
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
@@ -8,7 +8,7 @@ import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 /**
  * Adds the spans of a request to a trace.
  *
- * @param timeline of a request that has ended
+ * @param timeline timeline of a request that has ended
  */
 export function traceChat(span: Span, timeline: ChatTimeline): void {
   const { requestedMs, modelReadyMs, submittedMs, computedMs, firstTokenMs } = timeline;
@@ -27,7 +27,7 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
   const inEngine = { "hone.process": "engine" };
   const begunMs = submittedMs + (computePhases(timeline)?.queuedMs ?? 0);
   if (computedMs === null) {
-    // The request ended in the queue or in prefill; the engine does not report in which of them.
+    // The request ended in the queue or in prefill; the engine does not report which.
     chat.add({ name: "queue", startMs: submittedMs, endMs, attributes: inEngine });
     return;
   }
@@ -68,8 +68,8 @@ function attributesOf(timeline: ChatTimeline) {
 }
 
 /**
- * Returns the request's metrics; call only if its model is known. They are labelled with the base model, because there
- * may be many trained models.
+ * Returns the request's metrics; call only if the request's model is known. The metrics are labelled with the base
+ * model, because there may be too many trained models for labels.
  */
 export function toGenAiRequest(timeline: ChatTimeline, base: string): GenAiRequest {
   const { requestedMs, endedMs, firstTokenMs, usage } = timeline;

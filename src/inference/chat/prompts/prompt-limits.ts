@@ -2,28 +2,28 @@
 
 export const promptLimits = {
   /**
-   * Maximum time to render a conversation with a model's template; a conversation that fills a long context takes a
-   * tenth of it.
+   * Maximum time in milliseconds to render a conversation with a model's template. A conversation that fills a long
+   * context takes a tenth of it.
    */
   renderMs: 800,
   /**
-   * Maximum time to tokenize a rendered prompt: enough for ten megabytes of ordinary text, but not for a single word
-   * of that length.
+   * Maximum time in milliseconds to tokenize a rendered prompt. It is enough for ten megabytes of ordinary text, but
+   * not for one word of that length.
    */
   encodeMs: 10_000,
   /**
-   * Maximum length of a text or list that rendering may create, in characters or items; equal to the maximum size of a
-   * chat request's body.
+   * Maximum length of a text or list that rendering may create, in characters or items. It equals the maximum size of
+   * the body of a chat request.
    */
   renderedCharacters: 16 * 1024 ** 2,
-  /** Maximum length of a template in a request; models' templates have up to 20,000 characters. */
+  /** Maximum length of a template in a request, in characters; templates of models have up to 20,000 characters. */
   templateCharacters: 256 * 1024,
   /**
-   * Maximum length of a text that may be truncated to its last tokens. Limited because all of the text is tokenized
-   * before it is truncated.
+   * Maximum length in characters of a text that may be truncated to its last tokens. It is limited because truncation
+   * must first tokenize the whole text.
    */
   cutCharacters: 1024 ** 2,
-  /** Maximum number of one base model's prompts that wait for rendering, equal to the length of the engine's queue. */
+  /** Maximum number of prompts of one base model that wait to be rendered, equal to the length of the engine's queue. */
   waitingMax: 1024,
   waitMs: 30_000,
 };

@@ -12,13 +12,13 @@ export interface PromptModel {
   readonly toolsAsText: boolean;
 }
 
-/** `write` has two stages: rendering and tokenizing. */
+/** Tasks of a prompt thread; `write` has two stages, rendering and tokenizing. */
 export interface PromptTasks {
   readonly write: {
     readonly task: {
       readonly asked: PromptTask;
       readonly limits: RenderLimits;
-      /** True if the task is retried in another thread when it reaches a limit. */
+      /** True if another thread retries the task when it reaches a limit. */
       readonly isTrial: boolean;
     };
     /** The prompt; null if a trial reached a limit. */

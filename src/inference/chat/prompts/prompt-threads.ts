@@ -1,6 +1,6 @@
 // Writes the prompts of one base model in separate threads, so that no template or text blocks the event loop. One
-// thread serves small prompts; prompts that take it too long are moved to another thread for large ones. A template
-// that comes with a request runs in a separate process, which returns only the rendered text.
+// thread writes small prompts; a prompt that takes too long there moves to another thread, for large prompts. A
+// template that comes with a request runs in a separate process, which returns only the rendered text.
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
@@ -27,11 +27,11 @@ export interface PromptThreads extends PromptWriter, Service {
 }
 
 /**
- * Maximum size of a small prompt, counted as characters of texts and names plus number of values: about 15 ms of work,
- * at worst 60 ms.
+ * Maximum size of a small prompt: the number of characters in its texts and names, plus the number of its values.
+ * Writing a prompt of this size takes about 15 ms, at worst 60 ms.
  */
 const smallSize = 16_384;
-/** Rendering time after which a small conversation is treated as large. */
+/** Rendering time in milliseconds after which a small conversation is treated as a large one. */
 const smallRenderMs = 50;
 /**
  * Time limits of the two stages of a small prompt. The first, rendering, applies only if the renderer fails to stop at
@@ -45,7 +45,10 @@ const smallStageMs = [150, 1000];
  */
 const memoryMebibytes = 4096;
 
-/** Creates threads for a model whose tokenizer and template are known to load. */
+/**
+ * Creates the prompt threads of a model, whose tokenizer and template must already have been loaded once without
+ * errors.
+ */
 export function createPromptThreads(model: PromptModel, given: Partial<PromptLimits> = {}): PromptThreads {
   const { renderMs, encodeMs, renderedCharacters, waitingMax, waitMs, ...others } = {
     ...promptLimits,
@@ -88,7 +91,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     }
   };
   const life = serviceOf("prompt threads", {
-    // Does not wait until the thread is up; the first request waits if necessary.
+    // Does not wait until the thread is ready; if necessary, the first request waits.
     start: async () => small.prepare(),
     stop: async () => void (await Promise.all([small.close(), large.close(), templates.close()])),
   });
@@ -96,7 +99,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     ...life,
     write: async (asked, options) => {
       const { prompt } = asked;
-      // Checking ids in this thread takes less time than passing them to another one.
+      // Checked in this thread, because that takes less time than passing the ids to another thread.
       const ready = writeTokenIds(asked);
       if (ready !== null) return ready;
       const task = bringsTemplate(prompt)
@@ -121,7 +124,7 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
   return prompt.kind === "conversation" && prompt.template !== null;
 }
 
-/** Refuses a text too long to be truncated: all of it would have to be tokenized first. */
+/** Refuses a text that is too long to be truncated, because truncation would first tokenize the whole text. */
 function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits, "cutCharacters">): void {
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
@@ -155,7 +158,10 @@ function refusal(
   return promptRefusal(kind, message);
 }
 
-/** Returns true if the texts, names and values of a task total at most `max`; stops counting once they exceed it. */
+/**
+ * Returns true if the characters of a task's texts and names, plus its number of values, are at most `max`. Stops
+ * counting when they exceed it.
+ */
 function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
   let left = max;
   const count = (value: unknown): boolean => {

@@ -1,6 +1,6 @@
-// Renders templates that come with requests, in processes that do nothing else, within limits that are enforced by
-// ending a process if necessary. Each template first gets a short trial; a slow one moves to a pool for slow
-// templates. Small templates therefore never wait for other clients' endless ones.
+// Renders templates that come with requests. They run in processes that do nothing else, within limits that are
+// enforced by ending the process if necessary. Each template first gets a short trial and, if it is slow, moves to a
+// separate pool, so that fast templates do not wait for slow or endless templates of other clients.
 import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";
@@ -20,8 +20,8 @@ export interface RequestTemplates {
   /**
    * Renders a conversation with the template that came with it.
    *
-   * @throws ServiceError `unsupported` when the template is too long, has an error, raises one (its message is passed
-   * on), refuses the messages or reaches a limit; else as {@link WorkerPool.run}
+   * @throws ServiceError `unsupported` when the template is too long, has an error, raises an exception (with the
+   * exception's message), refuses the messages or reaches a limit; else as {@link WorkerPool.run}
    */
   render(prompt: TemplatedPrompt, options: TaskOptions): Promise<RenderedPrompt>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ const trialMs = 30;
 /**
  * Creates the two pools of processes that render templates for one base model.
  *
- * @param worker as for prompt threads; each pool has a separate queue
+ * @param worker options as for prompt threads; each pool has a separate queue
  */
 export function createRequestTemplates(
   worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
@@ -59,7 +59,7 @@ export function createRequestTemplates(
     try {
       return await pool.run("render", task, options);
     } catch (error) {
-      // Starts a process now, so that the next template need not wait for it.
+      // The task's process was ended. Starts a new one now, so that the next template need not wait for it.
       if (exceededWorkerLimit(error)) pool.prepare();
       throw error;
     }

@@ -1,5 +1,5 @@
 // Renders conversations with templates that come with requests, for one base model, in a process that does nothing
-// else. The limits here bound any template; if they fail, the pool ends the process.
+// else. The limits in this module apply to every template; if they fail to stop one, the pool ends the process.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
 import { chatFault, plainConversation, type Conversation } from "../../../base/domain/chat.ts";
@@ -20,7 +20,7 @@ export interface TemplateTask {
   readonly source: string;
   readonly conversation: Conversation;
   readonly limits: RenderLimits;
-  /** True if exceeding a limit leads to a retry elsewhere, rather than a refusal. */
+  /** True if a task that exceeds a limit is retried in another process instead of being refused. */
   readonly isTrial: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface TemplateTasks {
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 
-/** Clock of a trial: measures processor time, so that small templates pass it even on a busy machine. */
+/** Clock of a trial. It measures processor time, so that a fast template passes its trial even on a busy machine. */
 const clock = { ...systemClock, monotonicMs: processorMs };
 
 function processorMs(): number {
@@ -38,11 +38,12 @@ function processorMs(): number {
 }
 
 export async function openTasks({ folder }: PromptModel): Promise<TaskHandlers<TemplateTasks>> {
-  // Lowers the priority of this process: any client may send a template, and rendering it must not slow down answers.
+  // Lowers the priority of this process: any client may send a template, and rendering templates must not slow down
+  // answers.
   setPriority(10);
   const modelTemplate = await loadChatTemplate(folder, { clock });
-  // Warms up the process: loading and compilation at first use must neither be interrupted nor count against the first
-  // template's limit.
+  // Warms up the process: code that is loaded and compiled at its first use must neither be interrupted nor count
+  // against the first template's limit.
   const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
   renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
   return {
@@ -64,13 +65,13 @@ const context = createContext({ work: null as unknown });
 const call = new Script("work()");
 
 /**
- * Interrupts work that does not check its limits itself, such as parsing a template, even if this process has lost its
- * parent.
+ * Runs `work` with a time limit. The limit also interrupts work that does not check its own limits, such as parsing a
+ * template, even if the parent of this process has died.
  */
 function withinTime({ limits, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
   try {
-    // The cast is safe: the script returns the result of `work`.
+    // Safe cast: the script returns the result of `work`.
     return call.runInContext(context, {
       timeout: Math.ceil(isTrial ? trialWallMs : limits.timeMs),
     }) as string;

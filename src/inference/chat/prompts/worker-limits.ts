@@ -1,11 +1,11 @@
-// Time limits after which a prompt worker is terminated, and a test for the resulting error.
+// Time limits after which the worker that writes a prompt is terminated, and a test for the resulting errors.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
 
-/** Grace period in which a template that exceeds its time limit can stop before its thread is terminated. */
+/** Time in milliseconds that a template has to stop after exceeding its time limit, before its thread is terminated. */
 export const graceMs = 100;
 
-/** Wall-clock limit of a trial; its processor time has a lower limit. */
+/** Wall-clock limit of a trial in milliseconds. The limit of its processor time is lower. */
 export const trialWallMs = 300;
 
 /** Returns true if a task exceeded its worker's time or memory limit. */

@@ -1,5 +1,5 @@
-// Writes a chat request's prompt as token ids, and its bad words. Uses the same renderer as training. The time depends
-// on template and text, so serving runs it in threads (prompt-threads).
+// Writes the prompt of a chat request as token ids, and the token ids of its bad words. Uses the same renderer as
+// training. How long this takes depends on the template and the text, so serving runs it in threads (prompt-threads).
 import type { ChatPrompt } from "../../../base/domain/chat.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
@@ -19,37 +19,39 @@ export interface RenderedPrompt {
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
-  /** True if the text of each token is requested too. */
+  /** True if the result must include the text of each token. */
   readonly wantsTexts: boolean;
-  /** Texts, each non-empty, that must not appear in the answer. */
+  /** Texts that must not appear in the answer; none of them is empty. */
   readonly badWords: readonly string[];
   readonly modelName: string;
-  /** Upper bound of the prompt's ids, exclusive. */
+  /** Vocabulary size; the prompt's ids must be lower. */
   readonly vocabularySize: number;
 }
 
 export interface WrittenPrompt {
   /** Prompt ids, truncated to fit. */
   readonly tokenIds: readonly number[];
-  /** Each token's text as the tokenizer spells it; null if not requested. */
+  /** Text of each token, as the tokenizer spells it; null if not requested. */
   readonly texts: readonly string[] | null;
-  /** Token ids of each bad word, in each of its spellings. */
+  /** Token ids of the bad words; a word has one entry for each of its spellings. */
   readonly badWordIds: readonly (readonly number[])[];
 }
 
 /** Writes prompts, and converts tokens back into text. */
 export interface PromptWriter {
   /**
-   * Renders and tokenizes a prompt, in turn with other prompts.
+   * Renders and tokenizes a prompt, after the prompts that were queued before it.
    *
-   * @throws ServiceError as {@link writePrompt}; `overloaded` when too many prompts wait or this one waited too long;
-   * `cancelled` when the signal aborts
+   * @throws ServiceError as {@link writePrompt}; `overloaded` when too many prompts wait or this prompt has waited too
+   * long; `cancelled` when the signal aborts
    */
   write(
     task: PromptTask,
     options: { readonly client: string; readonly signal: AbortSignal },
   ): Promise<WrittenPrompt>;
-  /** Returns the text of tokens, including special tokens. Throws the same errors as `write` for waiting and aborting. */
+  /**
+   * Returns the text of tokens, including special tokens. While it waits, it may fail with the same errors as `write`.
+   */
   read(
     tokenIds: readonly number[],
     options: { readonly client: string; readonly signal: AbortSignal },
@@ -80,8 +82,8 @@ export function writePrompt(
 }
 
 /**
- * Returns the prompt if it consists of valid token ids; null if the tokenizer is needed, for example to explain a
- * fault.
+ * Returns the prompt if it already consists of valid token ids. Returns null if the tokenizer is needed, be it only to
+ * explain a fault.
  */
 export function writeTokenIds({
   prompt,
@@ -119,7 +121,7 @@ function promptTokens(
     : encodePrompt(tokenizer, prompt.text, { kind, fit, addSpecialTokens: prompt.addSpecialTokens });
 }
 
-/** Returns the kind of prompt in the request. */
+/** Returns the kind of prompt that the request contained. */
 export function requestedKind({ kind }: PromptTask["prompt"]): ChatPrompt["kind"] {
   return kind === "rendered" ? "conversation" : kind;
 }
@@ -132,8 +134,8 @@ function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): Servi
 }
 
 /**
- * Returns the tokens of a word at the start of a text. Adds those of the word after a blank if they differ only in the
- * first token. This is vLLM's rule for `bad_words`.
+ * Returns the tokens of a word at the start of a text. Also returns the tokens of the word after a blank, if these
+ * differ only in the first token. This is vLLM's rule for `bad_words`.
  */
 function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
   const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });

@@ -7,13 +7,13 @@ import type {
   TokenRecord,
 } from "../../../base/domain/recordings/recorded-completion.ts";
 
-/** Estimated bytes of a token with its log-probability and its text. */
+/** Estimated bytes of an answer's token, including its log-probability and its text. */
 export const tokenBytes = 20;
 
 interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** Tool calls; each call's index is its position here. */
+  /** Tool calls; the index of each call equals its position in this list. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   readonly logprobs: TokenRecord[];
@@ -31,7 +31,7 @@ export class GatheredAnswer {
   #hasLogprobs = false;
 
   /**
-   * @param bytesMax maximum estimated size; a larger answer keeps only its beginning
+   * @param bytesMax maximum estimated size; if the answer is larger, only its beginning is kept
    * @param beginning maximum length of {@link beginning}, in characters
    */
   constructor(
@@ -64,12 +64,12 @@ export class GatheredAnswer {
     return this.#finishes;
   }
 
-  /** Beginning of the first choice: its text, or its first tool call. */
+  /** Beginning of the first choice: of its text and its tool calls. */
   get beginning(): string {
     return this.#beginning.slice(0, this.#lengthOfBeginning);
   }
 
-  /** The choices to record; null if they exceeded the size limit. Read once every choice has finished. */
+  /** The choices to record; null if they exceeded the size limit. Read this only once every choice has finished. */
   get choices(): readonly RecordedChoice[] | null {
     return this.#choices?.map(recordedChoice) ?? null;
   }

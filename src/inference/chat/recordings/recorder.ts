@@ -1,5 +1,5 @@
-// Records the answers of trained models. The last part of an answer waits briefly until its recording is on disk. A
-// failed recording is logged and counted, but never fails the answer.
+// Records the answers of trained models. The last part of an answer is delayed briefly, until the recording is on
+// disk. If recording fails, the failure is logged and counted, and the answer continues.
 import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../../../base/domain/chat.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -34,13 +34,13 @@ export interface RecorderDependencies {
   readonly logger: Logger;
 }
 
-/** The recorder; `stop` writes the waiting recordings. */
+/** The recorder; `stop` writes the recordings that are still waiting. */
 export type Recorder = ChatRecorder & Service;
 
 /** Maximum length of the excerpts of prompts and answers that lists show, in characters. */
 const beginningLength = 160;
 
-/** Estimated bytes of a recording without its content. */
+/** Estimated bytes of a recording in addition to its content. */
 const outlineBytes = 1000;
 
 /** Estimated bytes of one token of a prompt. */
@@ -108,13 +108,15 @@ class Recording implements ChatRecording {
     ).finally(() => written.abort(waitOver));
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
-      // The sleep rejects when the write settles first.
+      // The sleep rejects if the write settles first.
       () => writing,
     );
     return await Promise.race([writing, patience]);
   }
 
-  /** Writes the recording unless its entity exceeds its storage quota; the answer itself is not affected by the quota. */
+  /**
+   * Writes the recording, unless its entity has exceeded its storage quota. The quota never affects the answer itself.
+   */
   async #writeInto(room: StorageRoom, completion: RecordedCompletion, bytes: number): Promise<boolean> {
     try {
       await room.require(completion.projectId.split("/", 1)[0] ?? "");

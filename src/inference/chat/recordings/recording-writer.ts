@@ -1,6 +1,6 @@
-// Writes recordings as they arrive; those that have queued up are written together in one transaction. Retries failed
-// writes for a while. Recordings that still fail, or for which the queue has no room, are lost, counted and logged;
-// answers continue without them.
+// Writes recordings as they arrive. Recordings that arrive during a write are then written together in one
+// transaction. Failed writes are retried for a while; recordings that still fail, or for which the queue has no room,
+// are lost, counted and logged.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
@@ -69,7 +69,7 @@ export class RecordingWriter {
     return written;
   }
 
-  /** Writes the waiting recordings, without retries after a further failure. */
+  /** Writes the recordings that are still waiting. A write that fails after this call is not retried. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("The recorder stops."));
     await this.#writing;
@@ -111,7 +111,7 @@ export class RecordingWriter {
           this.lose(completions, "not written", error);
           return false;
         }
-        // The sleep rejects when the writer stops, so the next try follows immediately and is the last.
+        // The sleep rejects when the writer stops. The next try then follows immediately, and is the last one.
         await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       }
     }

@@ -1,5 +1,5 @@
-// Reads one choice: takes tokens and returns text and log-probabilities until a stop string or the engine ends the
-// choice. Does not wait for tokens; the caller reads them from the engine.
+// Reads one choice: converts tokens to text and log-probabilities, until a stop string or the engine ends the choice.
+// Does not wait for tokens; the caller gets them from the engine.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
@@ -9,14 +9,14 @@ import { emptyPiece, joinedPieces, type ReplyPiece } from "./reply-pieces.ts";
 import { createReplyReader, type ReplyForm } from "./reply-reader.ts";
 
 /**
- * Output added by some tokens. The text may lag behind the tokens, because incomplete characters and held-back text
- * are returned later.
+ * Output that some tokens add. The text may lag behind the tokens, because an incomplete character, or text that may
+ * begin a stop string, is returned only later.
  */
 export interface ChoicePiece {
   readonly text: string;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** The stop string that ended the choice; no output follows it. */
+  /** Stop string that ended the choice; null if none did. No output follows it. */
   readonly matchedStop: string | null;
 }
 
@@ -24,8 +24,8 @@ export interface ChoiceReader {
   /** Takes tokens in order; tokens after a stop string are dropped, as if they had never been generated. */
   take(tokens: readonly GeneratedToken[]): ChoicePiece;
   /**
-   * Ends the choice when the engine has ended it. `unfinished` is U+FFFD if the last character was never completed;
-   * `text` contains it too.
+   * Ends the choice after the engine has ended it. `unfinished` is U+FFFD if the last character was never completed,
+   * and `text` then contains it.
    */
   end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
 }
@@ -34,10 +34,10 @@ export interface ChoiceReaderOptions {
   readonly stops: StopRule;
   /** Number of first tokens within which stop strings are ignored. */
   readonly minTokens: number;
-  /** Ids of tokens that end a choice; their text is shown if `stops` includes stop strings in the text. */
+  /** Ids of tokens that end a choice. Their text is part of the answer if `stops` includes stop strings in the text. */
   readonly stopTokenIds: ReadonlySet<number>;
   readonly skipsSpecialTokens: boolean;
-  /** Special tokens that are never skipped, since the parser of the text needs them. */
+  /** Ids of special tokens that are never skipped, since the parser of the text needs them. */
   readonly shownSpecialIds?: ReadonlySet<number>;
   readonly hasLogprobs: boolean;
 }
@@ -59,7 +59,7 @@ function createChoiceReader(
   const scan = (text: string): ReturnType<StopScanner["push"]> =>
     scanner.push(text, { mayEnd: tokenCount > options.minTokens });
 
-  /** A hidden token has a name but no bytes, so that the joined bytes of all tokens equal the text. */
+  /** A hidden token gets its name as text but no bytes, so that the bytes of all tokens, joined, equal the text. */
   const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
   /** Must be called before the token itself is taken, because the alternatives are decoded at the same position. */
   const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
@@ -105,8 +105,8 @@ function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: nu
 }
 
 /**
- * Appends text to a token's log-probability entry: text that became final only after the token, such as an incomplete
- * last character. The joined bytes then still equal the text.
+ * Appends text to the log-probability entry of a token. This is text that became final only after the token, such as
+ * an incomplete last character. The bytes of all entries, joined, then still equal the text.
  */
 export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
   return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };
@@ -116,7 +116,7 @@ function utf8(text: string): readonly number[] {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    // Fast path for ASCII, which most token texts are; a buffer takes several times as long.
+    // Fast path for ASCII, of which most tokens' texts consist; converting with a buffer takes several times as long.
     if (unit >= 128) return [...Buffer.from(text)];
     bytes.push(unit);
   }
@@ -131,7 +131,7 @@ export interface AnswerReader {
    * call, has ended the answer; do not call `take` after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
-  /** Ends the answer when the engine has ended it. */
+  /** Ends the answer after the engine has ended it. */
   end(): ReplyPiece & Omit<ReturnType<ChoiceReader["end"]>, "text">;
   /** Number of tool calls in the answer. */
   readonly callCount: number;

@@ -1,5 +1,5 @@
-// Splits the events of a generation into chunks. Between two chunks the event loop handles other work; detokenizing
-// all collected events in one turn would block it.
+// Splits the events of a generation into chunks. Between two chunks the event loop handles other work; converting all
+// waiting events to text in one turn would block it.
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
 
 /** Maximum number of events in a chunk, and of log-probabilities, each of which is decoded to text. */
@@ -7,10 +7,10 @@ const eventsMax = 16;
 const logprobsMax = 512;
 
 /**
- * Splits a batch into chunks, each of which is read in one turn of the event loop; a choice's finish stays in one
- * chunk with its last tokens.
+ * Splits a batch of events into chunks, each of which is read in one turn of the event loop. The finish of a choice is
+ * always in the same chunk as the choice's last tokens.
  *
- * @param logprobCount number of log-probabilities of each token, including its alternatives
+ * @param logprobCount number of log-probabilities of each token, including those of its alternatives
  */
 export function* splitIntoChunks(
   batch: readonly GenerationEvent[],

@@ -18,7 +18,7 @@ export class Cursor {
     if (this.#keptAt !== null) this.#keptAt = 0;
   }
 
-  /** Marks the end of the text. */
+  /** Marks that no further text will be received. */
   end(): void {
     this.#isEnded = true;
   }
@@ -58,13 +58,13 @@ export class Cursor {
     this.#keptAt = null;
   }
 
-  /** Returns the next character without reading it; empty at the end of the text. */
+  /** Returns the next character without reading it; an empty text at the end. */
   *peek(): Reading<string> {
     while (this.#at >= this.#text.length && !this.#isEnded) yield;
     return this.#text.charAt(this.#at);
   }
 
-  /** Reads the given text if it comes next, else nothing. */
+  /** Reads the given text if it comes next; otherwise reads nothing. */
   *takes(text: string): Reading<boolean> {
     const isNext = yield* this.sees(text);
     if (isNext) this.advance(text.length);
@@ -96,8 +96,8 @@ export const isBlank = (character: string): boolean => /\s/.test(character);
 export const isNewline = (character: string): boolean => character === "\n";
 
 /**
- * Reads the given text if it comes next, optionally after blanks; otherwise reads nothing. Call only while no position
- * is saved.
+ * Reads the given text if it comes next, optionally after blanks; otherwise reads nothing. Must not be called while a
+ * position is saved.
  */
 export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean> {
   cursor.keep();

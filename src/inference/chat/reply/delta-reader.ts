@@ -31,7 +31,7 @@ type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { 
  * ends it.
  */
 export class DeltaReader {
-  /** Notices about the constraint, for the client. */
+  /** Notices for the client about the constraint, one sentence each. */
   readonly notices: string[] = [];
   readonly #generation: Pick<Generation, "stopChoice">;
   readonly #plan: GenerationPlan;
@@ -72,7 +72,7 @@ export class DeltaReader {
   }
 
   /**
-   * Parameters that the servers behind the engine returned for the passing parameters sent to them; known once {@link
+   * Passing parameters that the vLLM servers behind the engine returned; null if there are none. Known once {@link
    * read} has returned deltas.
    */
   get passedOn(): PassedParameters | null {
@@ -92,7 +92,8 @@ export class DeltaReader {
   }
 
   /**
-   * Returns one delta for each event with tokens. A finish in the same batch is on the choice's last delta.
+   * Returns one delta for each event with tokens. If a choice finishes in the same batch, its last delta contains the
+   * finish.
    *
    * @returns null until the prompt is computed and, for a beam search, the number of answers is known
    */
@@ -157,7 +158,7 @@ export class DeltaReader {
   }
 }
 
-/** Usage before the engine has emitted anything. */
+/** Returns the usage of a request before the engine has emitted any event. */
 export function initialUsage(plan: GenerationPlan): ChatUsage {
   return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
 }
@@ -194,13 +195,13 @@ function startChoices(
   }));
 }
 
-/** Updates the state with these tokens; `before` is the usage without them. */
+/** Updates the state of a choice with new tokens; `before` is the usage without these tokens. */
 function takeTokens(
   { choice, tokens }: EventOf<"tokens">,
   state: ChoiceState,
   { before, plan }: { readonly before: ChatUsage; readonly plan: GenerationPlan },
 ): ChatDelta {
-  // Copied field by field: spreading objects would add a tenth to the server's cost of each token.
+  // Copied field by field, because spreading objects would add a tenth to the server's cost of each token.
   const { text, reasoning, toolCalls, tokenIds, logprobs, matchedStop, isComplete } =
     state.reader.take(tokens);
   state.tokenCount += tokenIds.length;
