@@ -3,7 +3,7 @@ import type { JobOutcome } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { JobSettings } from "./settings.ts";
 
-/** Reason of an interruption: the job was cancelled, the server stops, or the job now belongs to another server. */
+/** Reason of an interruption: the job was cancelled, the server stops, or another server now owns the job. */
 export type Interruption = "cancel" | "park" | "lost";
 
 export type AttemptResult =

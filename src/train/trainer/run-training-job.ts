@@ -1,5 +1,5 @@
-// Runs one training job from its trajectories to a published version. The caller decides who computes, where files are
-// stored and how progress becomes durable.
+// Runs one training job, from its training data to a published version. The caller chooses the trainer, the places of
+// the files, and how progress is stored durably.
 import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { unreachable } from "../../base/domain/assert.ts";
@@ -49,9 +49,9 @@ export interface TrainingJobDependencies {
 }
 
 /**
- * Runs the job to its end, starting after the last step that an earlier attempt kept. A job without trainable data
- * publishes the version it started from. The same version, trajectories, settings and seed give the same adapter, byte
- * for byte, so an attempt after a crash changes nothing already reported.
+ * Runs the job to its end, starting after the last step that an earlier attempt saved. A job without trainable data
+ * publishes a copy of the version from which it starts. The same version, data, settings and seed give the same
+ * adapter, byte for byte; an attempt after a crash therefore changes nothing that was already reported.
  */
 export async function runTrainingJob(
   dependencies: TrainingJobDependencies,
@@ -69,13 +69,16 @@ export async function runTrainingJob(
   }
 }
 
-/** Returns the inputs that a job's prepared lines depend on, apart from the base model's files, which are pinned. */
+/**
+ * Returns everything on which a job's prepared lines depend, except the base model's files, to which the job is
+ * pinned.
+ */
 function preparedKey(
   { trainers, settings }: TrainingJobDependencies,
   { task: { kind, config }, seed }: TrainingRun,
 ): JsonObject {
   const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
-  // The job's configuration also decides which of its lines are trained on.
+  // The configuration is included, because it also determines which lines are trained on.
   return { algorithm: trainerAlgorithm, kind, seed, config: JSON.stringify(config), sequenceLengthMax };
 }
 
@@ -89,7 +92,8 @@ function planJob(
   file: TokenFile,
 ): Promise<TrainingPlan> {
   const { profile } = trainers;
-  // Checked again: the trainer may have changed since the job was accepted.
+  // The trainer is checked again, because the server may have been configured with another one since the job was
+  // accepted.
   const { basePrecision } = settings;
   // Safe cast: the kind and its own configuration belong together.
   const asked = { kind: task.kind, config: { ...task.config, basePrecision } } as TrainerTask;
@@ -160,7 +164,7 @@ async function executePlan(
   }
 }
 
-/** Returns warnings about step settings that the trainer fixes itself. */
+/** Returns warnings for settings of a step that the job requests, but that the trainer does not let jobs set. */
 function fixedStepWarnings(
   { name, fixedInStep = [] }: TrainerProfile,
   step: OptimizerStep,
@@ -189,7 +193,7 @@ function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, 
   for (const batch of batches) yield read(batch);
 }
 
-/** Returns the trainer's start, and warnings about it for the job's sender. */
+/** Returns the state from which the trainer starts, and warnings about it for the job's sender. */
 async function startOf(
   { trainers: { profile }, artifacts }: TrainingJobDependencies,
   { from, fromKind, seed, task }: TrainingRun,
@@ -205,7 +209,9 @@ async function startOf(
   return { start: { kind: "state", state, keepsOptimizer: fresh === null }, warnings };
 }
 
-/** Returns the reason why a version's optimizer state is not used; null if it is used or never existed. */
+/**
+ * Returns the reason why a version's optimizer state is not used; null if it is used, or if the version never had one.
+ */
 function freshOptimizerReason(
   { name }: TrainerProfile,
   { from, fromKind, task }: Pick<TrainingRun, "fromKind" | "task"> & { readonly from: StartVersion },
@@ -240,8 +246,8 @@ function snapshotsOf(
 }
 
 /**
- * Opens a trainer after the last step that an earlier attempt kept, and returns those steps. Without any, opens one on
- * the start version.
+ * Opens a trainer after the last step that an earlier attempt saved, and returns the steps up to it. If no step was
+ * saved, opens a trainer on the start version.
  */
 async function resumeTrainer(
   trainers: TrainerProvider,
@@ -272,7 +278,7 @@ async function resumeTrainer(
   }
 }
 
-/** The log says why a version cannot be read; the job's sender learns only which version it is. */
+/** If a version cannot be read, the log contains the cause. The job's sender learns only which version it is. */
 async function openTrainer(
   { trainers, artifacts, signal }: TrainingJobDependencies,
   start: TrainerStart,
@@ -293,14 +299,17 @@ async function openTrainer(
   }
 }
 
-/** True if the trainer's start is at fault, rather than an unreachable or stopped trainer. */
+/**
+ * True if the error means that the start state cannot be used. An unreachable or stopped trainer, in contrast, says
+ * nothing about the state.
+ */
 function isUnusable(error: unknown): error is ServiceError {
   const codes: readonly string[] = ["invalid", "not_found", "unsupported", "conflict"];
   return error instanceof ServiceError && codes.includes(error.code);
 }
 
 /**
- * Computes the checked sequences with the new weights and judges the difference.
+ * Computes the checked sequences with the new weights, and judges how they differ from before.
  *
  * @throws ServiceError `unsupported` if the model no longer gives finite numbers: finite weights may still overflow in
  * products

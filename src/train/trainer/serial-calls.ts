@@ -7,8 +7,8 @@ import type { Clock } from "../../base/domain/clock.ts";
 const RESULT_COUNT_MAX = 64;
 
 /**
- * Runs a trainer's calls in order. Starts no call after its abort, and answers a repeated call with the earlier
- * result.
+ * Runs a trainer's calls one after the other. A call whose signal has aborted is not started, and a repeated call gets
+ * the result of the first.
  */
 export class SerialCalls {
   #previous: Promise<unknown> = Promise.resolve();
@@ -72,14 +72,20 @@ export class WhenIdle {
   /** Aborts the wait of the current idle time. */
   #idling = new AbortController();
 
-  /** @param act runs once in each idle time that lasts `durationMs`; work that begins meanwhile does not wait for it */
+  /**
+   * @param act runs once in each idle time that lasts `durationMs`. If work begins while `act` runs, it does not wait
+   * for `act`
+   */
   constructor(clock: Clock, durationMs: number, act: () => Promise<void>) {
     this.#clock = clock;
     this.#durationMs = durationMs;
     this.#act = act;
   }
 
-  /** Runs some work. Works may overlap: the idle time begins when the last of them ends, with or without an error. */
+  /**
+   * Runs some work. Several pieces of work may overlap. The idle time begins when the last of them ends, with or
+   * without an error.
+   */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#workCount++;
     this.#idling.abort();

@@ -1,5 +1,5 @@
-// Settings of training: those of the operator, those that are equal on every server, and those that a job is pinned
-// to. The settings that a job may choose are in base/domain/training-config.ts.
+// Settings of training: those that the operator sets, constants that are equal on every server, and those to which a
+// job is pinned. The settings that a job may choose are in base/domain/training-config.ts.
 import type { BasePrecision } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -49,29 +49,38 @@ const fixed = {
   /** Precision of the products with the base model's weights, for jobs without a base_precision. */
   basePrecision: "float32" as BasePrecision,
   /**
-   * Nats per token by which a job may move its policy, unless it sets max_kl_update. With 0, each job publishes, with
-   * a warning above 1.
+   * Maximum divergence, in nats per token, by which a job may move its policy, unless the job sets max_kl_update. With
+   * 0, a job of any divergence is published; above 1, it gets a warning.
    */
   klUpdateMax: 0,
   weightDecay: reinforcementLearningAdamW.weightDecay,
   /** Global norm that larger gradients are scaled down to. */
   gradientNormMax: reinforcementLearningAdamW.gradientNormMax,
   /**
-   * Tokens per microbatch if memory allows it; a longer sequence gets its own microbatch. Changes results only by
-   * rounding, and larger products are not faster.
+   * Number of tokens per microbatch. It is lowered if memory requires it; a longer sequence gets its own microbatch.
+   * It changes results only by rounding, and larger products would not be faster.
    */
   microbatchTokens: 2048,
-  /** Share of a job's time for snapshots of its steps. A lost process then costs only the steps since the last one. */
+  /**
+   * Share of a job's time that snapshots of its steps may take. If a process is lost, only the steps since the last
+   * snapshot are computed again.
+   */
   snapshotShare: 0.1,
-  /** Share of a job's tokens that the base model also computes, for the metric of the distance to it. */
+  /**
+   * Share of a job's tokens that are also computed with the base model, for the metric of the policy's distance from
+   * it.
+   */
   baseComparisonShare: 0.15,
   /** Number of compute threads; the inference engine has the same number. */
   threads: 1,
-  /** Maximum time without progress before a job is started again; ten times the longest possible step. */
+  /**
+   * Maximum time in milliseconds without progress before an attempt counts as stalled and the job is tried again. It
+   * is ten times the longest possible step.
+   */
   stallDeadlineMs: 900_000,
   /**
-   * How long an idle process keeps its model loaded for the next job: roughly the time an agent needs for its next
-   * rollouts.
+   * Time in milliseconds for which an idle process keeps its model loaded for the next job. It is roughly the time
+   * that an agent needs for its next rollouts.
    */
   idleMs: 60_000,
 };
@@ -86,11 +95,15 @@ export type JobSettings = TrainingSettings &
 
 /**
  * Version number of the training algorithm: data preparation, batching, losses and steps. Increase it when the same
- * job would compute something else; a job that continues under another number logs a warning.
+ * job would give another result. If a job continues with another version of the algorithm than it began with, a
+ * warning is logged.
  */
 export const trainerAlgorithm = 6;
 
-/** Settings that decide a job's steps, fixed at its first attempt. The others decide only how they are computed. */
+/**
+ * Settings that determine the result of a job's steps. They are fixed at the job's first attempt. All other settings
+ * only determine how the steps are computed.
+ */
 const pinnedNames = [
   "loraRank",
   "loraAlpha",
@@ -112,7 +125,7 @@ export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)
   readonly servedPrecision?: string;
 };
 
-/** Returns the pinned settings of a job that begins now, with the adapter shape that its model asks for. */
+/** Returns the settings to which a job that begins now is pinned, with the adapter shape that its model asks for. */
 export function pinnedSettings(
   settings: TrainingSettings & Pick<PinnedSettings, "servedPrecision">,
   { rank, alpha, targets }: AdapterWish = adapterOfServer,
@@ -129,7 +142,7 @@ export function pinnedSettings(
   return pinned as PinnedSettings;
 }
 
-/** Returns the server's settings, overridden by those that a job was pinned to. */
+/** Returns the server's settings, overridden by the settings to which a job is pinned. */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
   // Safe cast: `pinnedSettings` made them when the job began.
   const loraAlpha = alphaOfRank * settings.loraRank;

@@ -1,13 +1,16 @@
-// The contract between a training job and its trainer, in this process or remote. A trainer holds one adapter, its
-// optimizer and the gradient accumulated since the last step; it knows nothing of jobs or rewards. All trainers pass
-// the suite in contract/check-trainer.ts.
+// The contract between a training job and its trainer, which runs in this process or on a remote server. A trainer has
+// one adapter, the adapter's optimizer, and the gradient accumulated since the last step. It does not depend on jobs
+// or rewards, and passes the suite in contract/check-trainer.ts.
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { PreferenceConfig } from "../../base/domain/preferences/preference-config.ts";
 import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../base/domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
 
-/** The fields of a training configuration that shape the policy loss; the others shape data or steps. */
+/**
+ * The fields of a training configuration that determine the policy loss. The other fields determine the data or the
+ * steps.
+ */
 export const policyLossFields = [
   "epsilon",
   "epsilonHigh",
@@ -22,7 +25,7 @@ export const policyLossFields = [
 
 export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[number]>;
 
-/** The fields of a preference configuration that shape its loss. */
+/** The fields of a preference configuration that determine its loss. */
 export const preferenceLossFields = [
   "loss",
   "beta",
@@ -53,13 +56,19 @@ export type Loss =
   | { readonly kind: "cross-entropy" }
   | { readonly kind: "preference"; readonly config: PreferenceLossConfig };
 
-/** Returns the policy loss of a job's configuration. It has no other fields, since a program is made per loss. */
+/**
+ * Returns the policy loss of a job's configuration. The loss contains no other fields of it, because each different
+ * loss needs a different program.
+ */
 export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "policy" } {
   const fields = policyLossFields.map((field) => [field, config[field]]);
   return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Safe cast: exactly its fields.
 }
 
-/** Returns the loss of a preference job's configuration. It has no other fields, since a program is made per loss. */
+/**
+ * Returns the loss of a preference job's configuration. The loss contains no other fields of it, because each
+ * different loss needs a different program.
+ */
 export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly kind: "preference" } {
   const fields = preferenceLossFields.map((field) => [field, config[field]]);
   return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Safe cast: exactly its fields.
@@ -69,28 +78,31 @@ export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly ki
 export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
-  /** Factors on the sequence's weight at trained tokens, finite and at least 0; 1 if absent. */
+  /**
+   * Factors for the weight of single trained tokens, finite and at least 0. Each factor is multiplied with the
+   * sequence's weight; 1 if absent.
+   */
   readonly tokenWeights?: Float32Array;
   /**
-   * Reference log-probabilities, of the base model or another reference, finite at trained tokens and ignored
+   * Log-probabilities under the reference (the base model or another model), finite at trained tokens and ignored
    * elsewhere. Only for losses that use a reference ({@link hasReference}).
    */
   readonly referenceLogprobs?: Float32Array;
   /** The preference that the sequence belongs to; only for a preference loss. */
   readonly preference?: PreferenceSide;
-  /** Index of the sequence's trajectory group. Sequences of one group tend to share a prefix. */
+  /** Index of the trajectory group that the sequence belongs to. Sequences of one group usually share a prefix. */
   readonly group: number;
 }
 
-/** The answer of a preference that a sequence is, or is part of. */
+/** The side of a preference to which a sequence belongs. */
 export interface PreferenceSide {
   /** Index of the preference, shared by all its sequences: two answers to one prompt, or with KTO a single answer. */
   readonly index: number;
   /** True for the preferred answer. */
   readonly isChosen: boolean;
   /**
-   * KTO's z in nats, at least 0, equal within a call: how far the model has moved from the reference. An answer's log
-   * ratio is compared with it; 0 if absent.
+   * KTO's reference point z, in nats: how far the model has moved from the reference. An answer's log ratio is
+   * compared with it. It is at least 0, and equal for all sequences of a call; 0 if absent.
    */
   readonly referencePoint?: number;
 }
@@ -98,21 +110,22 @@ export interface PreferenceSide {
 /** Arguments of each call. */
 export interface TrainerCall {
   /**
-   * Unique within the trainer. Repeating a call whose id succeeded changes nothing and returns the earlier result, so
-   * a caller that lost a result can ask again. A trainer need only remember the last 64 ids.
+   * Id of the call, unique within the trainer. If a call with this id has succeeded, repeating it changes nothing and
+   * returns the earlier result, so that a caller that lost the result can ask again. A trainer need only remember the
+   * last 64 ids.
    */
   readonly id: string;
-  /** When it aborts, the call rejects with `cancelled` and leaves the trainer unchanged. */
+  /** If this signal aborts, the call rejects with `cancelled` and leaves the trainer unchanged. */
   readonly signal: AbortSignal;
 }
 
 export interface ForwardOptions {
   /**
-   * False to leave out the adapter and get the base model's log-probabilities. `unsupported` if the trainer has no
-   * base pass.
+   * False to compute the base model's log-probabilities, without the adapter. The call throws `unsupported` if the
+   * trainer cannot do that.
    */
   readonly hasAdapter?: boolean;
-  /** True to compute over the base in float32, even if training runs over another precision. Default false. */
+  /** True to compute with the base model in float32, even if training uses another precision. Default false. */
   readonly isFloat32?: boolean;
 }
 
@@ -123,7 +136,10 @@ export interface ForwardResult {
 
 export interface ForwardBackwardResult extends ForwardResult {
   readonly loss: number;
-  /** Finite values. Optional: `entropy`, the model's entropy at trained tokens in nats, weighted as the loss is. */
+  /**
+   * Measured quantities; all values are finite. `entropy` is optional: the model's entropy in nats at trained tokens,
+   * weighted like the loss.
+   */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -144,7 +160,10 @@ export interface OptimizerStep {
 }
 
 export interface OptimizerStepResult {
-  /** Finite values. Optional: `gradient_norm`, the global norm of all gradients before clipping. */
+  /**
+   * Measured quantities; all values are finite. `gradient_norm` is optional: the global norm of all gradients before
+   * clipping.
+   */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -164,27 +183,30 @@ export interface Trainer {
     options?: ForwardOptions,
   ): Promise<ForwardResult>;
   /**
-   * Adds the gradient of the loss over all of `data` to the accumulated gradient. The trainer computes whole sequences
-   * in microbatches that fit its memory, with the result of one batch.
+   * Adds the gradient of the loss over all of `data` to the accumulated gradient. The trainer may compute the
+   * sequences in microbatches that fit into its memory. The result is the same as for one batch.
    */
   forwardBackward(
     data: readonly TrainingSequence[],
     loss: Loss,
     call: TrainerCall,
   ): Promise<ForwardBackwardResult>;
-  /** Updates the adapter with the accumulated gradient and clears it; `invalid` if nothing is accumulated. */
+  /**
+   * Updates the adapter with the accumulated gradient, and then clears the gradient. Throws `invalid` if no gradient
+   * is accumulated.
+   */
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult>;
   /**
-   * Saves all that `open` needs to continue exactly from here, without the accumulated gradient.
+   * Saves everything that `open` needs to continue exactly from this point, except the accumulated gradient.
    *
-   * @param name of the version's or snapshot's folder, such as `adapters/<model>/<step>`, relative to the data folder;
-   * a trainer that keeps files puts them there. Saving under it again invalidates the earlier state.
-   * @returns an opaque name of the state, for `open` and `discard`
+   * @param name folder of the version or snapshot relative to the data folder, such as `adapters/<model>/<step>`. A
+   * trainer that keeps files stores them there. Saving under the same name again makes the earlier state invalid.
+   * @returns name of the state for `open` and `discard`, in a form that only the trainer interprets
    */
   saveState(name: string, call: TrainerCall): Promise<string>;
   /**
-   * Writes only the adapter, in the PEFT layout, for serving. `unsupported` if it has a non-finite number, since such
-   * a version could not answer.
+   * Writes only the adapter, in the PEFT layout, for serving. Throws `unsupported` if the adapter has a non-finite
+   * number, since such a version could not answer.
    *
    * @param folder an existing, empty folder
    */
@@ -197,9 +219,12 @@ export interface Trainer {
 export type TrainerStart =
   /** The base model with an adapter that changes nothing yet; the seed decides its values. */
   | { readonly kind: "new"; readonly seed: string }
-  /** An adapter's folder in the PEFT layout, with a new optimizer. `unsupported` if the trainer takes none. */
+  /**
+   * An adapter's folder in the PEFT layout; the optimizer starts anew. The trainer throws `unsupported` if it cannot
+   * start from an adapter.
+   */
   | { readonly kind: "adapter"; readonly folder: string }
-  /** A saved state; with a new optimizer if `keepsOptimizer` is false. */
+  /** A saved state. If `keepsOptimizer` is false, the optimizer starts anew. */
   | { readonly kind: "state"; readonly state: string; readonly keepsOptimizer: boolean };
 
 export interface TrainerProvider {
@@ -208,21 +233,24 @@ export interface TrainerProvider {
   readonly sequenceLengthMax: number;
   /**
    * Refuses batches whose gradients would exceed the trainer's memory limit, before anything is computed. Absent if
-   * the trainer cannot know.
+   * the trainer cannot estimate its memory.
    *
-   * @param batches read again for each layout tried, one in memory at a time
+   * @param batches iterated once for each layout that is tried, with one batch in memory at a time
    * @throws ServiceError `unsupported`, naming the excess, the estimate, the limit and the cure
    */
   readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;
   /**
-   * Opens a trainer. Throws `invalid`, `not_found` or `unsupported` if the adapter or state cannot be used,
+   * Opens a trainer. Throws `invalid`, `not_found` or `unsupported` if the adapter or state cannot be used, and
    * `cancelled` if the signal aborted.
    *
-   * @param run its id outlives processes. A process that takes over a lost run opens it under the same id, which
-   * closes what the lost process had opened.
+   * @param run run for which the trainer is opened; its id stays the same when another process takes over a lost run.
+   * Opening the run again closes everything that the lost process had opened.
    */
   open(start: TrainerStart, run: TrainerCall): Promise<Trainer>;
-  /** Removes one of the trainer's states; a missing one is no error. No trainer may be open on it. */
+  /**
+   * Removes a state that this trainer saved. It is no error if the state does not exist. No open trainer may be using
+   * the state.
+   */
   discard(state: string): Promise<void>;
 }
 
@@ -272,7 +300,7 @@ export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss)
   }
 }
 
-/** With KTO each answer is its own preference; else a preference has a chosen and a rejected answer. */
+/** With KTO, each answer is a preference of its own. Otherwise, a preference has a chosen and a rejected answer. */
 function requirePreferences(data: readonly TrainingSequence[], { loss }: PreferenceLossConfig): void {
   const sides = new Map<number, Set<boolean>>();
   for (const [row, { preference }] of data.entries()) {

@@ -1,5 +1,5 @@
-// One training process as the runner sees it: loaded for a base model, given jobs in turn, and ended after an idle
-// time.
+// One training process, as seen by the runner. It is loaded for one base model, runs jobs one after the other, and is
+// ended after an idle time.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
@@ -8,7 +8,7 @@ import { startChild, type Child } from "../../base/processes/child.ts";
 import { toServiceError } from "../../base/processes/serialized-error.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 
-/** Deadline for an idle process, which has nothing to finish. */
+/** Maximum time in milliseconds that an idle process has for ending, since it has no work to finish. */
 const stopDeadlineMs = 2000;
 
 export class TrainingProcess {
@@ -33,14 +33,14 @@ export class TrainingProcess {
   }
 
   /**
-   * True if the process can be given a job. A process that was asked to end still exists for a moment, and a job given
-   * to it would be lost.
+   * True if the process can run a job. A process that was asked to end still exists for a moment, but a job sent to it
+   * would be lost.
    */
   get isAvailable(): boolean {
     return this.id !== null && !this.#isEnding;
   }
 
-  /** The load that the process was started with; null before the start. */
+  /** The model and settings with which the process was started; null before the start. */
   get loaded(): TrainingLoad | null {
     return this.#loaded;
   }
@@ -71,7 +71,7 @@ export class TrainingProcess {
       );
     } catch (error) {
       if (signal.aborted) throw cancelled(signal);
-      // `unavailable`, so that it is tried again: a slow start may be faster the next time.
+      // The code becomes `unavailable`, so that the job is tried again: the next start may be faster.
       if (error instanceof ServiceError && error.code === "timeout")
         throw new ServiceError({ code: "unavailable", message: error.message, cause: error });
       throw error;
@@ -79,7 +79,7 @@ export class TrainingProcess {
   }
 
   /**
-   * Runs a job to its end, passing on its reports in order. After an error the process has ended.
+   * Runs a job to its end, and passes its reports to `report` in order. After an error, the process has ended.
    *
    * @throws ServiceError `unavailable` if the process died or stalled, `cancelled` if the signal aborted (which kills
    * the process), else the job's own error; also rethrows errors of `report`
@@ -164,9 +164,13 @@ function cancelled(signal: AbortSignal): ServiceError {
   });
 }
 
-/** Returns the error for a process that ended: how it ended, its memory, and advice if that ran out. */
+/**
+ * Returns the error for a process that ended. Its message says how the process ended and how much memory it had, with
+ * advice if memory ran out.
+ */
 function lost(how: string, ranOutOfMemory: boolean, heldBytes: number | null): ServiceError {
-  // The signal came from outside: processes that this server kills say so, or were not asked for a result.
+  // The signal came from outside this server: a process that this server kills is recorded as killed, or no result was
+  // expected from it.
   const wasTaken = how === "was ended by SIGKILL";
   const may = wasTaken ? ", as the operating system does when memory runs out" : "";
   const held =

@@ -1,5 +1,5 @@
-// Finds contradictions in a recorded Choice, and computes its answer's length. A job's data is checked before it is
-// stored and again during training. Pure.
+// Finds contradictions in a recorded Choice, and computes the length of its answer. A job's data is checked with it
+// twice: before it is stored, and during training. Pure.
 import { cut } from "../../base/domain/service-error.ts";
 import { type Json, type JsonObject, isJsonObject } from "../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
@@ -7,7 +7,7 @@ import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
 export interface ChoiceFault {
   /** Path within the Choice, in the API's spelling. */
   readonly place: readonly string[];
-  /** Message without a full stop, to be used within a sentence. */
+  /** Message that begins like a clause and has no full stop, so that it fits into a sentence. */
   readonly message: string;
 }
 
@@ -36,7 +36,7 @@ export function greatestTokenId(
   return greatest;
 }
 
-/** Entries of `logprobs.content`, or of `logprobs.refusal` if only that is present. */
+/** The entries of a Choice's `logprobs.content`; if only `logprobs.refusal` is present, its entries. */
 export interface LogprobEntries {
   readonly list: readonly JsonObject[];
   /** Path of the list within the Choice. */
@@ -87,8 +87,8 @@ function idLists(choice: JsonObject): readonly IdList[] {
 }
 
 /**
- * Returns the first unknown id of each list. If `token_ids` are present, ids in log-probabilities are compared with
- * `token_ids` instead of the vocabulary.
+ * Returns, for each list, the first id that is not in the vocabulary. If the Choice has `token_ids`, the ids in its
+ * log-probabilities must be among these, so they are not checked against the vocabulary.
  */
 function unknownIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;

@@ -1,6 +1,6 @@
-// Converts a recorded history to the model's turns: each turn's tokens and its prompt. Uses recorded tokens if
-// available, otherwise renders the conversation as serving would. Reports the path of each part that cannot be trained
-// on, and refuses contradictory records.
+// Converts a recorded history to the model's turns: the tokens of each turn, and its prompt. Recorded tokens are used
+// if available; otherwise, the conversation is rendered as serving would. Parts that cannot be trained on are reported
+// with their paths, and contradictory records are refused.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -25,7 +25,7 @@ export interface Turn {
 export type UntrainedReason =
   /** A Choice without recorded tokens. It serves only as context. */
   | "choice_without_tokens"
-  /** A history that has only assistant messages, in a trajectory that trains on Choices. */
+  /** A history that has only assistant messages, in a trajectory of which Choices are trained on. */
   | "history_without_choice"
   /** An assistant message that would be trained on, but that calls tools or has no text. */
   | "message_without_text"
@@ -109,7 +109,7 @@ interface ItemPlace {
 
 type TurnReader = (item: HistoryItem, index: number, place: readonly string[]) => Turn | Untrained | null;
 
-/** Reasons that exclude the whole history, since the tokens before later turns would be unknown. */
+/** Reasons that exclude the whole history. The tokens that precede its later turns would be unknown. */
 const dropsHistory: readonly UntrainedReason[] = ["unreadable_tokens", "unrenderable"];
 
 function readTurns(history: History, { location }: HistoryContext, read: TurnReader): HistoryTurns {

@@ -1,8 +1,8 @@
-// Converts a recorded trajectory to trainable token sequences with the old log-probabilities, and reports what cannot
-// train and why; knows nothing of rewards. A history is one sequence while every prompt begins with the sequence so
-// far, otherwise (a dropped thought, an edited message) a new sequence starts. A history with unidentifiable tokens,
-// or one that the template refuses, is excluded; contradictory records and unknown ids fail the job, since the data
-// belongs to another model.
+// Converts a recorded trajectory to token sequences with the old log-probabilities, and reports the parts that cannot
+// be trained on. A history is one sequence as long as every prompt begins with the sequence so far; otherwise (a
+// dropped thought, an edited message), a new sequence starts. A history with unknown tokens, or one that the template
+// refuses, is excluded; a contradictory record or an id outside the vocabulary fails the job, because the data belongs
+// to another model.
 import { asChoice, type History, type Trajectory } from "../../base/domain/trajectory.ts";
 import { type ConversationTokenizer, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import {
@@ -54,8 +54,8 @@ export interface TrajectorySequences {
   /** Parts of the trajectory that are excluded from training. */
   readonly untrained: readonly Untrained[];
   /**
-   * Paths of histories that were split into several sequences without a visible reason: they have no thoughts that a
-   * template might have dropped.
+   * Paths of histories that were split into several sequences without a known reason. A template that drops thoughts
+   * is a known reason, so histories with thoughts are not included.
    */
   readonly split: readonly (readonly string[])[];
 }
@@ -132,7 +132,7 @@ function onlyTokenFirst(location: readonly string[]): Untrained {
   return { reason: "no_trainable_tokens", location, detail };
 }
 
-/** Reports that the whole trajectory is excluded, unless its histories already have reasons. */
+/** Adds a report that the whole trajectory is excluded, unless reasons for its histories were already reported. */
 function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   const isSaid = untrained.some(({ reason }) =>
     ["unreadable_tokens", "unrenderable", "no_trainable_tokens"].includes(reason),

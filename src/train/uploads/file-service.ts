@@ -1,5 +1,6 @@
-// Uploaded files: ownership, upload and deletion. The bytes are stored before the file's database row is written, and
-// deleted after the row. Old bytes without a row are orphans.
+// Service for uploaded files: upload, access and deletion. A file's bytes are stored before its database row is
+// written, and deleted after the row is deleted. Bytes without a row are orphans, unless they are so new that their
+// row may still be written.
 import { readFile, stat, open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
@@ -24,7 +25,7 @@ export interface FileDependencies {
   readonly onFault: (error: unknown) => void;
 }
 
-/** A file whose bytes are stored, but which has no name in the database yet. */
+/** Stored bytes of an upload that is not a file in the database yet. */
 export interface ReceivedFile {
   readonly id: string;
   readonly byteCount: number;
@@ -37,7 +38,7 @@ export interface FileService extends Service {
    * `content`
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
-  /** Returns the whole content, for validation before the upload is kept. */
+  /** Returns the whole content of an upload, so that it can be validated before it becomes a file. */
   look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Records the upload durably as a file of the entity.
@@ -49,7 +50,7 @@ export interface FileService extends Service {
     received: ReceivedFile,
     about: Pick<UploadedFile, "entity" | "name" | "purpose">,
   ): Promise<UploadedFile>;
-  /** Removes an upload that will not be kept. */
+  /** Removes an upload that will not become a file. */
   discard(received: ReceivedFile): Promise<void>;
   /** @throws ServiceError `not_found`, also for a file of another entity */
   find(id: string, caller: Caller): Promise<UploadedFile>;
@@ -64,7 +65,10 @@ export interface FileService extends Service {
 }
 
 const dayMs = 86_400_000;
-/** Maximum time between receiving and keeping an upload, in milliseconds. No server takes as long. */
+/**
+ * Maximum time in milliseconds between the storing of an upload's bytes and the writing of its row. No server takes
+ * that long.
+ */
 const comingMs = 3_600_000;
 const folder = "files";
 
@@ -79,7 +83,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
 
   const sweep = async (): Promise<void> => {
     await artifacts.sweep(folder, {
-      // Spares newer uploads, which another server may be about to keep.
+      // Newer bytes stay, because another server may be about to write their row.
       olderThan: new Date(clock.now().getTime() - comingMs),
       isKnown: async (key) => {
         const id = key.slice(folder.length + 1);

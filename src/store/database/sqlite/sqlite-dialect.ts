@@ -25,8 +25,7 @@ export function openSqlite({
   isShared = false,
   dataFolder = dirname(file),
 }: SqliteOptions): Connection {
-  // Each server locks its data folder as well as its database. Two servers with different databases therefore conflict
-  // if they use the same data folder.
+  // A server also locks its data folder, so two servers with different databases conflict if they share one.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const driver = new SqliteDriver(file, lockFiles, fileSearches);

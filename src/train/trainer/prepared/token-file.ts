@@ -1,6 +1,6 @@
-// Stores a job's lines as token sequences in a file: one record per line, written once and read when steps need it.
-// Memory does not grow with the data, and another attempt continues at the end of the file. Reads and writes block the
-// thread, whose process does nothing else.
+// Stores a job's lines as token sequences in a file, with one record per line. Each record is written once, and read
+// when a step needs it, so memory does not grow with the data; another attempt continues at the end of the file. Reads
+// and writes block the thread, because its process has nothing else to do.
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -29,7 +29,10 @@ export interface StoredRecord {
   readonly sequences: readonly StoredSequence[];
 }
 
-/** Length and CRC-32 of the record's body, 32 bits each. A partial write by a process that died does not match them. */
+/**
+ * Size of a record's header: the length and the CRC-32 of the record's body, 32 bits each. If a process died while it
+ * wrote a record, the body does not match its header.
+ */
 const headBytes = 8;
 
 /** Number of buffered bytes that triggers a write. */
@@ -42,13 +45,13 @@ export class TokenFile {
   /** Size of the file. */
   #byteCount = 0;
   #waitingByteCount = 0;
-  /** Offset after the first record, which holds the key. */
+  /** Offset after the first record, which contains the key of the file. */
   readonly #start: number;
 
   /**
    * Opens or creates the file.
    *
-   * @param key everything the records depend on; a file with another key is started anew
+   * @param key everything on which the records depend; a file that was written with another key is emptied
    */
   constructor(path: string, key: unknown) {
     mkdirSync(dirname(path), { recursive: true });
@@ -65,8 +68,8 @@ export class TokenFile {
   }
 
   /**
-   * Yields the stored records in order, and truncates the file after the last whole one. Must be read to the end
-   * before anything is appended.
+   * Yields the stored records in order, and truncates the file after the last complete one. The caller must read all
+   * records before it appends any.
    */
   *records(): Generator<StoredRecord, void> {
     this.#byteCount = this.#start;
@@ -79,7 +82,7 @@ export class TokenFile {
     ftruncateSync(this.#descriptor, this.#byteCount);
   }
 
-  /** Adds a record, which is in the file once `flush` has returned. */
+  /** Adds a record to a buffer. The record is in the file once `flush` has returned. */
   append(note: unknown, sequences: readonly TokenSequence[]): StoredRecord {
     const record = recordOf(note, sequences);
     const position = this.#byteCount + this.#waitingByteCount;
@@ -113,7 +116,7 @@ export class TokenFile {
     if (this.#waitingByteCount >= writtenBytes) this.flush();
   }
 
-  /** Returns a record without its header; null if no whole record is there. */
+  /** Returns a record without its header; null if there is no complete record at this position. */
   #recordAt(position: number): Buffer | null {
     const head = this.#bytesAt(position, headBytes);
     if (head === null) return null;
@@ -123,7 +126,7 @@ export class TokenFile {
     return body !== null && crc32(body) === checksum ? body : null;
   }
 
-  /** Returns null if the file ends before. */
+  /** Returns null if the file ends before these bytes do. */
   #bytesAt(position: number, byteCount: number): Buffer | null {
     // A separate buffer: views of the numbers in it must begin at a multiple of their size.
     const bytes = Buffer.allocUnsafeSlow(byteCount);
@@ -180,7 +183,7 @@ export interface WorkLines<Item> {
 
 /** The prepared form of a line. */
 export interface PreparedLine<Note> {
-  /** Facts about the line besides its sequences. Must survive a round trip through JSON. */
+  /** Facts about the line besides its sequences. They must be the same after a conversion to JSON and back. */
   readonly note: Note;
   readonly sequences: readonly TokenSequence[];
 }
@@ -194,8 +197,8 @@ export interface PreparedLinesOptions {
 }
 
 /**
- * Interval between progress reports. There is also one at the end and, with at least `tenthsMin` lines, one at each
- * tenth.
+ * Interval in milliseconds between progress reports. There is also a report at the end, and, with at least `tenthsMin`
+ * lines, after each tenth of the lines.
  */
 const reportMs = 1000;
 const tenthsMin = 1000;
@@ -216,9 +219,9 @@ export class PreparedLines<Item> {
   }
 
   /**
-   * Yields each line in order. After the last one, all sequences can be read from the file.
+   * Yields each line in order. Once the last line is read, all sequences can be read from the file.
    *
-   * @param prepare deterministic; its errors fail the job
+   * @param prepare must be deterministic; an error that it throws fails the job
    */
   async *each<Note>(
     prepare: (item: Item, index: number) => PreparedLine<Note>,

@@ -1,4 +1,5 @@
-// Compares a replay's result with the job's version, file by file, and matrix by matrix in files of matrices.
+// Compares a replay's result with the version of the original job, file by file. In a file of matrices, each matrix is
+// compared.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ReplayComparison, ReplayDifference } from "../../../base/domain/job.ts";
@@ -9,8 +10,8 @@ import { readFloats, type StoredTensor } from "../../../lib/model-files/stored-t
 const differencesNamed = 100;
 
 /**
- * Reports which of the version's files the replay reproduced byte for byte. Ignores an optimizer state that the
- * version has lost.
+ * Reports which files of the version are equal to those of the replay, byte for byte. An optimizer state is ignored if
+ * the version no longer has one.
  *
  * @param version folder of the version
  * @param replayed folder of the replay's result

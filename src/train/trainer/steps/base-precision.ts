@@ -1,15 +1,18 @@
-// Compares log-probabilities over a quantized base with those over the same base in float32, on a sample of the job's
-// data. Reported before the first step.
+// Compares log-probabilities of a quantized base model with those of the same model in float32, on a sample of the
+// job's data. The result is reported before the first step.
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 
-/** Tokens that suffice for a mean; the sample ends with the sequence that reaches them. */
+/** Minimum number of tokens in the sample, if the job has as many. The sample ends with the sequence that reaches it. */
 const sampleTokens = 256;
 
-/** Largest expected mean difference in nats. A model that tolerates rounding stays below half of it. */
+/**
+ * Largest expected mean difference in nats. For a model that tolerates quantization, the difference is below half of
+ * this.
+ */
 const expectedMeanMax = 0.25;
 
 export interface PrecisionDifference {
@@ -18,7 +21,7 @@ export interface PrecisionDifference {
   readonly warning: string | null;
 }
 
-/** Compares a sample in two forward passes; does nothing over a float32 base. */
+/** Compares the two precisions on a sample, with one forward pass for each. Does nothing if training uses float32. */
 export async function comparePrecision(
   trainer: Trainer,
   { batches, read }: Pick<TrainingPlan, "batches" | "read">,

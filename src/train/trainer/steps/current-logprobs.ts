@@ -1,4 +1,4 @@
-// Old log-probabilities computed before the first step, in place of the recorded ones.
+// Log-probabilities that are computed before the first step and replace the recorded ones as old log-probabilities.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
@@ -34,11 +34,11 @@ export function bySequence(
 }
 
 /**
- * Replaces the recorded log-probabilities of a batch.
+ * Replaces the old log-probabilities of a batch.
  *
- * @param logprobs of each row's trained tokens
- * @param truncation if above 0, weighs each token by the ratio of the new to the recorded probability, up to this
- * value: truncated importance sampling (Ionides, 2008), which corrects for sampling by another policy
+ * @param logprobs new values for each row's trained tokens
+ * @param truncation if above 0, weighs each token by the ratio of its new to its recorded probability, but by at most
+ * this value. This truncated importance sampling (Ionides, 2008) corrects for tokens that another policy sampled
  */
 export function withOldLogprobs(
   batch: OptimizerBatch,

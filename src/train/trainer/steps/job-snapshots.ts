@@ -1,6 +1,6 @@
-// Stores a job's progress in its folder, so that another attempt continues after the last kept step: the steps'
-// reports, the trainer's state after them, and values computed before the first step. Decides when a snapshot is worth
-// its time. Skips a snapshot that cannot be written, since it only saves work.
+// Saves a job's progress in its folder, so that another attempt continues after the last saved step. A snapshot
+// contains the steps' reports and the trainer's state; values computed before the first step are saved separately. A
+// snapshot is taken only if it is worth its time, and an error while writing one is ignored.
 import { existsSync } from "node:fs";
 import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -18,7 +18,7 @@ import { writeSafetensors } from "../../../lib/model-files/write-safetensors.ts"
 import type { Metrics } from "../job-metrics.ts";
 import type { Trainer, TrainerProvider } from "../trainer.ts";
 
-/** A snapshot's content besides the trainer's state. */
+/** The content of a snapshot, except the trainer's state. */
 export interface PastSteps {
   /** Metrics of each step so far, in order. */
   readonly metrics: readonly Metrics[];
@@ -32,7 +32,7 @@ export const noSteps: PastSteps = { metrics: [], warnings: [], seconds: 0 };
 
 export interface Snapshot {
   readonly past: PastSteps;
-  /** The trainer's name of the state to continue from. */
+  /** Name of the state to continue from, as the trainer returned it. */
   readonly state: string;
 }
 
@@ -43,12 +43,12 @@ export interface SnapshotOptions {
   readonly workFolder: string;
   /** Key prefix of the trainer's states. */
   readonly runKey: string;
-  /** Share of a job's time that snapshots may take: 1 makes one after each step, 0 none. */
+  /** Maximum share of a job's time that snapshots take. With 1, there is one after each step; with 0, there is none. */
   readonly share: number;
-  /** Everything the steps depend on; a snapshot with another key is not used. */
+  /** Everything on which the steps depend. A snapshot that was written with another key is not used. */
   readonly key: Readonly<Record<string, string | number>>;
   readonly clock: Clock;
-  /** Logs why a snapshot or value could not be stored or used. */
+  /** Logs why a snapshot or a saved value could not be written or used. */
   readonly note: (message: string) => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export class JobSnapshots {
   readonly #options: SnapshotOptions;
   /** Time when the last snapshot ended. If the process is lost, the work since then is lost. */
   #sinceMs: number;
-  /** Duration of the last snapshot; 0 before the first, which measures it. */
+  /** Duration of the last snapshot in milliseconds. It is 0 until the first snapshot has been measured. */
   #costMs = 0;
 
   constructor(options: SnapshotOptions) {
@@ -72,9 +72,9 @@ export class JobSnapshots {
   }
 
   /**
-   * Returns the newest usable snapshot of these steps; null if the job has to start anew.
+   * Returns the newest snapshot that can be used; null if the job has to start from the beginning.
    *
-   * @param needed names that `once` must have kept for a snapshot to be usable
+   * @param needed names of values that `once` must have saved for a snapshot to be usable
    */
   async newest(needed: readonly string[]): Promise<Snapshot | null> {
     await this.#removeIncomplete();
@@ -93,7 +93,7 @@ export class JobSnapshots {
     for (const step of await this.#snapshotSteps()) await this.#remove(step);
   }
 
-  /** Writes a snapshot if losing the work since the last one would cost enough; true if it wrote one. */
+  /** Writes a snapshot if losing the work since the last one would cost enough. Returns true if it wrote one. */
   async offer(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
     const { share, clock, note } = this.#options;
     const beganMs = clock.monotonicMs();
@@ -112,8 +112,8 @@ export class JobSnapshots {
   }
 
   /**
-   * Returns the result of `compute`, stored under this name. Another attempt reads it, since its trainer starts from a
-   * later state.
+   * Returns the result of `compute`, and saves it under this name. A later attempt reads the saved result, because its
+   * trainer starts from a later state and would compute another one.
    */
   async once(
     name: string,
@@ -151,7 +151,7 @@ export class JobSnapshots {
     for (const earlier of await this.#snapshotSteps()) if (earlier !== step) await this.#remove(earlier);
   }
 
-  /** Reads a snapshot; if it is unreadable or of other steps, removes it and returns null. */
+  /** Reads a snapshot. If it is unreadable or belongs to other steps, removes it and returns null. */
   async #read(step: number): Promise<Snapshot | null> {
     const { trainers, key, note } = this.#options;
     try {
@@ -169,7 +169,7 @@ export class JobSnapshots {
     return null;
   }
 
-  /** Removes the file first: a state without one is not used. */
+  /** The file is removed before the state, because a state without its file is not used. */
   async #remove(step: number): Promise<void> {
     const { trainers } = this.#options;
     const file = this.#recordFile(step);
@@ -190,7 +190,7 @@ export class JobSnapshots {
     return join(this.#options.workFolder, `step-${step}.json`);
   }
 
-  /** Returns null if there are none, or they belong to other steps. */
+  /** Returns null if no values are saved under this name, or if they belong to other steps. */
   #keptArrays(name: string): readonly Float32Array[] | null {
     const file = this.#arraysFile(name);
     return existsSync(file) ? readArrays(file, this.#keyText) : null;
@@ -204,7 +204,10 @@ export class JobSnapshots {
     return JSON.stringify(this.#options.key);
   }
 
-  /** Removes partial files, and states that a lost process saved without completing the snapshot. */
+  /**
+   * Removes incomplete files, and states that belong to no complete snapshot because the process died before it was
+   * written.
+   */
   async #removeIncomplete(): Promise<void> {
     const { artifacts, workFolder, runKey } = this.#options;
     const files = await namesIn(workFolder);

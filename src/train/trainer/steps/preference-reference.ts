@@ -1,5 +1,5 @@
-// Reference values for preferences: the reference's log-probabilities, computed once before the first step, and KTO's
-// reference point, estimated in each step from prompts with answers to other prompts.
+// Reference values for preference losses. The reference model's log-probabilities are computed once, before the first
+// step. KTO's reference point is estimated in each step, from prompts paired with answers to other prompts.
 import { present } from "../../../base/domain/assert.ts";
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
@@ -13,7 +13,7 @@ export type WithReference = (index: number, batch: OptimizerBatch) => Promise<Op
 const referenceName = "reference-logprobs";
 const mismatchedName = "mismatched-reference-logprobs";
 
-/** Returns the names of the reference values that must have been kept to continue a plan's steps. */
+/** Returns the names of the reference values that must be saved to continue a plan's steps. */
 export function requiredReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
   if (preferences === null || preferences.reference === null) return [];
   const isEstimated = preferences.mismatches.some(({ length }) => length > 0);
@@ -33,7 +33,7 @@ export async function preferenceReference(
   const { preferences, batches, read } = plan;
   if (preferences === null || preferences.reference === null) return async (_index, batch) => batch;
   const hasAdapter = preferences.reference === "start";
-  /** Computes each item of the batches once, in the order of first appearance. */
+  /** Computes a value for each item of the batches, once per item, in the order in which the items first occur. */
   const once = async <Item>(
     name: string,
     items: readonly (readonly Item[])[],
@@ -73,7 +73,7 @@ export async function preferenceReference(
   };
 }
 
-/** Returns the mean log ratio of answers to other prompts, but at least 0, like a divergence. */
+/** Returns the mean log ratio of answers to other prompts. It estimates a divergence, so the result is at least 0. */
 async function estimateReferencePoint(
   trainer: Trainer,
   {
@@ -99,7 +99,7 @@ async function estimateReferencePoint(
   return Math.max(0, sum / mismatches.length);
 }
 
-/** Returns each batch without the items of earlier batches. */
+/** Returns the batches without those items that already occur in an earlier batch. */
 function withoutRepeats<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
   const known = new Set<Item>();
   return batches.map((batch) =>

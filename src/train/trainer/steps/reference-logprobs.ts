@@ -1,4 +1,5 @@
-// Log-probabilities of a batch under the base model, for a KL penalty and for a metric over a share of the tokens.
+// Log-probabilities of a batch under the base model. A KL penalty needs them for all tokens, and a metric for a share
+// of the tokens.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer, TrainerCall } from "../trainer.ts";
@@ -10,7 +11,7 @@ export interface BaseComparison {
   readonly logprobs: readonly Float32Array[];
 }
 
-/** Computes these rows in one forward pass; does nothing without rows. */
+/** Computes these rows with the base model in one forward pass. Does nothing if there are no rows. */
 export async function compareWithBase(
   trainer: Trainer,
   batch: OptimizerBatch,

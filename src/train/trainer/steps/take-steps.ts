@@ -1,5 +1,5 @@
-// Takes the steps of a job: computes a gradient and an AdamW step for each batch, reports it with an estimate of the
-// time left, and stores snapshots. Does not repeat steps that an earlier attempt stored.
+// Takes the steps of a job. For each batch, it computes a gradient, takes an AdamW step, reports the step with an
+// estimate of the remaining time, and may take a snapshot. Steps that an earlier attempt saved are not repeated.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { JobReport } from "../../../base/domain/job.ts";
@@ -25,7 +25,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-/** Returns the names of the values that must have been kept to continue a plan's steps. */
+/** Returns the names of the values that must be saved to continue a plan's steps. */
 export function requiredArrays(plan: TrainingPlan): readonly string[] {
   return [
     ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
@@ -37,7 +37,7 @@ export function requiredArrays(plan: TrainingPlan): readonly string[] {
 const currentLogprobsName = "current-logprobs";
 const checkedLogprobsName = "checked-logprobs";
 
-/** True if the checked sequences get a separate forward pass before the first step. */
+/** True if the checked sequences need a separate forward pass before the first step. */
 function needsStartCheck({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
   return metrics.result !== null && !precalculatesLogprobs && batches.length > 0;
 }
@@ -49,9 +49,9 @@ export interface TakenSteps extends PastSteps {
 }
 
 /**
- * Takes one step per batch of the plan.
+ * Takes one step for each batch of the plan.
  *
- * @param trainer at the state after the past steps
+ * @param trainer has the state after the past steps
  * @param past steps of earlier attempts
  */
 export async function takeSteps(
@@ -65,7 +65,7 @@ export async function takeSteps(
   const withCompared = await oldLogprobs(trainer, plan, context);
   const withReference = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
-  // Grown in place: a copy per step would take quadratic time.
+  // The list is extended in place, because copying it in every step would take quadratic time.
   const metrics = [...past.metrics];
   const warnings = [...past.warnings];
   const steps = (): PastSteps => ({ metrics, warnings, seconds: past.seconds + secondsSpent() });
@@ -133,7 +133,7 @@ function trainedLogprobs(sequence: OptimizerBatch[number]): Float32Array {
   return Float32Array.from(trainedIndices(sequence), (index) => sequence.oldLogprobs[index]);
 }
 
-/** Reports steps that an earlier attempt kept but may not have reported, and their number. */
+/** Reports the number of steps that an earlier attempt saved, and those of them that it may not have reported. */
 export async function repeatReports(
   { metrics, warnings }: PastSteps,
   plan: TrainingPlan,
@@ -146,7 +146,7 @@ export async function repeatReports(
   await report({ kind: "saved", stepCount: metrics.length });
 }
 
-/** Gives a batch the log-probabilities that the loss uses. */
+/** Returns the batch with the old log-probabilities that the loss uses. */
 async function oldLogprobs(
   trainer: Trainer,
   plan: TrainingPlan,
@@ -168,7 +168,7 @@ function tokenCountOf(batch: PlannedBatch): number {
   return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }
 
-/** Number of recent steps that the speed is measured over, since the machine's speed may change. */
+/** Number of recent steps from which the speed is measured. It is small, because the machine's speed may change. */
 const measuredMax = 16;
 
 /** Estimates the time of a job's remaining steps from the speed of its last ones. */
@@ -177,16 +177,17 @@ export class TimeLeft {
   readonly #measured: { readonly ms: number; readonly tokenCount: number }[] = [];
   #isFirst = true;
 
-  /** @param tokenCounts number of tokens of each step of the job; a step's time grows with it */
+  /** @param tokenCounts number of tokens of each step of the job; a step's time is assumed to be proportional to it */
   constructor(tokenCounts: readonly number[]) {
     this.#tokenCounts = tokenCounts;
   }
 
   /**
-   * Returns the seconds left after this step. Undefined after an attempt's first step, which also loads its program.
+   * Returns the estimated seconds after this step until the last one. Undefined after the first step of an attempt,
+   * whose time includes loading its program.
    *
-   * @param index of the finished step
-   * @param ms its duration, including the work around it
+   * @param index index of the finished step
+   * @param ms duration of the step, including the work around it
    */
   after(index: number, ms: number): number | undefined {
     const isFirst = this.#isFirst;

@@ -1,5 +1,5 @@
-// Converts sequences to data in the server's form, and its results back. The server has one value per target, which is
-// the token after an input token; Hone has one value per trained token.
+// Converts sequences to the server's data, and the server's results back. The server expects one value per target,
+// where a target is the token that follows an input token. Hone has one value per trained token.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import type { ServerKind } from "./server-kinds.ts";
@@ -35,9 +35,9 @@ export function atTrainedTargets(
 }
 
 /**
- * Returns data with which the server's loss `importance_sampling` has the given gradient. That loss is −r · A per
- * target, with r the ratio of the current to a given probability. Given the current probability, r is 1 and the
- * gradient −A · ∇ log π, so A is the negative slope.
+ * Returns data for which the server's loss `importance_sampling` has the given gradient. This loss is −r · A per
+ * target, where r is the ratio of the current to a given probability. The current probability is given, so r is 1 and
+ * the gradient is −A · ∇ log π; A is therefore the negative slope.
  * - If the server averages, A also contains its divisors: the sum of a sequence's weights (1 per trained target), and
  *   the number of sequences.
  *

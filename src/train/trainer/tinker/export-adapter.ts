@@ -1,5 +1,5 @@
 // Exports an adapter that a server trained: downloads the server's archive, or reads the folder to which the server
-// writes. The adapter is then written anew, so that the result is complete even if the server omits fields.
+// writes. Hone then writes the adapter's files anew, so that they are complete even if the server omits fields.
 import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -132,7 +132,10 @@ async function locate(connection: TinkerConnection, checkpoints: string, name: s
   return new URL(location, connection.url).href;
 }
 
-/** Copies the adapter from the server's folder, which has one subfolder per model or only one adapter. */
+/**
+ * Copies the adapter from the server's folder. The folder contains one subfolder per model, or the files of a single
+ * adapter.
+ */
 async function copyFiles(adapters: string, modelId: string, folder: string): Promise<void> {
   const places = [join(adapters, modelId, modelId), join(adapters, modelId), adapters];
   const found = places.find((place) => existsSync(join(place, adapterFiles.config)));

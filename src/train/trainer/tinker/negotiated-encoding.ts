@@ -1,5 +1,5 @@
-// The encoding that a server accepts. If the kind of server does not determine it, requests are encoded as protocol
-// buffers until one is refused for its encoding, and then as JSON.
+// The encoding in which a server accepts requests. If the kind of server does not determine it, requests are encoded
+// as protocol buffers. If the server refuses one because of its encoding, requests are encoded as JSON from then on.
 import type { ServerKind } from "./server-kinds.ts";
 import { reasonOf, type Reply } from "./http/refusals.ts";
 import {
@@ -31,8 +31,8 @@ export class NegotiatedEncoding {
   }
 
   /**
-   * True if a request was refused only because of its encoding. Later requests then use the other encoding, in which
-   * the caller must repeat this one.
+   * True if a request was refused only because of its encoding. The caller must then repeat the request in the other
+   * encoding, which later requests use too.
    */
   shouldRetry(reply: Reply, { contentType }: EncodedRequest): boolean {
     if (!this.#mayChange || contentType !== protobufType) return false;

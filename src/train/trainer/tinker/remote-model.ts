@@ -49,8 +49,8 @@ export class RemoteModel {
   }
 
   /**
-   * Creates a model with a new adapter, which does not change the base model's output. A retried request may create a
-   * second model; both end with the session.
+   * Creates a model with a new adapter, which does not change the base model's output. A request that is retried may
+   * create a second model. Both models end with the session.
    *
    * @param count number of models that the session created before
    */
@@ -72,7 +72,7 @@ export class RemoteModel {
     const reply = await service.connection.ask({ path: what, json }, { isRepeatable: true, signal });
     requireAccepted(reply, what);
     const result = await service.futures.result(requestIdOf(reply, what), { what, signal });
-    // All servers include the model's id in the result; some include it only in the promise's answer, too.
+    // The model's id is in the result, or else in the answer with which the server accepted the operation.
     const id = jsonOf(result, what)["model_id"] ?? jsonOf(reply, what)["model_id"];
     if (typeof id !== "string") throw garbled(what, "no model_id");
     return new RemoteModel(id, service, session);
@@ -246,8 +246,8 @@ export class RemoteModel {
   }
 
   /**
-   * Saves a state or an adapter. If an earlier attempt of the request may have been accepted, waits until the name is
-   * among the saved ones.
+   * Saves a state or an adapter. If an earlier attempt of the request may have been accepted, it does not save again,
+   * but waits until the server lists the name as saved.
    */
   async #save(what: "save_weights" | "save_weights_for_sampler", name: string, kind: string): Promise<void> {
     this.#session.requireThere();

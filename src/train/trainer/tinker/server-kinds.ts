@@ -1,12 +1,12 @@
-// Properties of each kind of Tinker API server. All kinds have the same calls but behave differently.
+// Properties of each kind of Tinker API server. All kinds offer the same calls, but differ in behavior.
 import type { OptimizerStep } from "../trainer.ts";
 
 export interface ServerKind {
   /** Encoding of requests with data; `auto` tries protocol buffers first, then JSON. */
   readonly encoding: "protobuf" | "json" | "auto";
   /**
-   * How the server combines the weighted token losses. `mean-of-data` divides each datum's sum by its weights, and the
-   * total by the number of data since the last optimizer step.
+   * How the server combines the weighted losses of tokens. `sum` adds them. `mean-of-data` divides the sum of each
+   * datum by the sum of its weights, and the total by the number of data since the last optimizer step.
    */
   readonly normalization: "sum" | "mean-of-data";
   /**
@@ -19,8 +19,8 @@ export interface ServerKind {
    */
   readonly isRepeatSafe: boolean;
   /**
-   * Fields of an optimizer step that the job cannot set, because the server's configuration decides them or Hone
-   * leaves them out.
+   * Fields of an optimizer step that a job cannot set on this server. Either the server's configuration decides them,
+   * or Hone does not send them.
    */
   readonly fixedInStep: readonly (keyof OptimizerStep)[];
   /** Returns the LoRA alpha that the server uses for a rank; null if the server's configuration decides it. */
@@ -54,12 +54,12 @@ export const serverKinds = {
   "skyrl-jax": {
     ...inSum,
     normalization: "mean-of-data",
-    // In each step of one adapter, the server's optimizer also decays the weights of all other adapters (version
-    // 0.4.0, compute_grads_and_update in backends/jax.py).
+    // `weightDecay` is not sent: in each step of one adapter, the server's optimizer also decays the weights of all
+    // other adapters (version 0.4.0, compute_grads_and_update in backends/jax.py).
     fixedInStep: ["weightDecay", "gradientNormMax"],
     alphaOf: () => 32,
   },
-  /** Holds one model at a time. */
+  /** These servers hold only one model at a time. */
   "skyrl-fsdp": { ...skyrlTrain, hasBasePass: false },
   "skyrl-megatron": skyrlTrain,
   tuft: { ...inSum, encoding: "protobuf", alphaOf: (rank: number) => 2 * rank, needsKey: true },

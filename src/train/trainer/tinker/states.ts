@@ -39,9 +39,8 @@ export async function discardRemoteState(
 }
 
 /**
- * Removes all other states of the state's model. No run needs them: a model saves states for one run only, which
- * continues from this state, and a lost process may have saved more states than it recorded. States that cannot be
- * removed remain.
+ * Removes all states of a model except this one. A model saves states for one run only, and that run continues from
+ * this state. A process that died may have saved more states than it recorded; states that cannot be removed remain.
  */
 export async function discardOthers(connection: TinkerConnection, state: string): Promise<void> {
   const { modelId, name } = parseState(state);

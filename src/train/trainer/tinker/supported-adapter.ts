@@ -4,7 +4,10 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { serverKinds } from "./server-kinds.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 
-/** Projections that every model of these servers has; a list of them means all. */
+/**
+ * Projections that every model on these servers has. If a request lists all of them, it counts as a request for all
+ * projections.
+ */
 const usualProjections = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
 
 /**

@@ -1,6 +1,6 @@
-// A model in training on a server, as a Trainer. The server returns log-probabilities; this class computes the loss
-// and its slopes, and sends the slopes back as token weights. It sends the accumulated gradient only with the
-// optimizer step, when the number of sequences is known; before that, nothing changes on the server.
+// A trainer whose model is trained on a server. The server returns log-probabilities; this class computes the loss and
+// its slopes, and sends the slopes back as token weights. It sends them only with the optimizer step, when the number
+// of sequences is known; before that, nothing changes on the server.
 import { batchLoss } from "../losses/batch-loss.ts";
 import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -91,7 +91,7 @@ export class TinkerTrainer implements Trainer {
         this.#pending = [];
         return { metrics: metricsOf(measured) };
       } catch (error) {
-        // The server may have added a part of the gradient, and no call removes it.
+        // The call failed. The server may have added part of the gradient, and no call can remove that part.
         this.#fault = unfinished(error);
         throw error;
       }

@@ -1,5 +1,5 @@
-// HTTP requests to a Tinker API server. Each has a timeout. Transient failures are retried, with exponential,
-// randomized back-off, unless a repeated request could have a second effect.
+// HTTP requests to a Tinker API server. Each request has a timeout. After a transient failure it is retried with
+// exponential, randomized back-off, unless the server might carry it out twice.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import { freshSeed } from "../../../../base/domain/random.ts";
@@ -92,9 +92,9 @@ export class TinkerConnection {
   }
 
   /**
-   * Sends a request, and retries transient failures until the time limit.
+   * Sends a request, and retries it after transient failures until the time limit.
    *
-   * @returns an answer that is no transient failure
+   * @returns an answer that is not a transient failure
    * @throws ServiceError `unavailable` if there was no such answer; `cancelled` if the signal aborted
    */
   async ask(asked: Asked, { isRepeatable, signal }: AskOptions): Promise<Reply> {
@@ -113,7 +113,7 @@ export class TinkerConnection {
         failure = this.#trainerUnavailable(asked, error.message, error);
         if (error.hasArrived && !isRepeatable) throw failure;
       }
-      // After 503, the server has not begun to process the request. After other server errors it may have.
+      // With status 503, the server has not begun to process the request. With other server errors, it may have.
       if (reply !== null && reply.status >= 500 && reply.status !== 503 && !isRepeatable) throw failure;
       const full = Math.min(pauseMs * 2 ** failedCount, pauseMsMax);
       const waitMs = Math.max(

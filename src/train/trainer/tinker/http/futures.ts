@@ -1,4 +1,5 @@
-// Fetches the results of a server's futures by long polling.
+// Fetches the results of a server's futures by long polling. A future is an operation that the server has accepted and
+// whose result it sends later.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
@@ -14,13 +15,13 @@ export interface FutureOptions {
 
 export interface FutureLimits {
   /**
-   * Timeout of an operation, including the operations queued before it. The server's first operation may load its
-   * model.
+   * Timeout of an operation in milliseconds, including the operations before it in the server's queue. The first
+   * operation may have to load the server's model.
    */
   readonly operationMs: number;
   /** Timeout of one poll; shorter than the request timeouts of servers and proxies. */
   readonly pollMs: number;
-  /** Maximum time for which the server may give no answer. */
+  /** Maximum time in milliseconds during which the server gives no answer at all. */
   readonly silenceMs: number;
   /** Minimum time between the starts of two polls. */
   readonly pauseMs: number;
@@ -34,8 +35,8 @@ export const futureLimits: FutureLimits = {
 };
 
 /**
- * The server no longer has the future's result: hosted servers keep results only for a while. The operation may have
- * been carried out.
+ * The server no longer has the result of the future: hosted servers keep results only for a while. The operation
+ * itself may have been carried out.
  */
 export class ForgottenFuture extends ServiceError {}
 
@@ -86,7 +87,7 @@ export class Futures {
         const result = resultOf(reply, what);
         if (result !== null) return result;
       }
-      // A poll that lasted longer than the minimum is followed by the next one without a pause.
+      // There is no pause after a poll that lasted at least the minimum time.
       const restMs = this.#limits.pauseMs - (nowMs - askedMs);
       if (restMs > 0) await this.#pause(restMs, signal);
     }
@@ -116,7 +117,7 @@ export class Futures {
     }
   }
 
-  /** Sends a health check. If the server answers it, returns the answer of a pending poll. */
+  /** Sends a health check. If the server answers it, the poll counts as answered with a pending result. */
   async #sign(signal: AbortSignal | undefined): Promise<Reply | null> {
     try {
       const reply = await this.#connection.once(

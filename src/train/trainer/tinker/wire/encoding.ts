@@ -1,7 +1,10 @@
 // Encoding of data and results: protocol buffers, or JSON for servers older than August 2026. Both encodings carry the
 // same content.
 
-/** A sequence in the server's form: input tokens, for each the next token as its target, and values for each target. */
+/**
+ * A sequence in the form that the server expects: input tokens, for each of them the next token as its target, and
+ * values for each target.
+ */
 export interface Datum {
   /** All tokens of the sequence except the last. */
   readonly inputs: Int32Array;
@@ -14,7 +17,8 @@ export interface Datum {
 }
 
 /**
- * Name of a loss on the server: the ratio to a given probability times the advantage, or the negative log-probability.
+ * Name of a loss on the server. `importance_sampling` is the ratio to a given probability times the advantage;
+ * `cross_entropy` is the negative log-probability.
  */
 export type LossName = "importance_sampling" | "cross_entropy";
 
