@@ -30,7 +30,10 @@ export interface AccessKey extends KeyChoices {
 /** Maximum length in characters of a key's name and of its owner's name. */
 export const keyTextMax = 128;
 
-/** Fields of a key that may be changed. The key's limits apply in addition to its entity's limits. */
+/**
+ * Fields of a key that may be changed. A request must stay within both the key's limits and the limits of the key's
+ * entity.
+ */
 export const keyFields = {
   name: orNull(
     text({
@@ -99,24 +102,24 @@ export const freshKey = {
   revokedAt: null,
 } as const satisfies Partial<AccessKey>;
 
-/** Authenticated sender of a request. */
+/** Sender of a request, after authentication. */
 export interface Caller {
   readonly keyId: string;
   readonly entity: string;
   readonly role: KeyRole;
   readonly owner: string;
-  /** Scopes of the caller's key; null if unrestricted. */
+  /** Scopes of the caller's key, which restrict what the caller may do; null if the key is not restricted. */
   readonly scopes: readonly KeyScope[] | null;
   readonly project: string | null;
 }
 
-/** True if the caller may access what this entity, or this project of it, owns. */
+/** True if the caller may access data of this owner, which is an entity or one of its projects. */
 export function mayReach(caller: Caller, { entity, project }: Owned): boolean {
   if (caller.role === "admin") return true;
   return caller.entity === entity && (caller.project === null || caller.project === project);
 }
 
-/** Returns the owner whose data the caller's list requests return; null if they return the data of every owner. */
+/** Returns the owner to whose data the caller's list requests are limited; null if they return the data of all owners. */
 export function reachOf({ role, entity, project }: Caller): Owned | null {
   return role === "admin" ? null : { entity, project };
 }
@@ -152,11 +155,11 @@ export interface KeyStore {
   /** Finds a key, revoked or not; null if there is none. */
   find(id: string): Promise<AccessKey | null>;
   /**
-   * Finds the active key with this hash of its current or previous secret; null if there is none. {@link endOf} checks
-   * its expiry.
+   * Finds the active key whose current or previous secret has this hash; null if there is none. {@link endOf} says if
+   * the secret has expired.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Returns those of the ids whose keys are revoked or expired at the given time, in any order. */
+  /** Returns those of the ids whose keys are revoked or have expired at the given time, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** Returns the keys that match the filter (by default all, including revoked keys), in order of creation. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;
@@ -169,11 +172,11 @@ export interface KeyStore {
   rotate(id: string, secretHash: string, previousUntil: Date): Promise<AccessKey | null>;
   /** Revokes a key. Returns false if there is no such active key. */
   revoke(id: string, at: Date): Promise<boolean>;
-  /** Records the time of requests with the keys. Never replaces a later time with an earlier one. */
+  /** Records when keys were last used. A later time is never replaced by an earlier one. */
   markUsed(ids: readonly string[], at: Date): Promise<void>;
 }
 
-/** Returns why the secret is no longer valid for the key that was found by its hash; null if it is valid. */
+/** Returns the reason why the secret with this hash is no longer valid for the key; null if it is valid. */
 export function endOf(key: AccessKey, secretHash: string, now: Date): "expired" | "rotated" | null {
   if (key.expiresAt !== null && key.expiresAt <= now) return "expired";
   if (key.secretHash === secretHash) return null;

@@ -1,5 +1,5 @@
-// Error for a model whose logits are unusable, such as NaN after an overflow in its weights or adapter. Engines throw
-// it without a model name, because they do not know the name. Services that resolved the name add it to the error.
+// Error for a model whose logits are unusable, such as NaN after an overflow in its weights or adapter. An engine
+// throws it without the model's name, because an engine does not know the name. Services that know the name add it.
 import { quoted, ServiceError } from "./service-error.ts";
 
 const type = "broken_model";

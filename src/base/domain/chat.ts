@@ -14,7 +14,10 @@ export interface Conversation {
   readonly messages: readonly MessageRecord[];
   readonly tools: readonly JsonObject[] | null;
   readonly documents: readonly JsonObject[] | null;
-  /** Extra variables for the template. They override the standard variables, but not the messages. */
+  /**
+   * Additional variables for the template. A variable here replaces a standard variable of the same name, but not the
+   * messages.
+   */
   readonly templateArguments: JsonObject;
   /** Reasoning effort for the template, which may ignore it; `none` also disables thinking. */
   readonly reasoningEffort: string | null;
@@ -39,9 +42,12 @@ export const plainConversation: Omit<Conversation, "messages"> = {
 
 /** Options that every kind of prompt has. */
 interface PromptOptions {
-  /** Maximum number of prompt tokens, of which the last are kept; -1 keeps as many as fit. */
+  /**
+   * Maximum number of prompt tokens. If the prompt is longer, only its last tokens are used; -1 uses as many as fit
+   * into the context.
+   */
   readonly truncation: number | null;
-  /** True if the answer's text begins with the text of the last message, or of the prompt. */
+  /** True if the answer's text begins with the text of the last message or, for a text prompt, with the prompt. */
   readonly echo: boolean;
 }
 
@@ -82,7 +88,7 @@ export type ChatSampling = {
 /** Rule for calling tools in an answer: `auto` lets the model decide; `required` and `named` require a call. */
 export type ToolChoice =
   | { readonly kind: "none" }
-  /** `allowed` contains the names of tools that may be called; absent if all may be called. */
+  /** `allowed` contains the names of the tools that may be called; absent if all may be called. */
   | { readonly kind: "auto" | "required"; readonly allowed?: readonly string[] }
   /** Requires calls of the tool with this name. */
   | { readonly kind: "named"; readonly name: string };
@@ -92,9 +98,9 @@ export interface ChatCalls {
   readonly choice: ToolChoice | undefined;
   /** True if an answer may contain several calls. */
   readonly areParallel: boolean;
-  /** True if an answer that calls tools is exempt from the constraint. */
+  /** True if the constraint does not apply to an answer that calls tools. */
   readonly areExempt: boolean;
-  /** Tools that take one text instead of JSON arguments. The prompt shows them as functions with one text argument. */
+  /** Tools that take a single text and no JSON arguments. The prompt shows each as a function with one text argument. */
   readonly texts: readonly TextTool[];
 }
 
@@ -110,8 +116,8 @@ export const textArgument = "input";
 
 export interface ChatStopping {
   /**
-   * Maximum number of answer tokens, at least 1; Infinity fills the context. Null for the model's default, or Infinity
-   * if the model has none.
+   * Maximum number of answer tokens, at least 1; with Infinity, the answer may fill the context. Null for the model's
+   * default, which is Infinity unless the model sets one.
    */
   readonly maxTokens: number | null;
   readonly minTokens: number;
@@ -157,8 +163,8 @@ export interface ChatIdentity {
 }
 
 /**
- * A validated request. All defaults are resolved, except those that depend on the model. A feature that the engine
- * lacks is refused by chat; a feature that chat itself lacks has its default value here and is listed in `unserved`.
+ * A validated request. All defaults are resolved, except those that depend on the model. Chat refuses a feature that
+ * the engine lacks; a feature that chat lacks itself has its default value here and is reported in `unserved`.
  */
 export interface ChatRequest {
   readonly identity: ChatIdentity;
@@ -172,8 +178,8 @@ export interface ChatRequest {
   /** Transfer of the prompt's KV cache between servers; null if the prompt is computed and used on this server. */
   readonly passing: PromptPassing | null;
   /**
-   * Requested options that chat does not support. Chat reports them in the same error as the options that the engine
-   * lacks.
+   * One fault for each requested option that chat does not support. Chat reports them in the same error as the options
+   * that the engine lacks.
    */
   readonly unserved: readonly Fault[];
 }
@@ -263,17 +269,18 @@ export interface ChatHeader {
    */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
   /**
-   * Form in which log-probabilities show tokens: as texts or as ids. With `off`, responses have no log-probabilities, but the
-   * deltas of recorded answers contain them.
+   * How log-probabilities show tokens: as texts or as ids. With `off`, responses contain no log-probabilities, but
+   * deltas of recorded answers do.
    */
   readonly logprobs: "off" | "text" | "token-id";
   /**
-   * `top` is true if token ids were requested (`return_token_ids`). `inChoices` is true if each choice also contains
-   * its token ids, as for trained models.
+   * `top` is true if the client requested token ids (`return_token_ids`). `inChoices` is true if each choice also
+   * contains its own token ids, as answers of trained models do.
    */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
   /**
-   * Address at which another server can fetch the prompt's KV cache; null if the cache is not held for another server.
+   * Address from which another server can fetch the prompt's KV cache; null if this server does not hold the cache for
+   * others.
    */
   readonly heldAt:
     | (HeldPlace & { readonly tokenCount: number })
@@ -283,7 +290,7 @@ export interface ChatHeader {
   readonly notice: string | null;
 }
 
-/** Part of a tool call added by one step; deltas with the same `index` belong to one call. */
+/** The part of a tool call that one step added. Deltas with the same `index` belong to the same call. */
 export interface ToolCallDelta {
   /** Index of the call within its choice. */
   readonly index: number;
@@ -316,20 +323,20 @@ export interface ChatDelta {
 export interface ChatCompletion<Step = readonly ChatDelta[]> {
   readonly header: ChatHeader;
   /**
-   * Deltas in steps; a step contains the deltas that arrived together. Each choice's last delta has `finish`. Can be
-   * iterated only once.
+   * Deltas in steps. The deltas of a step arrived together, and the last delta of each choice has `finish`. They can
+   * be iterated only once.
    */
   readonly deltas: AsyncIterable<Step>;
   /** Usage so far; final once the deltas have ended. */
   readonly usage: ChatUsage;
   /**
-   * Key of the recording; null if the completion is not recorded. Once the deltas have ended, the recording is on
-   * disk, or the key is null because writing took too long.
+   * Key of the recording; null if the completion is not recorded. After the last delta, the recording is on disk. If
+   * writing it took too long, the key becomes null.
    */
   readonly recordedAs: CompletionKey | null;
   /**
-   * Ends the completion early and frees its resources. Breaking out of the loop over the deltas has the same effect.
-   * Has no effect after the end.
+   * Ends the completion early and frees its resources. A reader that breaks out of the loop over the deltas has the
+   * same effect. Does nothing after the end.
    */
   leave(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// The only module that reads the time: from this machine's clock, and from the clock shared by all servers on a
-// database. Everything that waits takes a `Clock`, so tests need no real delays. `performance` is imported because
-// Node.js loads the global of that name lazily, and the load fails if the script is interrupted meanwhile.
+// The only module that reads the time, from this machine's clock or from the clock that all servers on a database
+// share. Everything that waits takes a `Clock`, so that tests need no real delays. `performance` is imported, because
+// Node.js loads the global of this name lazily, which fails if the script is interrupted meanwhile.
 import { performance } from "node:perf_hooks";
 
 export interface Clock {
@@ -36,8 +36,8 @@ export const systemClock: Clock = {
 
 export interface SharedClock extends Clock {
   /**
-   * Synchronizes the clock with its source. Before the first call succeeds again, the clock continues from its last
-   * synchronization. Rejects if the source is unavailable.
+   * Synchronizes the clock with its source. Rejects if the source is unavailable; the clock then continues from its
+   * last successful synchronization.
    */
   synchronize(): Promise<void>;
   /** Returns the milliseconds by which this machine's own clock is ahead of the shared clock; negative if behind. */

@@ -2,13 +2,13 @@
 // machine, compiles a constraint and decides if it can enforce the constraint.
 
 /**
- * Constraint on the complete text of an answer. JSON in a constraint is stored as text, because constraints are sent
- * between threads and processes, and parsing could change the digits of numbers.
+ * Constraint on the complete text of an answer. JSON in a constraint is stored as text. Constraints are sent between
+ * threads and processes, and parsing could change the digits of numbers.
  */
 export type ConstraintRule =
   /**
-   * The answer is a JSON document that is valid under the schema (given as JSON), with properties in the schema's
-   * order.
+   * The answer is a JSON document that is valid under the schema, which is given as JSON. Properties appear in the
+   * schema's order.
    */
   | { readonly kind: "json-schema"; readonly schema: string }
   | { readonly kind: "json-object" }
@@ -24,8 +24,8 @@ export type ConstraintRule =
       readonly isInJson?: boolean;
     }
   /**
-   * The answer is free text with constrained parts between tags. `tag` is the JSON of either form that the interface
-   * accepts.
+   * The answer is free text that contains constrained parts between tags. `tag` is JSON in either of the two forms
+   * that the API accepts.
    */
   | { readonly kind: "structural-tag"; readonly tag: string };
 
@@ -60,11 +60,11 @@ export interface Refusal {
 /** Result of checking a constraint, and of checking instances against the constraint. */
 export interface ConstraintCheck {
   /**
-   * Refusal of the constraint; null if it is enforced exactly: it compiles, and the allowed next tokens are known at
-   * the start and after every prefix of each instance.
+   * Refusal of the constraint; null if the constraint is enforced exactly. That means that it compiles, and that the
+   * allowed next tokens are known at the start and after every prefix of each instance.
    */
   readonly refusal: Refusal | null;
-  /** One result per instance, in order; empty if no answer under the constraint can even begin. */
+  /** One result for each instance, in order. Empty if no first token of an answer is allowed. */
   readonly instances: readonly InstanceCheck[];
   /** Notices for the caller about an accepted constraint, one sentence each. */
   readonly notices: readonly string[];

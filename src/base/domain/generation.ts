@@ -12,13 +12,13 @@ import {
 } from "./sampling.ts";
 
 /**
- * LoRA adapter of one trained version. Engines load it from its folder on first use; the adapter under an id is
- * immutable.
+ * LoRA adapter of one version of a trained model. An engine loads it from its folder when it is first used. The
+ * adapter with a given id never changes.
  */
 export interface AdapterReference {
   /**
-   * `<model id>:<version>`. All requests with one id have the same weights. An adapter that was prepared but never
-   * became a version may be replaced by another adapter with the same id and a different hash.
+   * `<model id>:<version>`. All requests with this id use the same weights. If an adapter was prepared but never
+   * became a version, another adapter with the same id and a different hash may replace it.
    */
   readonly id: string;
   /** Folder of the adapter, in PEFT format. */
@@ -43,7 +43,10 @@ export interface GenerationRequest {
     readonly adapter: AdapterReference | null;
     /** Asks the engine to hold the prompt's KV cache for another engine; requires {@link Engine.transfers}. */
     readonly hold?: PromptHold;
-    /** Id under which the engine received the KV cache of this prompt, or of a prompt with a common prefix. */
+    /**
+     * Id under which the engine has received a KV cache from another engine: that of this prompt, or of a prompt with
+     * a common prefix.
+     */
     readonly received?: string;
     /**
      * Parameters that are forwarded unchanged to the servers behind the engine; requires {@link
@@ -61,8 +64,8 @@ export interface GenerationRequest {
      */
     readonly maxTokens: number;
     /**
-     * Minimum number of tokens before a stop token may be drawn, at most `maxTokens`; 0 disables it. An answer may end
-     * earlier if its constraint is complete.
+     * Minimum number of tokens before a stop token may be drawn, at most `maxTokens`; 0 for no minimum. If the answer
+     * completes its constraint earlier, it ends earlier.
      */
     readonly minTokens: number;
     /** Stop tokens: each of these token ids ends a choice, and is the choice's last token. */
@@ -79,17 +82,17 @@ export interface GenerationRequest {
   readonly choices: ChoiceRequest;
   /**
    * Priority; lower values run earlier. It is 0 unless the engine schedules by priority. A request may preempt
-   * requests with higher values, which resume later and give the same answers.
+   * requests with higher values; these resume later and give the same answers.
    */
   readonly priority: number;
   /**
-   * Owner of the prompt's cache entries. They are never shared between owners, because responses report the number of
-   * cached tokens.
+   * Owner of the prompt's cache entries. Owners never share entries, because a response reports the number of cached
+   * tokens, which would reveal other owners' prompts.
    */
   readonly cacheOwner: string;
   /**
-   * Salt of the prompt's cache entries, which are shared only between prompts with the same salt. With null, the
-   * entries are shared with the owner's other prompts that have no salt.
+   * Salt of the prompt's cache entries. Only prompts with the same salt share entries. Null is a salt too: it is
+   * common to all prompts of the owner without a salt.
    */
   readonly cacheSalt: string | null;
 }
@@ -104,11 +107,11 @@ export type ChoiceRequest =
   /**
    * The `width` best answers of a beam search, best first.
    *
-   * * Each step extends every beam by its best `2 * width` tokens and keeps the `width` most probable beginnings, by
-   *   the sum of raw log-probabilities. A token that ends an answer completes it.
-   * * Answers are ranked by their sum divided by `length ** lengthPenalty`, where `length` counts prompt and answer
-   *   without the final stop token.
-   * * No token is drawn. Only `allowedTokenIds` and `badWords` of `sampling` apply.
+   * * Each step extends every beam by its best `2 * width` tokens. It keeps the `width` most probable extended beams,
+   *   by the sum of raw log-probabilities. A token that ends an answer completes the beam.
+   * * Answers are ranked by this sum divided by `length ** lengthPenalty`. `length` counts the tokens of prompt and
+   *   answer, without the final stop token.
+   * * No token is drawn. Of `sampling`, only `allowedTokenIds` and `badWords` apply.
    */
   | { readonly kind: "beam"; readonly width: number; readonly lengthPenalty: number };
 
@@ -153,9 +156,9 @@ export type GenerationEvent =
   /** Notices about the constraint, one sentence each. This is the first event; absent if there are no notices. */
   | { readonly kind: "constraint-noted"; readonly notices: readonly string[] }
   /**
-   * Log-probabilities of the prompt's next tokens, sent after each part of the prompt is computed and before all
-   * following events; only if requested. Together these events contain each token of the prompt once, with null for
-   * the first token.
+   * Log-probabilities of the next tokens of the prompt. Sent only if requested, after each part of the prompt is
+   * computed and before all events of choices. Together, these events contain each token of the prompt once, with null
+   * for the first token.
    */
   | { readonly kind: "prompt-logprobs"; readonly tokens: readonly (PromptLogprob | null)[] }
   /** The prompt is computed. Sent once, before all events of choices. */
@@ -168,14 +171,14 @@ export type GenerationEvent =
       /** Response of the servers behind the engine to the passed parameters. */
       readonly passed?: PassedParameters;
       /**
-       * Time in milliseconds from admission until the computation of the prompt began: waiting for a slot, an adapter
-       * or a constraint. Absent if the engine cannot measure it.
+       * Time in milliseconds from the request's admission to the start of the prompt's computation, during which it
+       * waited for a slot, an adapter or a constraint. Absent if the engine cannot measure it.
        */
       readonly waitedMs?: number;
     }
   /**
-   * Number of cached prompt tokens, if the engine learns it late. Replaces the number in `prompt-computed`; sent at
-   * most once, before the end of the last choice.
+   * Number of cached prompt tokens, from an engine that learns it late. It replaces the number in `prompt-computed`.
+   * Sent at most once, before the end of the last choice.
    */
   | { readonly kind: "prompt-cached"; readonly cachedTokenCount: number }
   /**
@@ -186,7 +189,7 @@ export type GenerationEvent =
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
   /**
    * Result of an embedding request: the input of the model's output projection at the prompt's last token, [D], not
-   * normalized. It is the last event, and the only one after `prompt-computed`.
+   * normalized. It is the last event, and only `prompt-computed` and events before that precede it.
    */
   | { readonly kind: "embedding"; readonly values: Float32Array }
   /** A choice has ended. Sent once for each choice after its tokens, except for stopped choices. */
@@ -251,7 +254,7 @@ const holdsTo =
   ({ constraint }: Constrained): boolean =>
     constraint?.kind === kind;
 
-/** Options for the notation of JSON need a feature only if the constraint produces JSON. */
+/** Options for the notation of JSON require a feature of the engine only if the constraint produces JSON. */
 const writesJson =
   (isAsked: (options: ConstraintOptions) => boolean) =>
   ({ constraint }: Constrained): boolean =>
@@ -311,9 +314,9 @@ function askedFor<Feature extends string, Request>(
 export interface EngineCapabilities {
   readonly features: ReadonlySet<EngineFeature>;
   /**
-   * True if a request always gets the same tokens with bit-identical log-probabilities, regardless of concurrent
-   * requests, and choice `i` depends only on the request's seed and `i`. If false, the last digits of
-   * log-probabilities may differ, and so may sampled tokens that depend on them.
+   * True if a request always gets the same tokens with bit-identical log-probabilities, whichever other requests run,
+   * and choice `i` depends only on the request's seed and `i`. If false, the last digits of log-probabilities may
+   * differ, and with them sampled tokens.
    */
   readonly isExact: boolean;
   /** Present if the servers behind the engine transfer prompts between each other. */
@@ -375,8 +378,8 @@ export interface EngineStatus {
   readonly waitingCount: number;
   readonly waitingCountMax: number;
   /**
-   * Returns the gauges of this kind of engine, with the same names in every state. This is a function because every
-   * request reads the status, but few read gauges.
+   * Returns the gauges of this kind of engine. Their names are the same in every state. This is a function, because
+   * every request reads the status, but few read gauges.
    */
   readonly gauges: () => readonly EngineGauge[];
 }
@@ -394,14 +397,14 @@ export interface Engine extends Service {
    */
   submit(request: GenerationRequest): Generation;
   /**
-   * Returns the maximum number of tokens in prompt and answer together with which these choices can run. Choices that
-   * run at the same time must fit into memory together. The result is at most the context length; it is 0 if so many
-   * choices can never run, or if the engine is not running.
+   * Returns the maximum number of tokens in prompt and answer together with which a request for these choices can run.
+   * Choices that run at the same time must fit into memory together. The result is at most the context length; it is 0
+   * if so many choices can never run, or if the engine is not running.
    */
   roomFor(choices: ChoiceRequest): number;
   /**
-   * Resolves when every replica can answer requests with the adapter. Call it before a version becomes the newest. It
-   * does not delay running requests for long, and `submit` also accepts adapters that were never prepared.
+   * Prepares an adapter; resolves when every replica can answer requests with it. Called before a version becomes the
+   * newest, so that the first request does not wait. `submit` also accepts adapters that were not prepared.
    *
    * @throws ServiceError `conflict` as requests with the adapter would, `unavailable` if the engine is not running
    */

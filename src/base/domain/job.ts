@@ -28,7 +28,7 @@ export function isTerminal(state: JobState): boolean {
   return jobTransitions[state].length === 0;
 }
 
-/** Task of a job. The job's training data is stored as lines. */
+/** Task of a job, by kind. The training data is stored separately, as lines. */
 export type JobTask =
   /** Reinforcement learning; each line is a trajectory group. */
   | { readonly kind: "rl"; readonly config: TrainingConfig }
@@ -46,7 +46,7 @@ export type JobPhase = "preparing" | "training" | "publishing";
 
 export interface JobProgress {
   readonly phase: JobPhase;
-  /** Progress of tokenizing the training data; null in jobs of older versions. */
+  /** Progress of tokenizing the training data; null in jobs that an older version of Hone ran. */
   readonly prepared: PreparedProgress | null;
   readonly gradientStepCount: number;
   /** Total number of gradient steps; null until all data is prepared, since the data is divided into steps only then. */
@@ -67,8 +67,8 @@ export interface PreparedProgress {
 }
 
 /**
- * Numbers of trained and skipped trajectories, with reasons for skipping. In a supervised job, each conversation
- * counts as a trajectory without a group; in a preference job, each pair or labelled answer does.
+ * Numbers of trained and skipped trajectories, with the reasons for skipping. In a supervised job, each conversation
+ * counts as a trajectory. In a preference job, each pair does, or each labelled answer.
  */
 export interface JobCounts {
   readonly groupsSubmitted: number;
@@ -77,17 +77,17 @@ export interface JobCounts {
   readonly sequences: number;
   readonly trainableTokens: number;
   /**
-   * Number of trajectories with a skipped part, by reason. A trajectory may count under several reasons, and the rest
-   * of it may still be trained on.
+   * Number of trajectories with a skipped part, by reason. A trajectory may have several reasons, and its other parts
+   * may still be trained on.
    */
   readonly skipped: Readonly<Record<string, number>>;
   /** Number of groups that contain trajectories with a skipped part, by reason. */
   readonly skippedGroups: Readonly<Record<string, number>>;
-  /** Optimizer steps; absent in jobs of older versions. */
+  /** Optimizer steps; absent in jobs that an older version of Hone ran. */
   readonly steps?: StepCounts;
 }
 
-/** Returns the number of tokens that a job trained on, counted once for each pass. */
+/** Returns the number of tokens on which a job trained. Each pass over the data counts. */
 export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
   return trainableTokens * (steps?.passCount ?? 1);
 }
@@ -101,7 +101,10 @@ export interface StepCounts {
   readonly sequencesMax: number;
 }
 
-/** Choices that a job's first attempt fixes for all later attempts, so that every attempt trains the same model. */
+/**
+ * The inputs of a job that its first attempt fixes for all later attempts, so that every attempt trains the same
+ * model.
+ */
 export interface JobPins {
   /** Version from which training starts. */
   readonly startStep: number;
@@ -160,7 +163,7 @@ export interface TrainingJob {
   readonly endedAt: Date | null;
   /** Human-readable error; null unless the job failed or was cancelled. */
   readonly errorMessage: string | null;
-  /** Number of attempts that were started, without attempts that were returned to the queue. */
+  /** Number of attempts that were started. Attempts that were returned to the queue do not count. */
   readonly attemptCount: number;
   /**
    * Number of attempts since the last snapshot that were lost because their training process died. Limited separately
@@ -173,9 +176,9 @@ export interface TrainingJob {
    */
   readonly restartCount: number;
   /**
-   * Human-readable reason why a queued job waits: no server has its base model, or the last server that tried it
-   * lacked a resource. Null if it only waits for its turn, or has ended. A running job keeps the reason until it has
-   * made progress.
+   * Human-readable reason why a queued job waits; null if it only waits for its turn, or has ended. Either no server
+   * has the job's base model, or the last server that tried the job lacked a resource. A running job keeps the reason
+   * until it has made progress.
    */
   readonly waitingFor: string | null;
   /** Human-readable warnings for the sender. They do not prevent the job from running. */
@@ -208,7 +211,7 @@ export interface TrainingJob {
 /** A job before it is stored. The store computes the content hash while writing. */
 export type JobDraft = Omit<TrainingJob, "contentHash" | "dataRemovedAt">;
 
-/** Returns the error for an operation that needs data which retention has removed. */
+/** Returns the error for an operation that needs a job's data after the retention sweep has removed it. */
 export function dataRemoved(id: string, at: Date): ServiceError {
   const message = `What training job ${id} trained on was removed at ${at.toISOString()}, as the server's settings of retention say. Send a new job with the data.`;
   return new ServiceError({ code: "conflict", message });
@@ -216,13 +219,13 @@ export function dataRemoved(id: string, at: Date): ServiceError {
 
 /** How a job returns to the queue. */
 export interface JobRelease {
-  /** Current time. If the clock later shows an earlier time, it was set back, and the wait ends. */
+  /** Current time. If the clock later shows an earlier time, it has been set back, and the job no longer waits. */
   readonly at: Date;
   /** Earliest time at which the job may be claimed again. */
   readonly notBefore: Date;
   /**
-   * `lost` if the attempt's process died. `returned` if the attempt ended for a reason unrelated to the job; it then
-   * does not count.
+   * `lost` if the attempt's process died. `returned` if the attempt ended for a reason unrelated to the job. Attempts
+   * that were returned are not counted.
    */
   readonly attempt: "lost" | "returned";
   readonly waitingFor: string | null;
@@ -278,20 +281,22 @@ export interface JobCreation {
   readonly queuedMax?: number;
   /** Maximum number of queued jobs for the models of one entity. The entity's own limit takes precedence. */
   readonly queuedPerEntityMax?: number;
-  /** Summaries of the trajectories in the lines, in order; absent if the lines contain no trajectories. Iterated once. */
+  /** Summaries of the trajectories in the lines, in order, iterated once; absent if the lines contain no trajectories. */
   readonly outlines?: Iterable<TrajectoryOutline>;
-  /** Origin of the feedback; only for a job created from feedback. */
+  /** Feedback from which the job was created; absent for other jobs. */
   readonly feedback?: FeedbackOrigin;
-  /** Key to which the job's tokens are charged. Defaults to the key of the job that this job repeats or retries. */
+  /**
+   * API key to which the job's tokens are charged. For a repeated or retried job, the default is the key of the
+   * earlier job.
+   */
   readonly keyId?: string;
 }
 
 export interface JobStore {
   /**
-   * Stores a job with its training data, one folded JSON line for each group, conversation or preference; durable when
-   * it resolves. A retry shares the lines, the content hash and the feedback of the job that it retries.
-   *
-   * If the idempotency key was used before with the same body hash, the id of the earlier job is returned.
+   * Stores a job with its training data, one folded line of JSON for each group, conversation or preference; durable
+   * when it resolves. A retry shares the lines, the content hash and the feedback of the job that it retries. If the
+   * idempotency key was used before with the same body hash, returns the id of the earlier job.
    *
    * @throws ServiceError `conflict` if the idempotency key was used with another body hash, the data of the repeated
    * or retried job was removed, another job has taken the feedback, or another server now owns the automatic rule
@@ -321,23 +326,24 @@ export interface JobStore {
   /** Returns jobs in order of creation; null fields of the filter match all. */
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
-   * Claims the oldest queued job of a model without a running job, marks it running for `owner`, and counts the
-   * attempt; the job's reason for waiting is kept, because it may occur again. Entities take turns, and so do each
-   * entity's models; only jobs on base models of the owner's lease are claimed. Returns null if there is no such job,
-   * or the owner has no lease.
+   * Claims the oldest queued job of a model without a running job, marks it as running for `owner`, and counts the
+   * attempt. Entities take turns, and so do the models of an entity; only jobs on base models of the owner's lease are
+   * claimed. Returns null if there is no such job, or the owner has no lease.
    */
   claim(owner: string, at: Date): Promise<TrainingJob | null>;
   /** Returns the job if it is running for this owner, otherwise null. */
   findRunning(id: string, owner: string): Promise<TrainingJob | null>;
   /**
-   * Stores the pins if the job has none, and returns the pins in effect. If another version has taken the result step
-   * meanwhile, the next step is used. @throws ServiceError `conflict` if the job is not running for this owner
+   * Stores the pins if the job has none, and returns the job's pins. If another version has meanwhile taken the step
+   * that the result should get, the pins get the next step. @throws ServiceError `conflict` if the job is not running
+   * for this owner
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
    * Returns running jobs to the queue if their owner has no lease, or if the owner does not list them among the jobs
-   * that it runs. Counts a restart for each attempt without progress, and returns the jobs' ids. Reasons for waiting
-   * that owners without a lease recorded are cleared, except those of lost attempts, which may have killed the server.
+   * that it runs. Counts a restart for each attempt without progress, and returns the jobs' ids. Clears the reason for
+   * waiting that an owner without a lease recorded, except for lost attempts, because the job may have killed the
+   * server.
    *
    * @param options.notBefore earliest next claim of a job with this number of restarts, including this one
    */
@@ -368,9 +374,9 @@ export interface JobStore {
    */
   advance(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * Appends an event unless the job already has one with this `sequence`, so a resumed job does not repeat events.
-   * Number 0 is `training_started`, followed by one number per gradient step; preparation events have negative
-   * numbers.
+   * Appends an event, unless the job already has one with this `sequence`; a resumed job therefore does not repeat
+   * events. Number 0 is `training_started`, and each gradient step has the next number. Preparation events have
+   * negative numbers.
    *
    * @throws ServiceError `conflict` if the job is not running for this owner
    */
@@ -415,7 +421,10 @@ export interface JobRun {
 /** Everything that an attempt at a job needs. */
 export interface JobAssignment extends JobRun {
   readonly model: TrainedModel;
-  /** Data for a replay, whose pins are those of the repeated job; null for a job that publishes a version. */
+  /**
+   * Data for comparing and repeating if the job is a replay, whose pins are those of the repeated job; null for other
+   * jobs.
+   */
   readonly replay: ReplayAssignment | null;
 }
 
@@ -423,8 +432,8 @@ export interface ReplayAssignment {
   /** Version with which to compare the result. */
   readonly version: ModelVersion;
   /**
-   * Jobs to repeat before this one, in order, because the optimizer state was not kept. Each starts from the result of
-   * the previous one, and the replayed job starts from the last result.
+   * Jobs to repeat first, in order, if the optimizer state from which the original job started is no longer stored.
+   * Each starts from the result of the previous one, and the replay starts from the last result.
    */
   readonly earlier: readonly JobRun[];
 }
@@ -435,8 +444,8 @@ export type JobReport = (event: AttemptEvent) => Promise<void>;
 /** Reports of a running attempt. */
 export type AttemptEvent =
   /**
-   * Number of lines prepared so far. Reported at least at the end, and for a thousand or more lines also at every
-   * tenth. `secondsLeft` is estimated from the speed so far.
+   * Number of lines that are prepared. Reported at the end, and for a thousand or more lines also after each tenth.
+   * `secondsLeft` is estimated from the speed so far.
    */
   | {
       readonly kind: "prepared";
@@ -469,15 +478,15 @@ export type AttemptEvent =
       readonly metrics: Readonly<Record<string, number>>;
       readonly secondsLeft?: number | undefined;
     }
-  /** A snapshot after the first `stepCount` steps was stored. A later attempt can resume from it. */
+  /** A snapshot of the first `stepCount` steps was stored. A later attempt can resume from it. */
   | { readonly kind: "saved"; readonly stepCount: number }
   /** A warning for the sender of the job. Stored once, even if several attempts report it. */
   | { readonly kind: "warned"; readonly warning: string }
   /** A line for the server's log. Has no effect on the result. */
   | { readonly kind: "noted"; readonly message: string }
   /**
-   * Asks for permission to publish, because publishing without it could overwrite the result of another server's
-   * attempt. @throws ServiceError `conflict` if another server owns the job by now
+   * Asks if this server still owns the job, before publishing. Without this check, the result could overwrite that of
+   * another server's attempt. @throws ServiceError `conflict` if another server owns the job now
    */
   | { readonly kind: "asks-for-job" };
 
@@ -511,8 +520,8 @@ export interface JobRunner {
   /** Returns the pins for a job of this model that starts now from this version. @throws ServiceError as `run` does */
   pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**
-   * Runs one attempt to its end. The caller must then keep or discard the result. If the server dies before that, the
-   * next start removes the result unless its model exists.
+   * Runs one attempt to its end. The caller must then call `keep` or `discard` for the result. If the server dies
+   * before that, its next start removes the result, unless a version has it.
    *
    * @throws ServiceError `unavailable` if the attempt was lost (its process died) and another may succeed, or, with an
    * obstacle, if the job has to wait; `cancelled` if the signal aborted; any other code if the job itself cannot work

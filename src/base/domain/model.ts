@@ -7,8 +7,8 @@ export interface BaseModel {
   readonly folder: string;
   readonly engine: BaseEngine;
   /**
-   * `off` to parse tool calls from this model's answers only if the operator requests it, regardless of the template's
-   * format.
+   * `off` if tool calls are parsed from this model's answers only when the operator asks for it, even if its template
+   * has a known format.
    */
   readonly toolCalls?: "off";
   /** License recorded when the model was added; absent if none was. */
@@ -65,15 +65,15 @@ export interface TrainedModel {
   readonly project: string;
   readonly name: string;
   readonly baseModel: string;
-  /** Requested shape of the model's first adapter; changing it does not affect existing versions. */
+  /** Requested shape of the model's first adapter. Later changes of it have no effect on existing versions. */
   readonly adapter: AdapterWish;
   readonly createdAt: Date;
 }
 
 /**
- * The projections of layers, in the order of all lists. Layers with attention have the first four, layers with a
- * convolution or a delta rule some of the next six, and every layer the last three. Files of some models use other
- * names.
+ * The projections of layers, in the order of all lists. Layers with attention have the first four. Layers with a
+ * convolution or a delta rule have some of the next six, and every layer has the last three; files of some models use
+ * other names.
  */
 export const projectionNames = [
   "q_proj",
@@ -98,7 +98,7 @@ export function orderedProjections(names: readonly ProjectionName[]): readonly P
   return projectionNames.filter((name) => names.includes(name));
 }
 
-/** Requested shape of adapters. Where a field is null, the server chooses. */
+/** Requested shape of adapters. The server chooses the value of each field that is null. */
 export interface AdapterWish {
   readonly rank: number | null;
   /** LoRA alpha: the scale before division by the rank. The server's default grows with the rank. */
@@ -118,8 +118,8 @@ export interface ModelVersion {
   /** Key of the adapter's PEFT folder in the artifact store; null for step 0. */
   readonly adapterFolder: string | null;
   /**
-   * State from which training resumes: the trainer's name, and the trainer's own name for the state (see
-   * base/domain/trainer/profile). Null if no state is kept.
+   * State from which training resumes, as the trainer's name followed by the trainer's own name for the state (see
+   * base/domain/trainer/profile). Null if no state is stored.
    */
   readonly trainerState: string | null;
   /** Job that created the version; null for step 0. */
@@ -147,8 +147,8 @@ export interface BaseHashes {
 }
 
 /**
- * Recorded identity of a version's base model: the hash of its weights. If an older program recorded only the hash of
- * all files, it is `files:` followed by that hash.
+ * Recorded identity of a version's base model: the hash of the base model's weights. If an older version of Hone
+ * recorded only the hash of all files, the identity is `files:` followed by that hash.
  */
 export type RecordedBase = string;
 
@@ -176,7 +176,7 @@ export type VersionMetrics = VersionKey & Pick<ModelVersion, "metrics">;
 
 /** Result of deleting versions, by step. */
 export interface VersionDeletion {
-  /** Deleted steps. Step 0 is listed as deleted, although it is always kept. */
+  /** Deleted steps. If the request names step 0, it is among them, although version 0 is always kept. */
   readonly deleted: readonly number[];
   readonly notFound: readonly number[];
   /** Pinned steps, which were not deleted. */
@@ -273,8 +273,8 @@ export interface ModelStore {
    */
   deleteVersions(modelId: string, steps: readonly number[]): Promise<VersionDeletion>;
   /**
-   * Deletes the model's versions, except the newest `keptCount`, step 0, the versions that {@link deleteVersions}
-   * would not delete, the `spared` steps, and those that other servers use.
+   * Deletes the model's versions, except the newest `keptCount`, step 0, the `spared` steps, versions that other
+   * servers use, and versions that {@link deleteVersions} would not delete.
    *
    * @param keptCount at least 1
    * @returns the deleted steps
@@ -293,9 +293,9 @@ export interface ModelStore {
   /**
    * Adds the model's next version, from which later jobs start.
    *
-   * @param place moves the adapter to its final place and returns the folder; called once, and again only after a
-   * failure. It gets a function that throws if another version took the step meanwhile; `place` must call that
-   * function just before the move
+   * @param place moves the adapter to its final place and returns the folder; called again only after a failure. Its
+   * argument is a function that throws if another version has taken the step meanwhile; `place` must call it just
+   * before the move
    * @throws ServiceError `not_found` if there is no such model; `conflict` if an active job of the model will publish
    * the next version
    */
@@ -313,9 +313,9 @@ export interface ModelStore {
   /** Removes deleted trainer states from the model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the weights' hash of this base model for versions of all models on it. This includes versions with only
-   * the hash of these files recorded, and versions whose base is unknown, which are assumed to have been trained on
-   * it.
+   * Records the hash of this base model's weights for versions of all models on it. It does so for versions with only
+   * the hash of these files, and for versions whose base is unknown. The latter are assumed to have been trained on
+   * this base model.
    *
    * @returns the number of versions whose base was unknown
    */
@@ -323,8 +323,8 @@ export interface ModelStore {
   /** Returns up to `limit` versions of models on this base model that were trained on other weights. */
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
   /**
-   * Accepts these weights for the model's versions that were trained on other weights: records the weights as their
-   * base, and returns the versions' steps.
+   * Accepts these weights for those of the model's versions that were trained on other weights. Records the weights as
+   * their base, and returns the versions' steps.
    */
   acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
 }

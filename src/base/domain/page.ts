@@ -24,8 +24,8 @@ export interface Page<T> {
 /** A page of items that are numbered in storage order. */
 export interface NumberedPage<T> extends Page<T> {
   /**
-   * Number after which the next page continues; 0 if there are no items. With a filter, it may be the number of an
-   * item that is not on the page.
+   * Number after which the next page continues; 0 if there are no items. If the list is filtered, this may be the
+   * number of an item that does not match and is not on the page.
    */
   readonly last: number;
 }

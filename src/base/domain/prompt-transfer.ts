@@ -1,7 +1,7 @@
-// Transfer of a computed prompt (its KV cache) between engines: the held data, the conditions for its reuse, and
-// chunked reading and writing. Other modules define how the bytes are sent between servers.
+// Transfer of a computed prompt (its KV cache) between engines: which data is transferred, when another engine may
+// reuse it, and how it is read and written in chunks. Other modules define how the bytes are sent between servers.
 
-/** Origin of a prompt's keys and values. Another engine may reuse them only if all these fields equal its own. */
+/** How a prompt's keys and values were computed. Another engine may reuse them only if all these fields equal its own. */
 export interface PromptOrigin {
   /** Hex SHA-256 of the base model's weights. */
   readonly weights: string;
@@ -68,7 +68,7 @@ export interface HeldPrompt {
   readonly byteLength: number;
 }
 
-/** Prompts that an engine holds for others, and receives from them. */
+/** Prompts that an engine holds for other engines, and prompts that it receives from them. */
 export interface PromptTransfers {
   /**
    * Takes the prompt with this handle: the caller reads it and then drops it.

@@ -30,8 +30,8 @@ export interface Fault {
 }
 
 /**
- * Condition of the machine that blocks work until it changes, such as a full disk. Jobs wait until then without losing
- * data, and callers get the error's message.
+ * Condition of the machine that prevents work until it changes, such as a full disk. Jobs wait until the condition
+ * changes and lose no data. Callers get the error's message.
  */
 export type Obstacle =
   | "full-disk"

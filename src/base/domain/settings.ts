@@ -1,6 +1,6 @@
-// Settings as data: each folder describes its settings in one record (default, range, one sentence), from which the
-// composition root reads flags, environment variables and the settings file. This module does not know where values
-// come from.
+// Settings as data. Each folder describes its settings in one record: default, range, and a sentence for people. From
+// these records, the composition root reads flags, environment variables and the settings file; this module does not
+// read them.
 import { unreachable } from "./assert.ts";
 import { invalid, type ServiceError } from "./service-error.ts";
 
@@ -33,10 +33,10 @@ type SettingValue =
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      /** Computes the effective value if the setting is 0. */
+      /** Computes the effective value from the machine if the setting is 0. */
       readonly byMachine?: (machine: Machine) => number;
     }
-  /** If the default is null, null is also a valid value and means "not set". */
+  /** If the default is null, null is also a valid value. It means that the setting is not set. */
   | { readonly kind: "text"; readonly default: string | null }
   | { readonly kind: "choice"; readonly default: string; readonly choices: readonly string[] }
   | { readonly kind: "flag"; readonly default: boolean }

@@ -8,7 +8,7 @@ import type {
   QueueContent,
 } from "./queue.ts";
 
-/** Part of a list. Limited in bytes like a page, but contains at least one item. */
+/** Part of a list. Its size in bytes is limited like that of a page, but it contains at least one item. */
 export interface ListSlice {
   readonly limit: number;
   /** Number of entries to skip. */
@@ -32,8 +32,8 @@ export interface ItemFilter {
   readonly callId: string | null;
   readonly addedBy: string | null;
   /**
-   * Includes items that the named annotator has in one of these states. Without a name, the furthest state of any
-   * annotator counts.
+   * States of items to include. If an annotator is named, that annotator's state counts; otherwise the most advanced
+   * state of any annotator.
    */
   readonly states: readonly AnnotationState[] | null;
   readonly annotator: string | null;
@@ -47,7 +47,7 @@ export interface ItemKey {
 export interface QueueStats {
   readonly queueId: string;
   readonly totalItems: number;
-  /** Number of items that the required number of annotators have completed. */
+  /** Number of items that as many annotators as required have completed. */
   readonly completedItems: number;
   /** Counts of each annotator who has started, ordered by name. */
   readonly annotators: readonly AnnotatorCounts[];
@@ -64,7 +64,7 @@ export interface AnnotatorCounts {
 export interface Remaining {
   /** Number of items that still need answers and that the annotator has neither completed nor skipped. */
   readonly open: number;
-  /** Number of these open items that other annotators hold now and may release. */
+  /** Number of open items that other annotators hold now; they become free if these annotators release them. */
   readonly held: number;
 }
 
@@ -124,20 +124,21 @@ export interface AnnotationStore {
   stats(projectId: string, queueIds: readonly string[], at: Date): Promise<readonly QueueStats[]>;
   remaining(queueId: string, annotator: string, at: Date): Promise<Remaining>;
   /**
-   * Gives the annotator an item and holds it: the item that the annotator already holds, or the first one that the
-   * annotator has not started and that still needs answers. Items completed by more annotators come first. Concurrent
-   * claims never give an item to more annotators than the queue's `annotatorsPerItem`; returns null if no item is
-   * free.
+   * Claims an item for the annotator and returns it: the item that the annotator already holds, or else the next one
+   * that the annotator has not started and that still needs answers. Items that more annotators have completed come
+   * first. Concurrent claims never give an item to more annotators than the queue's `annotatorsPerItem`; returns null
+   * if no item is free.
    */
   claim(
     queueId: string,
     claim: { readonly annotator: string; readonly at: Date; readonly until: Date },
   ): Promise<AnnotationItem | null>;
   /**
-   * Moves an annotator to a state if the current state is in `from`. Moves in one queue run one at a time.
+   * Sets an annotator's state for an item if the current state is one of `from`. Changes in one queue run one at a
+   * time.
    *
    * @param move.until end of the hold, for `in_progress`
-   * @returns the item, and whether the annotator was moved; null if the queue has no such item
+   * @returns the item, and whether the state was set; null if the queue has no such item
    */
   move(
     key: ItemKey & { readonly annotator: string },

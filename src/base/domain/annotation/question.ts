@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../text/json.ts";
 import { cut } from "../service-error.ts";
 
 export interface Question {
-  /** Unique in its queue; answers are stored under it. */
+  /** Name of the question, unique in its queue. Answers are stored under this name. */
   readonly name: string;
   /** Question as shown to annotators. */
   readonly text: string;
@@ -22,13 +22,13 @@ export type AnswerForm =
   | { readonly kind: "choice"; readonly choices: readonly Choice[] }
   | { readonly kind: "boolean" }
   | { readonly kind: "integer" | "number"; readonly minimum: number | null; readonly maximum: number | null }
-  /** `lengthMax` counts characters. */
+  /** `lengthMax` is the maximum number of characters. */
   | { readonly kind: "text"; readonly lengthMax: number | null };
 
 /** Maximum number of values in an `enum`. */
 const choicesMax = 100;
 
-/** Keywords without effect on the answer. */
+/** Keywords of JSON Schema that do not restrict the answer. */
 const annotations = ["title", "description", "default", "examples", "$schema"];
 
 /** Result of reading a schema: the form of its answers, or the reason why the schema is unsupported. */
@@ -71,7 +71,7 @@ function choiceForm(schema: JsonObject, keywords: readonly string[]): ReadForm {
   if (choices.length < values.length)
     return { fault: "every value of enum must be a text, a number, a boolean or null" };
   if (new Set(choices).size < choices.length) return { fault: "enum has a value twice" };
-  // Many tools write a type next to `enum`. The type is redundant if all values have it.
+  // Many tools add a `type` to an `enum`. It is redundant if all values have this type.
   return only(keywords, ["enum", "type"]) ?? { form: { kind: "choice", choices } };
 }
 
@@ -94,7 +94,7 @@ function textForm({ maxLength = null }: JsonObject): ReadForm {
   return { form: { kind: "text", lengthMax: maxLength } };
 }
 
-/** Returns what is wrong with an answer; null if it is valid. */
+/** Returns the reason why an answer is invalid; null if it is valid. */
 export function answerFault(form: AnswerForm, value: Json): string | null {
   switch (form.kind) {
     case "choice":

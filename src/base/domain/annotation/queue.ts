@@ -1,5 +1,5 @@
-// Annotation queues: lists of calls that people judge by the same questions. Also their items and each annotator's
-// progress.
+// Annotation queues: lists of calls for which people answer the same questions. Also a queue's items, and the state of
+// each annotator for each item.
 import { type FieldValues, integer, json, text, texts } from "../resources/fields.ts";
 import type { Json } from "../text/json.ts";
 import type { Question } from "./question.ts";
@@ -35,11 +35,14 @@ export interface AnnotationQueue extends QueueContent {
   /** Owner of the key that created the queue. */
   readonly createdBy: string;
   readonly updatedAt: Date;
-  /** Deleted queues are kept, so feedback that names them can still say which queue it came from. */
+  /**
+   * Time of deletion; null if not deleted. A deleted queue is kept, so that feedback which refers to it can still be
+   * attributed.
+   */
   readonly deletedAt: Date | null;
 }
 
-/** Field of a judged call that clients show first. */
+/** Field of a call that clients show to annotators before other fields. */
 export interface DisplayField {
   readonly jsonPath: string;
   readonly label: string;
@@ -67,8 +70,8 @@ export interface AnnotationItem extends ItemDraft {
 }
 
 /**
- * State of one annotator for one item. `in_progress` holds the item for the annotator until a time; after that the
- * state is `unstarted` again.
+ * State of one annotator for one item. With `in_progress`, the annotator holds the item until a time. If that time
+ * passes, the state is `unstarted` again.
  */
 export type AnnotationState = "unstarted" | "in_progress" | "completed" | "skipped";
 
@@ -80,7 +83,10 @@ export interface ItemAnnotation {
   readonly updatedAt: Date;
 }
 
-/** States from which a client may move an annotator to each state. Moving to the current state only renews the hold. */
+/**
+ * For each state, the states from which a client may move an annotator to it. A move to the current state only renews
+ * the hold.
+ */
 export const movesTo: { readonly [State in AnnotationState]: readonly AnnotationState[] } = {
   unstarted: [],
   in_progress: ["unstarted"],
@@ -98,7 +104,7 @@ export function stateOf(
 
 const furthestFirst: readonly AnnotationState[] = ["completed", "in_progress", "skipped", "unstarted"];
 
-/** Returns the furthest state of any annotator of the item. */
+/** Returns the most advanced state that any annotator has for the item. */
 export function overallStateOf({ annotations }: Pick<AnnotationItem, "annotations">): AnnotationState {
   return furthestFirst.find((state) => annotations.some((one) => one.state === state)) ?? "unstarted";
 }

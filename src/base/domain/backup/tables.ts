@@ -10,7 +10,7 @@ export interface TableColumns {
   readonly columns: readonly string[];
 }
 
-/** A consistent snapshot, unaffected by concurrent writers. */
+/** A consistent snapshot of a database, unaffected by concurrent writers. */
 export interface TableSnapshot {
   /**
    * Returns a table's rows in pages of about one megabyte, in any order. Iterate one table at a time: concurrent
@@ -20,8 +20,8 @@ export interface TableSnapshot {
    */
   rows(of: TableColumns): AsyncIterable<readonly (readonly Cell[])[]>;
   /**
-   * Returns the faults that the database finds in its own data, one sentence each. If the database can check itself,
-   * this reads all data.
+   * Returns the faults that the database finds in its own data, one sentence each. For a database that can check
+   * itself, this reads all data; for others, the list is empty.
    */
   faults(): Promise<readonly string[]>;
   /** Releases the snapshot. Idempotent. */
@@ -35,10 +35,9 @@ export interface TableFiller {
 }
 
 /**
- * Compares the tables in a backup with the tables of a database of the same version.
+ * Compares the tables of a backup with those that a database of the same version has.
  *
- * @throws ServiceError `unsupported` for a version that no backup has, `invalid` for missing or unknown tables or
- * columns
+ * @throws ServiceError `unsupported` for an unknown version, `invalid` for missing or unknown tables or columns
  */
 export type RequireTables = (version: number, found: readonly TableColumns[]) => Promise<void>;
 
@@ -50,20 +49,23 @@ export interface DatabaseTables {
   readonly kind: string;
   /** Schema version that this program uses. */
   readonly newestVersion: number;
-  /** Returns the tables in a backup, parents before their children. The table of server leases is not included. */
+  /**
+   * Returns the tables that a backup contains, parents before their children. The table of server leases is not among
+   * them.
+   */
   tables(): Promise<readonly TableColumns[]>;
   /** Returns the schema version; null if the database contains no tables of Hone. */
   version(): Promise<number | null>;
   /** @throws ServiceError `unsupported` if the version is not the newest */
   snapshot(): Promise<TableSnapshot>;
   readonly requireTables: RequireTables;
-  /** @throws ServiceError as {@link DatabaseTables.fill} does, before anything is copied */
+  /** @throws ServiceError with the codes of {@link DatabaseTables.fill}, before anything is copied */
   requireEmpty(version: number): Promise<void>;
   /**
-   * Creates the tables of a version, fills them in one transaction, and migrates them to the newest version. Rolls
-   * everything back if `load` throws.
+   * Creates the tables of a version, fills them in one transaction, and migrates them to the newest version. If `load`
+   * throws, everything is rolled back.
    *
-   * @throws ServiceError `conflict` if the database already holds rows, `unsupported` for a version that no backup has
+   * @throws ServiceError `conflict` if the database already contains rows, `unsupported` for an unknown version
    */
   fill(version: number, load: (filler: TableFiller) => Promise<void>): Promise<void>;
   /** Closes the database. Idempotent. */

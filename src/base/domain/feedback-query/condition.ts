@@ -1,6 +1,6 @@
-// Conditions of a feedback query, fully typed: nothing compares a text with a number, so SQL and in-memory evaluation
-// need no conversion rules. `make-condition` makes conditions. They have three values, like SQL's: a comparison with a
-// missing value is unknown, and so is its negation.
+// Conditions of a feedback query, fully typed: no text is compared with a number, so neither SQL nor in-memory
+// evaluation needs rules for conversion. `make-condition` creates conditions. As in SQL, a condition is true, false or
+// unknown: a comparison with a missing value is unknown, and so is its negation.
 import type { FeedbackField } from "./feedback-field.ts";
 
 /** Operand of a comparison. */
@@ -42,14 +42,14 @@ export type Condition =
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null }
   | { readonly kind: "and" | "or"; readonly conditions: readonly Condition[] }
   | { readonly kind: "not"; readonly condition: Condition }
-  /** Both sides have the same type, and neither is a constant null. */
+  /** Both sides have the same type, and neither is the constant null. */
   | {
       readonly kind: "compare";
       readonly operator: Comparison;
       readonly left: Expression;
       readonly right: Expression;
     }
-  /** True if the input is missing, otherwise false; never unknown. A null value of the payload also counts as missing. */
+  /** True if the input is missing, otherwise false; never unknown. A payload value that is null counts as missing. */
   | { readonly kind: "missing"; readonly input: Expression }
   /** `ignoresCase` affects only the letters A to Z. */
   | {

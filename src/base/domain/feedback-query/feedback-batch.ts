@@ -1,6 +1,6 @@
-// A batch of checked records, packed so that threads can exchange it without parsing. The form of the packs is the one
-// that the database reads fastest: each record as a JSON list in the order of `packedFields`, or one column of texts
-// per field.
+// A batch of checked records, packed so that threads can pass it on without parsing it. There are two formats of
+// packs, and each database uses the one that it reads fastest. In the first, each record is a JSON list in the order
+// of `packedFields`; in the second, each field is a column of texts.
 import type { FeedbackContent } from "../feedback.ts";
 import type { Json } from "../text/json.ts";
 import { numbersIn } from "./payload-numbers.ts";
@@ -12,7 +12,7 @@ export interface CheckedFeedback {
   readonly id: string;
   /** Content as stored. */
   readonly content: FeedbackContent;
-  /** Hash of the content as sent; distinguishes a retry from a conflict. */
+  /** Hash of the content as sent, which shows whether a request with an existing id is a retry or a conflict. */
   readonly contentHash: string;
 }
 
@@ -66,7 +66,7 @@ export interface BatchProject {
 
 export type PackForm = "rows" | "columns";
 
-/** A pack has a few hundred kilobytes, unless a single record is larger. */
+/** A pack of records. It has a few hundred kilobytes, or more if a single record is larger. */
 export type FeedbackPack = PackOfRows | PackOfColumns;
 
 export interface PackOfRows {
@@ -86,11 +86,14 @@ export interface PackOfColumns {
 /** All numbers in the batch's payloads, for the index of payload numbers. */
 export interface PackedNumbers {
   readonly fields: readonly { readonly projectId: string; readonly path: string }[];
-  /** Three entries per number: index of its field, index of its record in the batch, the number itself. */
+  /**
+   * Three entries for each number: the index of its field, the index of its record in the batch, and the number
+   * itself.
+   */
   readonly triples: Float64Array<ArrayBuffer>;
 }
 
-/** Minimum size of a pack, in characters: a pack that has reached it is closed. */
+/** Size in characters at which a pack is closed. A pack may be larger by its last record. */
 const packLengthMin = 1 << 18;
 
 export class FeedbackPacker {

@@ -28,8 +28,8 @@ export type FeedbackField =
 const indexMax = 1 << 20;
 
 /**
- * Parses a path: parts between dots, with `\.` for a dot in a name. A part of only digits is an index; with a leading
- * backslash it is a member name (`by_step.\3`). Returns null if an index exceeds any list.
+ * Parses a path, whose parts are separated by dots; `\.` is a dot in a name. A part that consists of digits is an
+ * index, unless a backslash precedes it (`by_step.\3`). Returns null if an index is larger than any list can have.
  */
 export function pathSteps(path: string): readonly PathStep[] | null {
   const parts = path.split(/(?<!\\)\./);

@@ -4,9 +4,8 @@ import type { Condition } from "./condition.ts";
 import type { FeedbackField } from "./feedback-field.ts";
 
 /**
- * Sort key. In both directions, records with a value come before records without one. Values of the payload are
- * ordered with numbers first (including texts that represent numbers), then all other values by their texts in code
- * point order.
+ * Sort key. In both directions, records with a value come before records without one. For payload values, numbers
+ * (including texts that represent numbers) come first, then all other values by their texts in code point order.
  */
 export interface SortKey {
   readonly field: FeedbackField;
@@ -48,11 +47,11 @@ export interface FeedbackScan {
   readonly projectId: string;
   readonly condition: Condition;
   /**
-   * Storage order by default. `changed` orders by the last change: a replaced record moves to the end, so a client can
-   * fetch only changes.
+   * Order of the scan; `stored` by default. With `changed`, records are ordered by their last change: a replaced
+   * record moves to the end, so that a client can fetch only what changed.
    */
   readonly order?: "stored" | "changed";
-  /** Fraction of the records to read, see `isSampled`; all records by default. */
+  /** Share of the records to read, chosen by `isSampled`; all records by default. */
   readonly share?: number;
   /** Number of the record after which to continue; null for the first page. */
   readonly after: number | null;
@@ -64,8 +63,8 @@ export interface FeedbackScan {
 export interface FeedbackScanPage {
   readonly items: readonly FeedbackRecord[];
   /**
-   * Value of `after` for the next page; null if no record was read. A page may be empty although more follow, so
-   * `hasMore` decides.
+   * Value of `after` for the next page; null if no record was scanned. Use `hasMore` to see if more pages follow,
+   * because a page may be empty although more follow.
    */
   readonly last: number | null;
   readonly hasMore: boolean;

@@ -27,7 +27,7 @@ export interface FeedbackStore {
    * * The same rules apply to an id that occurs twice in one call.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
-  /** Form of the batches that the store accepts. */
+  /** Format of the packed batches that the store accepts. */
   readonly packForm: PackForm;
   /**
    * Writes the records of a batch in order, in one transaction. Writes nothing if an id exists already or occurs

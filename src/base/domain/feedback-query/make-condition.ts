@@ -23,8 +23,8 @@ export function constant(value: string | number | boolean | null): Constant {
 }
 
 /**
- * Compares two expressions. A value of the payload is converted to the type of the other side; two values are compared
- * as texts. Equality with null means missing; any other comparison with null is unknown.
+ * Compares two expressions. A payload value is converted to the type of the other side; two payload values are
+ * compared as texts. "Equals null" means "is missing"; any other comparison with null is unknown.
  *
  * @throws ServiceError `unsupported` if the types cannot be compared
  */
@@ -51,7 +51,10 @@ const mirrored: Readonly<Record<Comparison, Comparison>> = {
   lte: "gte",
 };
 
-/** Times are stored in whole milliseconds, so a finer constant is compared as the millisecond before it. */
+/**
+ * Times are stored in whole milliseconds. A constant with a fraction of a millisecond is compared as the millisecond
+ * before it.
+ */
 function atMilliseconds(operator: Comparison, left: Expression, right: Constant): Condition {
   if (right.type !== "time" || Number.isInteger(right.value))
     return { kind: "compare", operator, left, right };

@@ -1,5 +1,5 @@
-// Numbers of a payload by path, for the index. If a payload has too many numbers, too long paths or too deep nesting,
-// its record is marked as incompletely indexed.
+// Numbers of a payload by path, for the index of numbers. If a payload has too many numbers, too long paths or too
+// deep nesting, only some of its numbers are returned, and its record is marked.
 import type { Json, JsonObject } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 import { numberOfText, numberTextLengthMax, searchableText } from "./values.ts";
@@ -18,7 +18,7 @@ export interface PlacedNumber {
 
 export interface PayloadNumbers {
   readonly numbers: readonly PlacedNumber[];
-  /** True if the payload contains more numbers than the listed ones. */
+  /** True if the payload contains numbers that are not in the list. */
   readonly hasMore: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Found {
   hasMore: boolean;
 }
 
-/** Cache of the numbers of payloads that are being written, because each write needs them twice. */
+/** Cache of the numbers of payloads that are being written. Each write needs the numbers twice. */
 const foundIn = new WeakMap<object, PayloadNumbers>();
 
 export function numbersIn(payload: JsonObject): PayloadNumbers {

@@ -1,4 +1,5 @@
-// Sampling of records when there are too many to read. Pure, so every kind of store samples the same records.
+// Sampling of records, for selections with more records than may be read. It is pure, so that every kind of store
+// samples the same records.
 
 /** Modulus that is applied to a record's number before sampling. */
 export const sampleCycle = 1 << 20;
@@ -7,10 +8,10 @@ export const sampleFactor = 648_055;
 
 /**
  * True if the record with this number in storage order is in the sample. Multiples of the golden section are spread
- * evenly over any arithmetic sequence (Knuth, The Art of Computer Programming 3, 6.4), so records that alternate or
- * repeat with a period are sampled proportionally.
+ * evenly over any arithmetic sequence (Knuth, The Art of Computer Programming 3, 6.4). Records that alternate or
+ * repeat with a period are therefore sampled in proportion.
  *
- * @param share fraction of all records, above 0; 1 means all
+ * @param share share of all records, above 0; 1 means all
  */
 export function isSampled(number: number, share: number): boolean {
   return ((number % sampleCycle) * sampleFactor) % sampleCycle < sampleBound(share);

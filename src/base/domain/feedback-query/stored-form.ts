@@ -1,5 +1,5 @@
-// Form in which a record's content is stored and searched. Texts are stored as queries see them. If this conversion
-// loses NUL or unpaired surrogates, the exact texts are stored too, as JSON, which escapes both.
+// Form in which a record's content is stored and searched. Texts are stored as queries see them, which replaces NUL
+// and unpaired surrogates. If a text contains either, the exact texts are stored too, as JSON, which can escape both.
 import type { FeedbackContent, FeedbackRecord } from "../feedback.ts";
 import { callIdOf, readCallReference } from "../recordings/call-reference.ts";
 import type { JsonObject } from "../text/json.ts";
@@ -12,13 +12,13 @@ export interface StoredForm {
   readonly payload: string;
   readonly creator: string | null;
   readonly queueId: string | null;
-  /** The {@link ExactParts} as JSON; null if the texts as queries see them are exact. */
+  /** The {@link ExactParts} as JSON; null if no text was changed. */
   readonly exact: string | null;
   /** Key of the emoji index. */
   readonly emoji: string | null;
-  /** True if the index of numbers does not contain all numbers of the payload. */
+  /** True if some numbers of the payload are missing from the index of numbers. */
   readonly hasMoreNumbers: boolean;
-  /** Id of the call, in the record's project, that the record is about. */
+  /** Id of the call to which the record refers; null if the record refers to something else or to another project. */
   readonly callId: string | null;
 }
 

@@ -1,5 +1,5 @@
-// Integer kernels that give exact results on a machine: exact sums, and rows that do not depend on the batch. This
-// module only describes them; `inference/onnx` measures them.
+// Integer kernels that compute exactly on a machine: their sums are exact, and a row's result does not depend on the
+// other rows of its batch. This module only describes them; `inference/onnx` measures them.
 
 /** Kernels that a machine may use. */
 export interface IntegerKernels {

@@ -1,8 +1,9 @@
 // Scopes of a key: kinds of work, and optionally one project.
 
 /**
- * `chat` asks models for answers, `train` manages models, jobs and training data, and `feedback` manages feedback and
- * traces. Each scope may also read what it manages. `read` reads everything and changes nothing.
+ * `chat` allows asking models for answers, `train` managing models, jobs and training data, and `feedback` managing
+ * feedback and traces. Each of these scopes also allows reading what it manages. `read` allows reading everything and
+ * changing nothing.
  */
 export const keyScopes = ["chat", "train", "feedback", "read"] as const;
 

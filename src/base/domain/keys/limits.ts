@@ -1,4 +1,5 @@
-// Limits of a key, and of all keys of an entity together, and how servers on one database count them together.
+// Limits of a key, and limits of all keys of an entity together. Also how the servers on one database count usage
+// together.
 import { type FieldValues, integer, orNull } from "../resources/fields.ts";
 import { ServiceError } from "../service-error.ts";
 
@@ -50,7 +51,10 @@ export interface RateStanding {
   readonly resetSeconds: number;
 }
 
-/** Usage of the limit that has least left, for each kind; null if no limit of the kind exists. */
+/**
+ * For each kind of per-minute limit, the usage of the limit that has least left; null if there is no limit of this
+ * kind.
+ */
 export type RateStandings = { readonly [Kind in RateKind]: RateStanding | null };
 
 /** Error for a reached limit. */
@@ -72,7 +76,7 @@ export interface Allowance {
   readonly standings: RateStandings;
   /**
    * Reserves tokens before they are used: the tokens of the prompt, plus the maximum number of answer tokens if the
-   * request states one. A reservation above the limit itself is granted if nothing else has been used.
+   * request states one. A reservation that exceeds the limit itself is granted if nothing else is used.
    *
    * @throws LimitRefusal
    */
@@ -117,16 +121,16 @@ export interface RunningCount {
 }
 
 export interface LimitStore {
-  /** Returns the entity's own limits; null for each limit that it does not set. */
+  /** Returns the limits that are set for the entity; null for each limit that is not set. */
   findEntityLimits(entity: string): Promise<KeyLimits>;
   /** Changes the named limits; null removes one. @returns the limits after the change */
   changeEntityLimits(entity: string, limits: Partial<KeyLimits>): Promise<KeyLimits>;
   /** True if other servers may count usage in the same database. */
   readonly isShared: boolean;
   /**
-   * Adds a server's counts, sets its number of running requests, and reads the totals of all servers, in one
-   * transaction. If two servers add to the same slot of a subject at the same time, at least one of them reads the
-   * other's counts.
+   * Adds a server's counts, replaces its number of running requests, and reads the totals of all servers, in one
+   * transaction. If two servers add to the same slot of a key or entity at the same time, at least one of them reads
+   * the other's counts.
    */
   exchange(asked: {
     /** Id of the server. Its running requests count until its lease expires. */

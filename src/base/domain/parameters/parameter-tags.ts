@@ -1,6 +1,6 @@
-// Structural-tag formats that constrain parameters written between tags to a schema: one tag per parameter, in the
-// schema's order. Texts are written verbatim. Values that a schema constrains beyond their type or a list of values
-// are written as JSON, which the parser of calls also accepts.
+// Structural-tag formats for a tool's parameters: each parameter is written between tags, in the schema's order, and
+// its value is constrained by the schema. Texts are written verbatim. A text that the schema constrains by more than a
+// list of values is written as JSON, which the parser of calls also accepts.
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 
@@ -10,7 +10,7 @@ export interface ParameterMarks {
   readonly open: string;
   /** Mark between the name and what follows it: the value, or the flag that says if the value is a text. */
   readonly middle: string;
-  /** Mark after the flag, which is `true` or `false`; null if the format has no flag. */
+  /** Mark after the flag, which is `true` or `false` and says if the value is a text; null if the format has no flag. */
   readonly behindKind: string | null;
   /** Mark after the value. */
   readonly close: string;
@@ -21,7 +21,7 @@ export interface ParameterMarks {
   readonly blanks?: string;
 }
 
-/** Keywords of an object schema that add no constraints to those of its properties. */
+/** Keywords of an object schema that add no constraint besides those of its properties. */
 const readKeywords: readonly string[] = [
   "type",
   "properties",
@@ -42,7 +42,7 @@ const readKeywords: readonly string[] = [
   "strict",
 ];
 
-/** Returns why parameters cannot be constrained to the schema; null if they can. */
+/** Returns the reason why parameters cannot be constrained by the schema; null if they can. */
 export function parametersRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const isOpenMap = isJsonObject(schema["additionalProperties"]) && !("properties" in schema);
   const keyword = isOpenMap

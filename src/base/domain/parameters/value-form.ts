@@ -1,11 +1,11 @@
-// Notation of a parameter's value between tags: texts verbatim, everything else as JSON. The parameter's schema
-// decides which applies. The parser and the constraint share this rule, so the parser understands every value that the
+// How a parameter's value is written between tags: a text verbatim, everything else as JSON. The parameter's schema
+// decides which. The parser and the constraint use the same rule, so that the parser understands every value that the
 // constraint allows.
 import { isJsonObject, type Json } from "../text/json.ts";
 
 /**
- * `text`: the value is the text itself. `text-or-null`: the value is the text itself, or `null`. `json`: the value is
- * JSON. `any`: the value is parsed as JSON if possible, otherwise it is a text.
+ * Form of a value. `text`: the text itself. `text-or-null`: the text itself, or `null`. `json`: JSON. `any`: JSON if
+ * it can be parsed as JSON, otherwise a text.
  */
 export type ValueForm = "text" | "text-or-null" | "json" | "any";
 
@@ -19,8 +19,8 @@ export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
 }
 
 /**
- * A bounded text is one that the schema constrains beyond a list of values, such as by a pattern. It is written as
- * JSON.
+ * Kind of a value. A bounded text is a text that the schema constrains by more than a list of values, such as by a
+ * pattern; it is written as JSON.
  */
 type ValueKind = "text" | "bounded-text" | "null" | "other";
 
@@ -59,7 +59,7 @@ function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<V
     if (one === "any") return "any";
     for (const kind of one) kinds.add(kind);
   }
-  // The notation cannot distinguish bounded and plain texts at the same place.
+  // If a value may be a bounded or a plain text, the notation cannot show which it is.
   return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
 }
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../text/json.ts";
 import type { HistoryItem, MessageRecord } from "../trajectory.ts";
 
-/** At least one of the two answers is present; only KTO accepts a single one. */
+/** A prompt with one or two answers. Only KTO accepts a single answer. */
 export interface PreferenceExample {
   /** The prompt as sent, with the API's field names. */
   readonly messages: readonly MessageRecord[];
@@ -14,7 +14,7 @@ export interface PreferenceExample {
 }
 
 /**
- * Messages that follow the prompt, at least one; only the assistant's messages are trained on. Alternatively one
- * recorded choice with its tokens.
+ * Messages that follow the prompt, at least one. Only the assistant's messages are trained on. An answer may instead
+ * be one recorded choice with its tokens.
  */
 export type AnswerMessages = readonly HistoryItem[];

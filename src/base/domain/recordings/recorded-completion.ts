@@ -70,8 +70,8 @@ export interface RecordedSampling extends Pick<
   /** True for beam search instead of sampling. */
   readonly isSearched: boolean;
   /**
-   * True if anything else restricted or changed the tokens: a constraint, a logit bias, bad words, or a logits
-   * processor.
+   * True if something besides sampling parameters restricted or changed the tokens: a constraint, a logit bias, bad
+   * words, or a logits processor.
    */
   readonly isHeld: boolean;
 }

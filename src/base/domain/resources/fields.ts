@@ -1,5 +1,5 @@
-// Fields of a resource that clients set, one row each: allowed values, default, and description. The resource's type,
-// API and columns derive from these rows. Knows neither JSON Schema nor SQL.
+// Fields of a resource that clients set. One row describes a field: its allowed values, its default, and its
+// description. The resource's type, its API and its database columns are derived from these rows.
 import type { Json } from "../text/json.ts";
 
 /** Values of a field, apart from null. */
@@ -10,8 +10,8 @@ export type FieldForm =
   | { readonly kind: "flag" }
   | { readonly kind: "time" }
   /**
-   * List of distinct texts. A request may list up to `countMax` with repetitions; by default it may list each value
-   * once.
+   * List of distinct texts. A request may contain up to `countMax` texts, including repetitions; by default, as many
+   * as there are values.
    */
   | { readonly kind: "set"; readonly values: readonly string[]; readonly countMax?: number }
   | { readonly kind: "list"; readonly countMax: number; readonly of: { readonly kind: "text" } }
@@ -26,14 +26,14 @@ interface FieldWords {
   /** Description in responses, if different. */
   readonly aboutShown?: string;
   readonly example?: Json;
-  /** Description of the behaviour if the field is omitted and has no fixed default. */
+  /** Description of the behaviour if a request omits the field and it has no fixed default. */
   readonly usually?: string;
 }
 
 export interface Field<Value = unknown> extends FieldWords {
   readonly form: FieldForm;
   readonly isNullable: boolean;
-  /** Value if the request omits the field; without one, the field is required or null. */
+  /** Value if a request omits the field. Without a default, the field is required, or null if it may be null. */
   readonly default?: Value;
   /** True if the column holds JSON, because PostgreSQL stores some characters of a text only in JSON. */
   readonly isStoredAsJson: boolean;

@@ -1,5 +1,5 @@
-// Contract of data retention: limits by age, by bytes of an entity, and by number of items of a model. Data that is
-// still needed is kept regardless of limits; the list of kinds says which data that is.
+// Contract of data retention. There are limits by age, by bytes of an entity, and by number of items of a model. Data
+// that is still needed is kept regardless of the limits; the description of each kind says which data that is.
 
 /**
  * * `trajectories`: logged trajectories, except those of a model's newest log, because its running sums continue in
@@ -37,8 +37,8 @@ export interface RemovedData {
   /** Number of removed logs, jobs, completions or revisions. */
   readonly itemCount: number;
   /**
-   * Number of bytes that only the removed items used. The bytes of content that completions share are counted when the
-   * last completion with this content is removed.
+   * Number of bytes that only the removed items used. Content that several completions share counts when the last of
+   * them is removed.
    */
   readonly byteCount: number;
 }

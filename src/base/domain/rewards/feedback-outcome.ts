@@ -1,5 +1,5 @@
-// Result of creating a job from feedback, for display: the answers that are trained on with their rewards, and the
-// answers that are left out.
+// Result of creating a job from feedback, for display: the answers on which the job trains, with their rewards, and
+// the answers that are excluded.
 
 export interface FeedbackOutcome {
   readonly counts: {
@@ -12,7 +12,7 @@ export interface FeedbackOutcome {
     readonly people: number;
     /** Number of tokens in the prompts and answers that are trained on. */
     readonly tokens: number;
-    /** Number of answers that are left out, by reason. */
+    /** Number of excluded answers, by reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
   /** Explanations of the reasons that occur. */

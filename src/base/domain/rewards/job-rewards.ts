@@ -4,8 +4,8 @@ import type { TrainingJob } from "../job.ts";
 import type { VersionKey } from "../model.ts";
 
 /**
- * Metrics with rewards: of the version's logs (`val/reward`, `train/reward`), and of the data that the version's job
- * trained on.
+ * Metrics that are rewards: two of a version's logs (`val/reward`, `train/reward`), and one of the data on which the
+ * version's job trained (`data/reward`).
  */
 export const rewardMetrics = ["val/reward", "train/reward", "data/reward"] as const;
 
@@ -39,7 +39,8 @@ export function rewardsOf({ modelId, pins, resultStep }: Trained, metricOf: Metr
   const next = resultStep === null ? null : resultStep + 1;
   return rewardMetrics
     .map((metric) =>
-      // `data/reward` of a version is the mean reward of its predecessor, because the predecessor sampled the data.
+      // The `data/reward` of a version describes the version before it, because that version generated the answers in
+      // the data.
       metric === "data/reward"
         ? { metric, before: at(resultStep, metric), after: at(next, metric) }
         : { metric, before: at(pins?.startStep ?? null, metric), after: at(resultStep, metric) },

@@ -12,7 +12,7 @@ export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "le
     /** Number of preferences in which the chosen answer is a correction. */
     readonly corrections: number;
     readonly people: number;
-    /** Number of answers that are left out, by reason. */
+    /** Number of answers that are in no preference, by reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
   readonly preferences: readonly {

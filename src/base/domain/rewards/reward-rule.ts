@@ -2,8 +2,8 @@
 import type { PathStep } from "../feedback-query/feedback-field.ts";
 
 /**
- * Reward rule as a list of terms, each of which reads one kind of feedback. An answer's reward is the weighted mean of
- * its terms; a term that finds no feedback is left out of the mean.
+ * Reward rule: a list of terms, each of which reads one kind of feedback. An answer's reward is the weighted mean of
+ * the terms' values. A term that finds no feedback on the answer does not count in the mean.
  */
 export interface RewardRule {
   /** Terms of the rule; at least one. */
@@ -44,16 +44,16 @@ export interface AnnotationTerm {
 }
 
 /**
- * Term that reads preferences between two answers to a prompt: feedback on the better answer, whose payload names the
- * other answer in `better_than`.
+ * Term that reads preferences between two answers to the same prompt. Such feedback refers to the better answer, and
+ * the field `better_than` of its payload to the worse one.
  */
 export interface PreferenceTerm {
   readonly kind: "preference";
   /** Type of the feedback; null for any type. */
   readonly feedbackType: string | null;
   /**
-   * Above 0: number of virtual comparisons of each answer with an average one, half of them won. Larger values keep
-   * rewards closer to 0.5.
+   * Strength of the prior, above 0: number of virtual comparisons of each answer with an average one, half of which it
+   * wins. Larger values keep rewards closer to 0.5.
    */
   readonly prior: number;
 }

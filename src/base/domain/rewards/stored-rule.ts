@@ -12,7 +12,7 @@ export interface StoredRule {
   /** Name of the rule, unique in the project. */
   readonly name: string;
   readonly rule: RewardRule;
-  /** Order for automatic training; null if the rule trains only on request. */
+  /** Settings for automatic training; null if the rule trains only on request. */
   readonly standing: AutomaticOrder | null;
   /** True if the automatic rule is paused. It stays paused until it is resumed. */
   readonly isPaused: boolean;
@@ -34,7 +34,7 @@ export const feedbackSelection = {
   ),
 };
 
-/** Maximum number of groups in a job. A higher number would be a mistake. */
+/** Maximum number of groups in a job; a higher number in a request is taken for a mistake. */
 export const jobGroupsMax = 10_000;
 
 /** Limits on how often a rule trains a model automatically. */
@@ -64,7 +64,7 @@ export const automaticLimits = {
     default: 24,
     about: "Maximum number of jobs within 24 hours.",
   }),
-  // Maximum number of tokens per day; a job that would exceed it gets fewer groups.
+  // Maximum number of tokens per day. A job that would exceed it gets only some of the groups.
   tokensPerDay: orNull(
     integer({
       minimum: 1,
@@ -75,7 +75,7 @@ export const automaticLimits = {
   ),
 };
 
-/** Order for automatic training: how a rule trains a model automatically. */
+/** Settings for automatic training: which model a rule trains, how, and how often. */
 export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof automaticLimits> {
   readonly modelId: string;
@@ -93,7 +93,7 @@ export interface AutomaticJob {
 
 /** Progress of an automatic rule. */
 export interface AutomaticProgress {
-  /** Number of the last feedback record that was read; null before the first. */
+  /** Number of the last feedback record that the rule has read; null before it has read any. */
   readonly cursor: number | null;
   /** Number of prompts whose answers are ready for training. */
   readonly readyCount: number;
@@ -113,7 +113,7 @@ export interface RuleNote {
 
 /** Progress to store after an automatic rule has read more feedback. */
 export interface AutomaticAdvance {
-  /** Cursor before this progress. */
+  /** Cursor that the rule had before it read this feedback. */
   readonly from: number | null;
   readonly to: number | null;
   readonly notes: readonly RuleNote[];
@@ -121,7 +121,10 @@ export interface AutomaticAdvance {
   readonly prompts: ReadonlyMap<string, boolean>;
 }
 
-/** Ownership of an automatic rule. A write fails if another server owns the rule by then, or if the rule was changed. */
+/**
+ * Proof that a server owns an automatic rule. A write with it fails if another server owns the rule by then, or if the
+ * rule was changed.
+ */
 export interface AutomaticHold {
   readonly ruleId: string;
   /** Server with a lease, which owns the rule. */

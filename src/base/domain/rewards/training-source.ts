@@ -1,5 +1,5 @@
-// Origin of a training job that was created from feedback: the answers, their rewards, and the feedback records that
-// determined the rewards.
+// Feedback from which a training job was created: the answers, their rewards, and the feedback records that determined
+// the rewards.
 import type { Page, PageRequest } from "../page.ts";
 import type { AutomaticHold } from "./stored-rule.ts";
 
@@ -20,8 +20,8 @@ export interface TrainingSource extends AnswerKey {
   /** Feedback records that determined the reward or the correction, all in the project of the job's model. */
   readonly feedback: readonly SourceFeedback[];
   /**
-   * `trained` if the job trains on the answer. `compared` if the answer has no new feedback since it was trained on,
-   * but the other answers of its group or pair are compared with it.
+   * `trained` if the job trains on the answer. `compared` if the job only compares other answers of the group or pair
+   * with it, because it has no feedback that is newer than the last training on it.
    */
   readonly use: "trained" | "compared";
 }
@@ -43,7 +43,7 @@ export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "c
   return `${contentHash}:${id}`;
 }
 
-/** Data that is stored together with a job from feedback, in the transaction that creates the job. */
+/** Data that is stored with a job created from feedback, in the transaction that creates the job. */
 export interface FeedbackOrigin {
   readonly sources: readonly TrainingSource[];
   /** Hold of the automatic rule that created the job; null if none did. */

@@ -1,5 +1,6 @@
-// Leases of the servers on one database. Each start of a process is a server with its own id. When a lease expires,
-// other servers may take over the server's jobs and other work; other stores record who owns them.
+// Leases of the servers on one database. Each start of a process is a new server with its own id. When a lease
+// expires, other servers may take over the jobs and other work of its server; other stores record which server owns
+// what.
 
 export interface ServerLease {
   readonly until: Date;
@@ -23,7 +24,7 @@ export interface ServerStore {
   serves(baseModel: string, at: Date): Promise<boolean>;
   /** True if a server with a valid lease keeps its artifacts in another location. */
   keepsElsewhere(artifacts: string, at: Date): Promise<boolean>;
-  /** Ends a server's lease. Has no effect if the server has none. */
+  /** Ends a server's lease. Has no effect if the server has no lease. */
   delete(id: string): Promise<void>;
   /**
    * Deletes leases that expired before a time, and leases so far in the future that the clock must have been set back

@@ -1,5 +1,5 @@
 // Turns by client: a queue for a worker, and turns of the event loop by tenant. Work in many pieces takes one turn for
-// each piece, so a tenant with a hundred requests delays another tenant's request by one piece at a time, and timers,
+// each piece, so a tenant with a hundred requests delays another tenant's request by only one piece, and timers,
 // connections and /health are served in between. A turn cannot be interrupted, so its work must be short.
 import { type Clock, systemClock } from "../clock.ts";
 
@@ -23,7 +23,10 @@ export class WaitingLine<Item> {
     this.#length += 1;
   }
 
-  /** Removes and returns the next item. Its client then goes to the end, so every other client has its turn first. */
+  /**
+   * Removes and returns the next item. The item's client then goes to the end of the queue, so that every other client
+   * has its turn first.
+   */
   takeNext(): Item | undefined {
     for (const [client, items] of this.#itemsOf) {
       this.#itemsOf.delete(client);
@@ -50,7 +53,7 @@ export class WaitingLine<Item> {
 const roundMs = 2;
 /** Maximum number of turns in a round, even if they are very short. */
 const roundTurnsMax = 4;
-/** Maximum number of consecutive rounds that are skipped. */
+/** Maximum number of consecutive rounds in which all turns are skipped. */
 const skippedRoundsMax = 32;
 
 /** One round of the event loop. */

@@ -1,5 +1,6 @@
 // Divides a limited resource (bytes, connections, places in a queue) among tenants, so that no tenant can take all of
-// it. This module only counts; if a tenant has no room, the caller decides what to do (refuse, wait, close something).
+// it. This module only counts. If a tenant has reached its share, the caller decides whether to refuse, to wait, or to
+// close something.
 
 /** Tenant of requests without a valid key. No entity has this name. */
 export const keyless = "";
@@ -9,7 +10,10 @@ const reservedPart = 1 / 16;
 /** Number of tenants whose guaranteed shares fit into the reserve at the same time. */
 const guaranteedTenants = 64;
 
-/** Returns how much more a tenant that holds `own` of the `used` amount may take; 0 if it has reached its share. */
+/**
+ * Returns how much more a tenant may take, given that it holds `own` of the `used` amount; 0 if it has reached its
+ * share.
+ */
 export function roomInShare({
   max,
   used,
@@ -35,9 +39,9 @@ function reserveOf(max: number): number {
 }
 
 /**
- * Shares of one limited resource. A tenant may hold at most half of the amount that others have not taken, so there is
- * always room for one more tenant. A tenant below its guaranteed share may always take more; a reserve guarantees this
- * share to 64 tenants at the same time.
+ * Shares of one limited resource. A tenant may hold at most half of the amount that other tenants have not taken, so
+ * that there is always room for one more tenant. Below its guaranteed share, a tenant may always take more; a reserve
+ * guarantees this share to 64 tenants at the same time.
  */
 export class TenantShares {
   readonly #max: number;

@@ -56,7 +56,7 @@ function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Returns the beginning of a message's text, or of its first tool call if it has no text. */
+/** Returns the beginning of a message's text. If the message has no text, returns that of its first tool call. */
 function previewText(item: HistoryItem): string {
   const message = asChoice(item)?.message ?? item;
   const text = textOf(message["content"]).trimStart();

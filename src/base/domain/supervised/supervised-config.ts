@@ -22,7 +22,7 @@ export interface SupervisedConfig {
   /** At least 0: gradients are clipped to this norm; 0 disables clipping. */
   readonly gradientNormMax: number;
   /**
-   * Assistant messages that are trained on: all, or only the last message of the conversation, which then must be the
+   * Assistant messages to train on: all, or only the last message of the conversation, which must then be the
    * assistant's.
    */
   readonly assistantTurns: AssistantTurns;

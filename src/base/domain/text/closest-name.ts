@@ -1,4 +1,4 @@
-// Finds the name that was probably meant by a misspelled one.
+// Finds the name that a misspelled one probably stands for.
 
 /**
  * Returns the name closest to `typed`, counting wrong, missing, extra and swapped letters; null if no name is close

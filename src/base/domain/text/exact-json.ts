@@ -1,7 +1,6 @@
-// JSON whose numbers keep their digits, for JSON that a model reads as text: tool arguments, tool schemas, constants
-// and bounds of a schema. It is passed between threads, processes and stores as text and parsed where it is used,
-// because a structured clone loses digits and classes. All other JSON is parsed with JSON.parse, with doubles as
-// numbers.
+// JSON whose numbers keep their digits. It is used for JSON that a model reads as text: tool arguments, tool schemas,
+// and constants and bounds of a schema. It is passed between threads, processes and stores as text, and parsed where
+// it is used, because a structured clone would lose digits and classes; all other JSON is parsed with JSON.parse.
 import type { Json } from "./json.ts";
 
 /** A number whose text would change if it were parsed as a double, such as 12345678901234567890 or 1.0. */
@@ -64,8 +63,8 @@ interface Piece {
 }
 
 /**
- * Returns the text of a text, number, boolean or null, or the opening bracket of a list or object. The content of a
- * list or object is pushed to `waiting` in reverse order.
+ * Returns the text of a value that is a text, number, boolean or null. For a list or object, returns the opening
+ * bracket, and pushes the content to `waiting` in reverse order.
  */
 function openingText(value: ExactJson, waiting: Piece[]): string {
   if (value instanceof ExactNumber) return value.text;
@@ -104,8 +103,8 @@ export function isExactObject(value: ExactJson): value is ExactJsonObject {
 }
 
 /**
- * Matches every text with a number that would lose digits. It also matches some texts without such a number, which are
- * then parsed token by token without need.
+ * Matches every text with a number that would lose digits. It also matches some texts without such a number, which
+ * costs time but gives the same result.
  */
 const perhapsInexact = /\d[.eE]|\d{16}|-0/;
 

@@ -1,6 +1,6 @@
-// Lines of JSON without whitespace, with long lines folded into parts, because processing a text of hundreds of
-// megabytes at once would block the event loop. As in a shell, a part that ends in a backslash continues in the next
-// part; JSON itself never ends in a backslash.
+// Lines of JSON without whitespace. Long lines are folded into parts, because processing a text of hundreds of
+// megabytes in one step would block the event loop. As in a shell, a part that ends in a backslash continues in the
+// next part; JSON itself never ends in a backslash.
 
 /** Maximum length of a part in characters, without the backslash. */
 const partLengthMax = 1 << 20;

@@ -1,4 +1,4 @@
-// Formats and parses sizes in decimal units, as disks are sold.
+// Formats and parses sizes in decimal units (1 kB is 1000 bytes), as manufacturers of disks use them.
 
 const units = ["kB", "MB", "GB", "TB"];
 
