@@ -1,5 +1,5 @@
-// Resolves how an answer's tokens are sampled and what ends the answer. The model's defaults apply to fields that the
-// request omits. Refuses token ids that the model lacks; other modules check everything else.
+// Resolves how an answer's tokens are sampled, and what ends the answer. The model's defaults apply to fields that the
+// request omits. Refuses token ids that the model lacks; other modules check all other values.
 import { type ChatRequest, chatFault, type ChatField } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import { freshSeed } from "../../base/domain/random.ts";
@@ -8,8 +8,8 @@ import type { ServedBase } from "./served-base.ts";
 import { cut, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 
 /**
- * Temperatures below this mean greedy sampling. Temperatures from here up to `temperatureMin` are raised to it, since
- * dividing by smaller ones overflows.
+ * A temperature below `greedyBelow` means greedy sampling. A temperature between `greedyBelow` and `temperatureMin` is
+ * raised to `temperatureMin`, since dividing logits by a smaller one overflows.
  */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
@@ -35,17 +35,17 @@ export function resolveSampling(
     logitBias: (sampling.logitBias ?? []).map(
       ([id, bias]) => [id, Math.max(-biasMax, Math.min(biasMax, bias))] as const,
     ),
-    // A bad word without tokens cannot occur in an answer.
+    // A bad word without tokens is left out, because it cannot occur in an answer.
     badWords: resolved.badWordIds.filter((ids) => ids.length > 0),
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
-  // A beam search does not sample, so the recommended sampling defaults do not apply.
+  // A beam search does not sample, so the recommended defaults for sampling do not apply.
   if (output.choices.kind === "beam") {
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  // The remaining fields have no effect on greedy sampling, but are kept: they must still be refused if unsupported,
-  // or passed on.
+  // The other fields have no effect on greedy sampling, but remain set, so that unsupported ones are still refused and
+  // supported ones are passed on.
   if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,
@@ -59,7 +59,7 @@ function givenOf<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
   const entries = Object.entries(values).filter(([, value]) => value !== null);
-  // The cast is safe: the remaining entries have the names of `values`.
+  // Safe cast: the remaining entries have the names of `values`.
   return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
 }
 
@@ -81,7 +81,7 @@ export function resolveStopping(
   room: number,
 ): ResolvedStopping {
   const { minTokens } = stopping;
-  // If the request's minimum exceeds the makers' maximum, the minimum applies.
+  // If the request's minimum exceeds the maximum that the model's makers recommend, the minimum applies.
   const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
   // Maximum number of tokens; an answer that reaches it finishes with the reason `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
@@ -103,11 +103,11 @@ export function resolveStopping(
   };
 }
 
-// Refuses, field by field, token ids in a request that the model does not have. Ids in the prompt are checked when it
-// is written.
+// Refuses token ids in a request that the model does not have, each at its field. Token ids in the prompt are checked
+// when the prompt is written.
 
 /**
- * Refuses the request if one of its fields has unknown token ids.
+ * Refuses the request if one of its fields has token ids that the model does not have.
  *
  * @param resolved.badWordIds the tokens of the request's bad words
  * @throws ServiceError `unsupported` naming every field with such ids

@@ -1,5 +1,6 @@
-// A base model that is being served: its engine, and the tokenizer and prompts that translate between text and tokens.
-// The server's composition root builds it; chat only uses it. `acquireModel` loads the base of a request's model.
+// A base model that is being served: its engine, and the tokenizer and prompt threads that translate between text and
+// tokens. The server's composition root builds it; chat only uses it. `acquireModel` loads the base model for a
+// request.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -15,31 +16,31 @@ export interface ServedBase {
   readonly model: Pick<BaseModel, "name" | "folder" | "toolCalls">;
   readonly engine: Engine;
   /**
-   * Loads the engine and keeps it loaded until the returned function is called; absent if the engine is always loaded.
-   * Calls with the same signal are admitted together.
+   * Loads the engine, and keeps it loaded until the returned function is called; absent if the engine is always
+   * loaded. Calls with the same signal do not wait for each other.
    *
    * @throws ServiceError `unavailable` if the engine cannot be loaded, or no memory becomes free for it in time;
    * `overloaded` if too many requests wait; `cancelled` when the signal aborts
    */
   readonly hold?: (options: { readonly signal: AbortSignal }) => Promise<() => void>;
   readonly prompts: PromptWriter;
-  /** Use only for answers: tokenizing a prompt may take long, so `prompts` does it in other threads. */
+  /** Tokenizer for answers. Prompts are tokenized by `prompts` in other threads instead, because that may take long. */
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
   /** Numeric precision in which the engine computes; absent for float32. */
   readonly precision?: string;
-  /** Maximum number of tokens, prompt and answer together, for which the model was made; the engine may allow fewer. */
+  /** Maximum number of tokens in prompt and answer together for which the model was made; the engine may allow fewer. */
   readonly contextLength: number;
 }
 
-/** The served base models; a base that is not in use may be unloaded from memory. */
+/** The served base models. The engine of a base that no request uses may be unloaded. */
 export interface ServedBases {
   /**
-   * Loads a base's tokenizer and prompts, which stay in memory until `release` is called. To use the base's engine,
-   * call `hold` too.
+   * Loads a base's tokenizer and prompt threads, which stay loaded until `release` is called. To use the base's
+   * engine, call `hold` too.
    *
-   * @param name of a served base
+   * @param name name of a served base
    */
   use(name: string): Promise<{ readonly base: ServedBase; readonly release: () => void }>;
 }
@@ -60,8 +61,8 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
 }
 
 /**
- * Returns the maximum number of tokens, prompt and answer together; while the engine is not ready, the model's own
- * limit.
+ * Returns the maximum number of tokens in prompt and answer together. While the engine is not ready, returns the
+ * model's own limit.
  */
 export function servedContextLength({
   engine,
@@ -72,15 +73,15 @@ export function servedContextLength({
   return Math.min(contextLength, state.limits.contextLength, engine.roomFor({ kind: "sample", count: 1 }));
 }
 
-/** Defaults recommended by a model's makers; each applies if a request omits the field. */
+/** Defaults that a model's makers recommend; each applies if a request omits the corresponding field. */
 export interface GenerationDefaults {
-  /** Ids of the tokens that end an answer, besides the tokenizer's end-of-text token. */
+  /** Ids of the tokens that end an answer, in addition to the tokenizer's end-of-text token. */
   readonly endTokenIds: readonly number[];
   /** Temperature, at least 0; null if the makers recommend none. */
   readonly temperature: number | null;
   /** Top-p, in (0, 1]; null if the makers recommend none. */
   readonly topP: number | null;
-  /** Top-k, at least 1, or 0 for off; null if the makers recommend none. */
+  /** Top-k: at least 1, or 0 to turn top-k off; null if the makers recommend none. */
   readonly topK: number | null;
   /** Min-p, in [0, 1]; null if the makers recommend none. */
   readonly minP: number | null;
@@ -99,17 +100,17 @@ const otherMembers: ReadonlySet<string> = new Set([
   "transformers_version",
 ]);
 
-/** The recommended defaults in a model folder, and those that Hone does not apply. */
+/** Defaults recommended in a model folder, and recommended settings that Hone does not apply. */
 export interface Recommendations {
   readonly defaults: GenerationDefaults;
-  /** Names and values of the settings, as text for operators. */
+  /** Names and values of the settings that Hone does not apply, as texts for operators. */
   readonly notApplied: readonly string[];
 }
 
 /**
- * Reads generation_config.json of a model folder.
+ * Reads the generation_config.json of a model folder.
  *
- * @param endTokenIds the end tokens of the model's configuration, which another module reads
+ * @param endTokenIds end tokens that another module has read from the model's configuration
  * @throws ServiceError `unsupported` for a value out of its range, naming the value
  */
 export async function readGenerationDefaults(
@@ -153,8 +154,8 @@ export async function readGenerationDefaults(
 }
 
 /**
- * Values for which a setting that Hone does not apply has no effect in transformers, so that it need not be reported.
- * An empty list means that each value has an effect.
+ * Values with which a setting has no effect in transformers. If a setting that Hone does not apply has such a value,
+ * it is not reported. An empty list means that every value has an effect.
  */
 const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   do_sample: [true],
@@ -176,7 +177,7 @@ const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   renormalize_logits: [false],
 };
 
-/** Settings that only concern how transformers computes, or outputs that it adds. */
+/** Settings that affect only how transformers computes, or add outputs that only transformers returns. */
 const ofTransformers: ReadonlySet<string> = new Set([
   "use_cache",
   "cache_implementation",
@@ -208,10 +209,11 @@ export interface AcquiredModel {
 }
 
 /**
- * Resolves the model and loads its base's engine. Model and engine stay in use until the functions in `ends` are
- * called.
+ * Resolves the model that a request names, and loads the engine of its base. Model and engine stay in use until the
+ * functions in `ends` are called.
  *
- * @param asked.refuse throws if the base lacks an ability; called before its engine is loaded
+ * @param asked.refuse throws if the base lacks an ability that the request needs; called before the base's engine is
+ * loaded
  * @param asked.ends receives the release functions, even if this function throws
  * @throws ServiceError as {@link ModelDirectory.resolve}, and as `hold` of the base
  */
@@ -234,6 +236,7 @@ export async function acquireModel(
   refuse(base);
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
-  // Checks again after loading: the base's weights, and with them its abilities, are certain only once it is loaded.
+  // Checks again after loading, because the weights of the base, and with them its abilities, are certain only once it
+  // is loaded.
   return kind === "unloaded" || kind === "loading" ? acquireModel(dependencies, asked) : { model, base };
 }

@@ -1,5 +1,5 @@
 // Checks which features of a conversation a model's chat template can render. Renders an example of each feature when
-// the model is loaded, so that the operator learns of a gap before a client does.
+// the model is loaded, so that the operator learns of a missing feature before a client does.
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -20,7 +20,7 @@ const tool = {
 interface Probe {
   readonly what: string;
   readonly conversation: Pick<Conversation, "messages" | "tools">;
-  /** Text that is in the prompt if the template shows the feature. */
+  /** Text that occurs in the rendered prompt if the template shows the feature. */
   readonly shown: string;
 }
 
@@ -41,13 +41,13 @@ const others: readonly Probe[] = [
 /** A feature of conversations that the template does not show, with texts for operators. */
 export interface TemplateGap {
   readonly what: string;
-  /** True if the template refuses such a conversation; false if it silently leaves the feature out. */
+  /** True if the template refuses a conversation with the feature; false if it silently leaves the feature out. */
   readonly isRefused: boolean;
 }
 
 /**
- * Returns the features that the template refuses or leaves out. If it refuses even a user's message, returns only that
- * gap.
+ * Returns the features that the template refuses or leaves out. If the template refuses even a user message, returns
+ * only that gap.
  */
 export function findTemplateGaps(template: ChatTemplate): readonly TemplateGap[] {
   const first = faultOf(template, question);

@@ -1,5 +1,5 @@
-// Tokenizes prompts as a chat would, and converts tokens back into text, without generating an answer. Runs in the
-// prompt threads of the base model and does not need its engine.
+// Tokenizes prompts as chat would, and converts tokens back into text; generates no answers. Uses the prompt threads
+// of the base model, but not its engine.
 import type { Caller } from "../../base/domain/access.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../../base/domain/chat.ts";
 import type { ModelDirectory } from "../models/registry/model-directory.ts";
@@ -37,8 +37,8 @@ interface Dependencies {
 }
 
 /**
- * Maximum number of tokens of a text or conversation that is tokenized here, and of tokens that are converted into
- * text: the longest context of current models.
+ * Maximum number of tokens in a text or conversation to tokenize, and maximum number of tokens to convert into text.
+ * It equals the longest context of current models.
  */
 const fit = { purpose: "count", countMax: 128 * 1024 } as const;
 
@@ -74,8 +74,8 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
 }
 
 /**
- * Returns the number of valid ids. This includes ids without a token: a model's logits may cover more ids than its
- * tokenizer has.
+ * Returns the number of valid ids. Some of these ids may have no token, because a model's logits may cover more ids
+ * than its tokenizer has.
  */
 function vocabularySizeOf({ engine, tokenizer }: ServedBase): number {
   const { state } = engine.status();

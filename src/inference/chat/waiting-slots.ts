@@ -1,6 +1,6 @@
-// Divides the slots for requests that wait for engines among entities. However many requests one entity sends, another
-// entity's next request finds a slot. Covers all engines of a server together, since they may wait for the same
-// memory.
+// Divides the slots for requests that wait for engines among entities, so that there is a slot for an entity's next
+// request however many requests another entity sends. All engines of a server share these slots, since their requests
+// may wait for the same memory.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
 
@@ -16,7 +16,7 @@ export class WaitingSlots {
    * Takes a slot.
    *
    * @returns a function to call when the request no longer waits; idempotent
-   * @throws ServiceError `overloaded` if the entity already uses its share
+   * @throws ServiceError `overloaded` if the entity already uses its share of the slots
    */
   enter(entity: string): () => void {
     const leave = this.#shares.enter(entity);

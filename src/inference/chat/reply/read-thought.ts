@@ -1,5 +1,5 @@
-// Reads a model's thought between `<think>` and `</think>`. Line breaks around the thought, and before the answer, are
-// layout and belong to neither.
+// Reads a model's thought between `<think>` and `</think>`. Line breaks around the thought and before the answer are
+// layout; they are part of neither the thought nor the answer.
 import { isNewline, readUntil, takesAfterBlanks, type Cursor, type Reading } from "./cursor.ts";
 import type { ReplyPieces } from "./reply-pieces.ts";
 

@@ -30,7 +30,7 @@ export class ReplyPieces {
 
   readonly addReasoning = (text: string): void => void (this.#reasoning += text);
 
-  /** Begins a call; later arguments belong to the last call that began. */
+  /** Begins a call. Arguments that are added later belong to the call that began last. */
   beginCall(name: string): void {
     const index = this.#callCount;
     this.#calls.push({ index, id: this.#newCallId(name, index), name, argumentsText: "" });
@@ -47,9 +47,9 @@ export class ReplyPieces {
   };
 
   /**
-   * Returns the content collected since the last `take`, with one delta per tool call. Arguments that arrived together
-   * with their call's opening wait for the next piece, since clients recognise a call by a first delta without
-   * arguments.
+   * Returns the content collected since the last `take`, with at most one delta per tool call. Arguments that arrived
+   * together with the opening of their call wait for the next piece, since clients recognise a new call by a delta
+   * without arguments.
    */
   take(): ReplyPiece {
     const count = this.#calls.findIndex(

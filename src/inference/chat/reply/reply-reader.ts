@@ -1,5 +1,5 @@
-// Parses the text of an answer into thought, text and tool calls. The result does not depend on how the text is split.
-// Works on text instead of tokens; each choice has its own reader.
+// Parses the text of an answer into thought, text and tool calls. The result does not depend on how the received text
+// is split. This module works on text instead of tokens, and each choice has a separate reader.
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
@@ -9,7 +9,7 @@ import { readThought, type ThoughtStart } from "./read-thought.ts";
 /** How an answer is parsed. */
 export interface ReplyForm {
   readonly thought: ThoughtStart;
-  /** Parser of tool calls; null if no calls are parsed. */
+  /** Parser of tool calls; null if calls are not parsed. */
   readonly calls: ReadCalls | null;
 }
 
@@ -20,16 +20,16 @@ export interface ReadCalls extends KnownTools {
 }
 
 export interface ReplyReader {
-  /** Takes text as it arrives; holds back text that may turn out to be a mark. */
+  /** Takes text as it arrives. Holds back the end of the text if it may turn out to be the beginning of a mark. */
   push(text: string): ReplyPiece;
   /** Ends the text; returns the content that was held back. */
   end(): ReplyPiece;
-  /** True once the answer contains all its permitted calls; text after them is not read. */
+  /** True once the answer contains all calls that it may contain; text after these calls is not read. */
   readonly isComplete: boolean;
   readonly callCount: number;
 }
 
-/** Returns a reader; null for an answer that can only be text. */
+/** Returns a reader; null if the answer cannot contain thoughts or calls. */
 export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();

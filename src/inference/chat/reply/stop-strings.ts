@@ -1,36 +1,38 @@
-// Ends a text at a stop string, and holds back any possible prefix of one. Works on text instead of tokens; the result
-// does not depend on how the text is split.
+// Ends a text at a stop string, and holds back the end of the text if it may be the beginning of a stop string. Works
+// on text instead of tokens; the result does not depend on how the text is split.
 
 export interface StopScanner {
   /**
-   * Takes new text; returns the text that may be shown, and the stop string that ended the text, if any. Must not be
-   * called after a stop string has ended the text. A stop string completed while `mayEnd` is false counts as ordinary
-   * text.
+   * Takes new text. Returns the text that may be shown, and the stop string that ended the text, or null. Must not be
+   * called after a stop string has ended the text.
+   *
+   * @param mayEnd if false, a stop string that is completed here counts as ordinary text
    */
   push(
     text: string,
     options: { readonly mayEnd: boolean },
   ): { readonly text: string; readonly matched: string | null };
-  /** Returns the held-back text; call when the text ends for another reason. */
+  /** Returns the text that was held back; call when the text ends without a stop string. */
   flush(): string;
 }
 
 export interface StopRule {
   /** Stop strings, each non-empty. */
   readonly stops: readonly string[];
-  /** Cuts the text after the stop string instead of before it. */
+  /** True to cut the text after the stop string; false to cut it before the stop string. */
   readonly includesStop: boolean;
 }
 
 /**
- * Returns a factory of scanners that share one rule. The stop string that is completed first wins; of those completed
- * together, the one listed first. Unless the stop string is shown too, the last (longest stop string - 1) characters
- * are held back.
+ * Returns a factory of scanners with one rule. The stop string that is completed first ends the text; if several are
+ * completed together, the one that comes first in the list counts. Unless the stop string itself is shown, as many
+ * characters are held back as the longest stop string has, minus one.
  */
 export function stopScanners({ stops, includesStop }: StopRule): () => StopScanner {
   const longest = stops.reduce((count, stop) => Math.max(count, characterCount(stop)), 1);
   const options = { includesStop, heldCountMax: includesStop ? 0 : longest - 1 };
-  // A stop string with an unpaired surrogate is excluded: it must never match, although its UTF-16 units could.
+  // A stop string with an unpaired surrogate must never match, but its UTF-16 units could match half of a pair. So it
+  // is left out.
   const automaton = new StopAutomaton(stops.filter((stop) => !/\p{Surrogate}/u.test(stop)));
   return () => createStopScanner(automaton, options);
 }
@@ -87,19 +89,22 @@ function isLowSurrogate(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }
 
-// Searches texts for many stop strings simultaneously with the automaton of Aho and Corasick (Commun. ACM 18(6),
-// 1975): the cost per UTF-16 unit does not depend on the number of stop strings. Since stop strings may have millions
-// of characters, states are built lazily, and discarded when there are too many.
+// Searches texts for many stop strings at the same time, with the automaton of Aho and Corasick (Commun. ACM 18(6),
+// 1975), whose cost per UTF-16 unit does not depend on the number of stop strings. Since stop strings may have
+// millions of characters, states are built when they are needed, and discarded when there are too many.
 
 /** State of scanning one text. */
 interface StopState {
-  /** The stop string that is complete at this position; if several are, the one listed first. */
+  /**
+   * Stop string that is complete at this position; if several are complete, the one that comes first in the caller's
+   * list.
+   */
   readonly completed: string | null;
 }
 
 /** State of the automaton: the longest prefix of any stop string with which the text ends. */
 class Prefix implements StopState {
-  /** Range of the sorted stop strings that begin with this prefix; `end` is exclusive. */
+  /** Range of sorted stop strings that begin with this prefix: the first index and, exclusive, the end. */
   readonly first: number;
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
@@ -118,18 +123,18 @@ class Prefix implements StopState {
   }
 }
 
-/** Maximum number of cached prefixes, not counting the current states of texts. */
+/** Maximum number of cached prefixes. The current states of texts do not count. */
 const keptCountMax = 1 << 16;
 
 export class StopAutomaton {
   /**
-   * Stop strings sorted by UTF-16 units, so that those with a common prefix are adjacent; equal ones keep their order
-   * in the list.
+   * Stop strings sorted by UTF-16 units, so that those with a common prefix are adjacent. Equal stop strings are in
+   * the order of the caller's list.
    */
   readonly #sorted: readonly { readonly text: string; readonly place: number }[];
   readonly #start: Prefix;
   readonly #keptCountMax: number;
-  /** Cached prefixes that lead to longer ones; a prefix occurs once for each longer one. */
+  /** Cached prefixes that lead to longer prefixes. A prefix occurs here once for each longer prefix. */
   #kept: Prefix[] = [];
 
   /** @param stops non-empty strings */
@@ -151,10 +156,10 @@ export class StopAutomaton {
   /**
    * Returns the state after one more UTF-16 unit.
    *
-   * @param state of this automaton
+   * @param state a state that this automaton created
    */
   advance(state: StopState, unit: number): StopState {
-    // The cast is safe: this automaton creates only prefixes as states.
+    // Safe cast: this automaton creates only prefixes as states.
     let prefix: Prefix | null = state as Prefix;
     if (this.#kept.length >= this.#keptCountMax) this.#forget();
     for (; prefix !== null; prefix = prefix.shorter) {
@@ -165,8 +170,8 @@ export class StopAutomaton {
   }
 
   /**
-   * Creates the prefix that is longer by this unit, and the shorter prefixes with which it ends; null if no stop
-   * string begins with it.
+   * Creates the prefix that is longer by this unit, and the shorter prefixes with which the new prefix ends. Returns
+   * null if no stop string begins with the longer prefix.
    */
   #grow(from: Prefix, unit: number): Prefix | null {
     const made: Prefix[] = [];
@@ -190,7 +195,7 @@ export class StopAutomaton {
     return shorter;
   }
 
-  /** Creates the longer prefix, without the shorter prefixes with which it ends. */
+  /** Creates the prefix that is longer by this unit, but not the shorter prefixes with which it ends. */
   #longer(before: Prefix, unit: number): Prefix | null {
     const first = this.#firstFrom(before, unit);
     const end = this.#firstFrom(before, unit + 1);
@@ -202,8 +207,8 @@ export class StopAutomaton {
   }
 
   /**
-   * Clears the cache. A text keeps its current state, which refers to its shorter prefixes; later states are created
-   * again.
+   * Clears the cache. A text keeps its current state, and the shorter prefixes to which that state refers; states
+   * after it are created again.
    */
   #forget(): void {
     for (const { longer } of this.#kept) longer.clear();
@@ -211,7 +216,7 @@ export class StopAutomaton {
   }
 
   #complete(prefix: Prefix, shorter: Prefix): void {
-    // The first stop string of the range is the shortest and, among equal ones, the first of the list.
+    // The first stop string in the range is the shortest one and, among equal ones, the first in the caller's list.
     const { text, place } = this.#sorted[prefix.first];
     const isWhole = text.length === prefix.length && place < shorter.place;
     prefix.place = isWhole ? place : shorter.place;
@@ -225,7 +230,7 @@ export class StopAutomaton {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const { text } = this.#sorted[middle];
-      // A stop string without a next unit sorts before all others.
+      // A stop string that ends at this position sorts before all others.
       if (length < text.length && text.charCodeAt(length) >= unit) high = middle;
       else low = middle + 1;
     }

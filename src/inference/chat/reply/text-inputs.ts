@@ -1,11 +1,12 @@
-// Calls of tools whose input is plain text. Models write such calls as functions with one argument; clients get the
-// text itself, piece by piece as it arrives. Arguments of other forms are passed through unchanged.
+// Calls of tools whose input is plain text. Models write such a call as that of a function with one argument; clients
+// get the argument's text, piece by piece as it arrives. Arguments that do not have this form are passed through
+// unchanged.
 import { textArgument, type ToolCallDelta } from "../../../base/domain/chat.ts";
 import type { ReplyPiece } from "./reply-pieces.ts";
 
 export class TextInputs {
   readonly #names: ReadonlySet<string>;
-  /** Decoders of unfinished calls, by the call's index. */
+  /** Decoders of the calls that have not ended, by the index of the call. */
   readonly #open = new Map<number, InputText>();
 
   constructor(names: ReadonlySet<string>) {
@@ -27,7 +28,7 @@ export class TextInputs {
       : { ...call, argumentsText: input.push(call.argumentsText), isText: true };
   }
 
-  /** Adds the held-back text of calls whose arguments turned out not to have the form of a text input. */
+  /** Adds text that was held back, for calls whose arguments turned out not to have the form of a text input. */
   #withRests(calls: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
     const all = [...calls];
     for (const [index, input] of this.#open) {
@@ -42,7 +43,7 @@ export class TextInputs {
 }
 
 const head = new RegExp(`^\\s*\\{\\s*"${textArgument}"\\s*:\\s*"`);
-/** Maximum length of the arguments' JSON before the text itself begins. */
+/** Maximum number of characters in the JSON of the arguments before the text itself begins. */
 const headLengthMax = 256;
 
 /** Decodes the text input of one call. */
@@ -64,7 +65,7 @@ class InputText {
     return this.#unescaped();
   }
 
-  /** Returns the held-back text of arguments that do not have the expected form. */
+  /** Returns the text that was held back if the arguments do not have the expected form; otherwise an empty text. */
   end(): string {
     const left = this.#state === "before" ? this.#held : "";
     this.#held = "";
@@ -78,7 +79,7 @@ class InputText {
     return held;
   }
 
-  /** Returns the decoded text received so far; an incomplete escape is held back. */
+  /** Returns the decoded text received so far; holds back an incomplete escape. */
   #unescaped(): string {
     const [whole] =
       /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[\da-fA-F]{4}|(?=[^\\]|\\[^u]))|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(

@@ -1,5 +1,5 @@
-// The contract of a call format, that is, the notation in which a model writes tool calls, and functions that the
-// formats' readers share. A format both reads calls and constrains them, so that the two cannot diverge.
+// The contract of a call format, the notation in which a model writes tool calls, and functions that the readers of
+// formats share. A format both reads calls and constrains answers to them, so that the two cannot diverge.
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,20 +7,23 @@ import { isBlank, readUntil, type Cursor, type Reading } from "../reply/cursor.t
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
 
 export interface KnownTools {
-  /** JSON Schema of each callable function's arguments, by name; null if it takes none. */
+  /** JSON Schema of the arguments of each callable function, by name; null for a function without arguments. */
   readonly functions: ReadonlyMap<string, JsonObject | null>;
-  /** True if several calls are allowed; otherwise reading ends after the first. */
+  /** True if an answer may have several calls; if false, reading ends after the first call. */
   readonly areParallel: boolean;
-  /** True if a constraint enforces the answer's form. Text that the constraint could not produce is then not a call. */
+  /**
+   * True if a constraint enforces the form of the answer. Text that looks like a call, but that the constraint could
+   * not produce, is then not a call.
+   */
   readonly isConstrained: boolean;
 }
 
-/** A tool, with the members from which constraints are built. */
+/** A tool, with the properties from which constraints are built. */
 export interface CallableTool {
   readonly name: string;
-  /** JSON Schema of its arguments, which is always an object schema. */
+  /** JSON Schema of the tool's arguments, which is always an object schema. */
   readonly schema: JsonObject;
-  /** Constraint on the tool's one argument if that is plain text; absent for other tools. */
+  /** Constraint on the argument of a tool whose only argument is plain text; absent for other tools. */
   readonly textRule?: ConstraintRule;
 }
 
@@ -32,31 +35,42 @@ export interface CallFormat {
    * format.
    */
   readonly isTaught: boolean;
-  /** Text in a template that suggests the format, for templates that write no calls themselves. */
+  /**
+   * Text in a template that suggests this format. It serves to detect the format if the template writes no calls
+   * itself.
+   */
   readonly hint?: string;
   /**
-   * True if the format covers whole answers, not only calls. Answers are then parsed even if the request has no tools.
+   * True if the format covers whole answers instead of only calls. Answers are then parsed even if the request has no
+   * tools.
    */
   readonly inChannels?: boolean;
-  /** Texts that mark calls. A token that is part of such a text is shown, even if the tokenizer calls it special. */
+  /**
+   * Texts that mark calls. A token that is part of such a text stays in the answer's text, even if it is a special
+   * token of the tokenizer.
+   */
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;
   /**
-   * Reads the rest of an answer: text and calls. Blanks before a call, and trailing blanks of an answer with calls,
-   * are layout and belong to neither. Text that begins like a call but does not become one stays unchanged.
+   * Reads the rest of an answer, consisting of text and calls. Blanks before a call, and blanks at the end of an
+   * answer with calls, are layout and are dropped. Text that begins like a call but does not become a call stays
+   * unchanged.
    */
   read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading;
-  /** Returns a structural tag's format that allows only calls of these tools, and at least one. */
+  /** Returns a format for a structural tag that allows only calls of these tools, at least one. */
   calls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** Returns a structural tag's format that allows text, with or without such calls. */
+  /** Returns a format for a structural tag that allows text, with or without calls of these tools. */
   textWithCalls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** Returns the tags for one tool's calls in both of these formats. */
+  /** Returns the tags that stand for calls of one tool in the formats of {@link calls} and {@link textWithCalls}. */
   tags(tool: CallableTool): readonly Json[];
-  /** Reason why this format cannot constrain calls to a schema, with the keyword's name; null if it can. */
+  /**
+   * Returns the reason why this format cannot constrain calls to a schema, with the name of the keyword at fault; null
+   * if it can.
+   */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
-  /** Wraps the format of an answer's text; present only if the model frames its text. */
+  /** Wraps the format of an answer's text; absent if the model does not frame its text. */
   readonly answer?: (format: ExactJson) => ExactJson;
-  /** Returns a call as a model writes it. */
+  /** Returns a call in the form in which a model writes it. */
   written(name: string, argumentValues: JsonObject): string;
 }
 
@@ -83,16 +97,16 @@ export function* readTextUntil(
   return isFound;
 }
 
-/** Trailing blanks are text only if no call precedes them. */
+/** Trailing blanks are part of the text only if no call precedes them. */
 function endText(cursor: Cursor, pieces: ReplyPieces): void {
   const blanks = cursor.takeRest();
   if (pieces.callCount === 0) pieces.addText(blanks);
 }
 
 /**
- * Reads a call with its leading blanks, or resets the cursor if there is none.
+ * Reads a call with the blanks before it. If there is no call, moves the cursor back to where it was.
  *
- * @param read returns true if it read a call; it must not fail once a call has begun
+ * @param read returns true if it read a call; must not fail once a call has begun
  */
 export function* tryCall(cursor: Cursor, read: () => Reading<boolean>): Reading<boolean> {
   cursor.keep();
@@ -103,7 +117,7 @@ export function* tryCall(cursor: Cursor, read: () => Reading<boolean>): Reading<
   return isCall;
 }
 
-/** Emits blanks, and a mark that does not begin a call, as text. */
+/** Emits blanks, and a mark that turned out not to begin a call, as text. */
 export function* readMarkAsText(cursor: Cursor, pieces: ReplyPieces, marks: readonly string[]): Reading {
   pieces.addText(yield* cursor.skip(isBlank));
   for (const mark of marks) {

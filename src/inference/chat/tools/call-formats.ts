@@ -1,4 +1,4 @@
-// All call formats by their names in settings, and detection of the format that a model's chat template writes.
+// All call formats by their names in settings. Detects the format in which a model's chat template writes calls.
 import { plainConversation } from "../../../base/domain/chat.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -14,7 +14,7 @@ import { loadFormatDescription } from "./formats/read-description.ts";
 
 type BuiltInName = keyof typeof builtInFormats;
 
-// Safe cast: the entries have these names.
+// Safe cast: the entries have the names of the built-in formats.
 const described = Object.fromEntries(
   Object.entries(builtInFormats).map(([name, description]) => [
     name,
@@ -22,7 +22,7 @@ const described = Object.fromEntries(
   ]),
 ) as Readonly<Record<BuiltInName, CallFormat>>;
 
-/** Formats that need no description by the operator. */
+/** Formats that operators need not describe. */
 export const callFormats = { ...described, harmony: harmonyFormat };
 
 /**
@@ -43,12 +43,13 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
   return descriptions.map(describedFormat);
 }
 
-/** Example call with words that no template contains. */
+/** Example call. No template contains its words. */
 const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
 
 /**
- * Returns the format in which a template writes a call; null if there is none. Prefers the first format that writes
- * the call identically, then the first that reads it back, then the first whose hint the template mentions.
+ * Returns the format in which a template writes a call; null if no format fits. Prefers the first format that writes
+ * the call identically, then the first that can read the template's call, then the first whose hint the template
+ * mentions.
  */
 export function detectCallFormat(
   template: ChatTemplate,
@@ -79,8 +80,8 @@ function readsProbe(format: CallFormat, turn: string): boolean {
 }
 
 /**
- * Returns the format's id for the call if the format always gives the same id; otherwise an id that every template
- * accepts.
+ * Returns an id for the example call. If the format always gives calls the same id, returns that id; otherwise an id
+ * that every template accepts.
  */
 function probeId(format: CallFormat): string {
   const id = format.newCallId(probe.name, 0);
@@ -88,8 +89,8 @@ function probeId(format: CallFormat): string {
 }
 
 /**
- * Returns the template's text for an answer that consists of the probe call with this id; null if the template writes
- * none.
+ * Returns the text that the template renders for an answer that consists of the example call with this id; null if the
+ * template renders none.
  */
 function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };
@@ -108,15 +109,18 @@ function writtenTurn(template: ChatTemplate, id: string): string | null {
   }
 }
 
-/** Includes descriptions, since some templates render them without checking that they exist. */
+/**
+ * Parameters of the example tool. They have descriptions, since some templates render descriptions without checking
+ * that they exist.
+ */
 const parameters: JsonObject = {
   type: "object",
   properties: { probe_argument: { type: "string", description: "A probe." } },
 };
 
 /**
- * Returns the prompt up to a thought that it opens, or that it marks as empty: templates write earlier answers without
- * their thoughts.
+ * Cuts off the end of a prompt from the mark with which the prompt opens a thought, or marks it as empty. The template
+ * writes earlier answers without their thoughts, so that part would differ.
  */
 function withoutThought(prompt: string): string {
   const begin = prompt.lastIndexOf(thoughtMarks.begin);

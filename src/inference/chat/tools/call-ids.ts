@@ -1,4 +1,4 @@
-// Ids of tool calls, by which a client matches results to calls.
+// Creates ids of tool calls. A client uses the id of a call to say which call a result belongs to.
 import { newUuid } from "../../../base/domain/random.ts";
 
 /** Returns an id in vLLM's form. */
@@ -6,7 +6,7 @@ export function longCallId(): string {
   return `chatcmpl-tool-${randomHex()}`;
 }
 
-/** Returns nine letters and digits: templates of Mistral models refuse any other id. */
+/** Returns an id of nine letters and digits. Templates of Mistral models refuse ids in any other form. */
 export function shortCallId(): string {
   return randomHex().slice(0, 9);
 }

@@ -1,6 +1,7 @@
 // Reads one call written as a JSON object with the function's name and its arguments, in either order. The object is a
-// call as soon as its name is known and its arguments have begun, even if they turn out to be invalid JSON. Arguments
-// may also be a JSON string that contains the object, as small models write, or absent if the function needs none.
+// call as soon as its name is known and its arguments have begun, even if the arguments turn out to be invalid JSON.
+// The arguments may also be a JSON string that contains the object, as small models write them, or be absent if the
+// function needs none.
 import { isJson } from "../../../base/domain/text/json.ts";
 import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
@@ -18,9 +19,9 @@ export interface CallMembers {
 /**
  * Result of reading a call object:
  *
- * - `none`: no call; the cursor's position is undefined.
+ * - `none`: there is no call; the cursor's position is undefined.
  * - `whole`: a call; the cursor is after the object, or where the object becomes invalid after its arguments.
- * - Otherwise the arguments, partly emitted, stop being JSON at the cursor.
+ * - an object: a call whose arguments, of which a part was emitted, stop being JSON at the cursor.
  */
 export type CallOutcome = "none" | "whole" | BrokenObject;
 
@@ -55,7 +56,7 @@ class HalfReadCall {
   readonly #pieces: ReplyPieces;
   readonly #members: CallMembers;
   #name: string | null = null;
-  /** Arguments that came before the name. */
+  /** Text of arguments that came before the name; null if there are none. */
   #early: string | null = null;
   isBegun = false;
 
@@ -84,7 +85,7 @@ class HalfReadCall {
     return "read";
   }
 
-  /** Makes an object without arguments a call if the function needs none. */
+  /** Makes an object that ended without arguments a call, if its function needs none. */
   endWithoutArguments(): void {
     const name = this.#name;
     if (!this.isBegun && this.#early === null && name !== null && this.#members.needsNoArguments(name))
@@ -129,7 +130,7 @@ function jsonObjectIn(text: string | null): string | null {
   return isObject ? text.trim() : null;
 }
 
-/** Maximum length of a function's name; a longer name is not a call. */
+/** Maximum length of a function's name; an object with a longer name is not a call. */
 const nameLengthMax = 1024;
 
 /** Reads the value of a JSON string; null if there is none. */
@@ -180,11 +181,11 @@ export function* readGivenObject(
 }
 
 /**
- * Emits a JSON object as it arrives, escaping control characters in its strings. Numbers and literals are emitted once
- * they are complete.
+ * Emits a JSON object as it arrives; escapes control characters in its strings. Numbers and literals are emitted only
+ * once they are complete.
  *
- * @returns null for a valid object, even if the end of the text truncates it; else the scalar at which the object
- * becomes invalid
+ * @returns null for a valid object, even if the end of the text truncates the object; else the scalar at which the
+ * object becomes invalid
  */
 export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<string | null> {
   const scanner = new ObjectScanner();

@@ -1,4 +1,4 @@
-// Checks, character by character, that a text is the beginning of one JSON object, so that an object can be forwarded
+// Checks, character by character, that a text is the beginning of one JSON object, so that the object can be forwarded
 // while it arrives. Does not build a value.
 
 type Expected = "value" | "first value" | "first name" | "name" | "colon" | "next";
@@ -7,7 +7,7 @@ const scalarCharacter = /[-+.\da-zA-Z]/;
 const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 export class ObjectScanner {
-  /** Closing brackets of the open arrays and objects, outermost first. */
+  /** Closing brackets of the arrays and objects that are open, the outermost first. */
   readonly #closers: string[] = [];
   #expected: Expected = "value";
   #scalar = "";
@@ -19,7 +19,7 @@ export class ObjectScanner {
     return this.#expected === "next" && this.#closers.length === 0;
   }
 
-  /** True inside a string, except directly after a backslash. */
+  /** True if the last character was inside a string, and was not a backslash that begins an escape. */
   get isInText(): boolean {
     return this.#string === "plain";
   }
@@ -30,8 +30,8 @@ export class ObjectScanner {
   }
 
   /**
-   * Takes the next character. Returns false if no JSON object can continue with it; the scanner must not be used after
-   * that.
+   * Takes the next character. Returns false if no JSON object can contain the character here; the scanner must not be
+   * used after that.
    */
   accepts(character: string): boolean {
     if (this.#string !== "none") return this.#takeInString(character);

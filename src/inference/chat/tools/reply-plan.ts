@@ -1,5 +1,5 @@
-// Plans how the answer to a request is parsed and constrained, considering thoughts, tool calls and the request's own
-// constraint together. Pure.
+// Plans how the answer to a request is parsed and constrained. The plan combines thoughts, tool calls and the
+// request's own constraint.
 import { joinedText } from "../../../base/domain/content-part.ts";
 import type { ChatRequest, ToolChoice } from "../../../base/domain/chat.ts";
 import type { Constraint, ConstraintOptions, ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -23,11 +23,15 @@ import type { CallableTool } from "./call-format.ts";
 export interface ReplyPlan {
   readonly form: ReplyForm;
   readonly constraint: Constraint | null;
-  /** Finish reason of an answer with calls. */
+  /** Finish reason of an answer that has calls. */
   readonly finishOfCalls: "tool_calls" | "stop";
 }
 
-/** @param promptTokenIds tokens of the rendered prompt, whose end shows whether a thought is open */
+/**
+ * Plans the reply to a request.
+ *
+ * @param promptTokenIds tokens of the rendered prompt; their end shows whether the prompt has opened a thought
+ */
 export function planReply(
   request: ChatRequest,
   base: Pick<ServedBase, "replies" | "tokenizer"> & { readonly engine: Pick<Engine, "capabilities"> },
@@ -40,11 +44,11 @@ export function planReply(
     toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
   );
   const texts = new Set(request.calls.texts.map(({ name }) => name));
-  // A required named function is called only once.
+  // If the request names the function to call, the answer has only one call.
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
-  // A format that covers whole answers is parsed even if nothing may be called.
+  // If the format covers whole answers, the answer is parsed even if it may not contain calls.
   const silent =
     callFormat?.inChannels === true ? { format: callFormat, functions: new Map(), areParallel } : null;
   const constraint = constrainedReply(request, choice, {
@@ -57,14 +61,14 @@ export function planReply(
   return {
     form: { thought, calls: readCalls && { ...readCalls, isConstrained: constraint !== null, texts } },
     constraint,
-    // As in vLLM: a call that the client named was not the model's choice.
+    // `stop` if the client named the function, as in vLLM, because the call was then not the model's choice.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
   };
 }
 
 /**
- * Number of last prompt tokens that are searched for an open thought: far more than its mark and the line breaks after
- * it.
+ * Number of tokens at the prompt's end that are searched for the mark of an open thought. This is far more than the
+ * mark and the line breaks after it take.
  */
 const lastTokenCount = 32;
 
@@ -84,14 +88,14 @@ function thoughtStart(
   return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
 }
 
-// Combines the constraints on an answer into one: the request's own, tool calls, or either; after a thought if the
-// model may think. The result is a structural tag, a notation that the API also accepts.
+// Combines the constraints on an answer into one: the request's own constraint, tool calls, or either of these, after
+// a thought if the model may think. The result is a structural tag, a notation that the API also accepts.
 
 /** Members of {@link ReadCalls} that a constraint needs. */
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
-  /** True if the engine supports constraints on calls that the client did not ask to constrain. */
+  /** True if the engine supports constraints on calls that the client did not ask to be constrained. */
   readonly canConstrain: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }
@@ -108,7 +112,7 @@ export function constrainedReply(
   }: {
     readonly thought: ThoughtStart;
     readonly calls: WrittenCalls | null;
-    /** Wraps the format of an answer's text; null unless the model frames its text. */
+    /** Wraps the format of an answer's text; null if the model does not frame its text. */
     readonly answer?: ((format: ExactJson) => ExactJson) | null;
     readonly features: EngineCapabilities["features"];
   },
@@ -135,8 +139,9 @@ export function constrainedReply(
 }
 
 /**
- * Returns the options of a constraint on calls only. Templates write at most one blank after a punctuation sign; more
- * blanks would waste tokens. Engines without whitespace patterns may still sample them.
+ * Returns the options of a constraint that covers only calls. Templates write at most one blank after a punctuation
+ * sign, and more blanks would waste tokens, so at most one is allowed. An engine without support for whitespace
+ * patterns may still sample more blanks.
  */
 function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
   const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;
@@ -148,8 +153,8 @@ function isForced({ kind }: ToolChoice): boolean {
 }
 
 /**
- * Returns the format of an answer that must or may call tools; null if calls are unconstrained, in which case the
- * request's constraint applies unchanged.
+ * Returns the format of an answer that must or may call tools. Returns null if calls are not constrained; the
+ * request's own constraint then applies unchanged.
  */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
   const { format, areParallel, canConstrain, asText } = calls;
@@ -176,7 +181,10 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCa
   }
 }
 
-/** Returns a tool of the request with the schema of its arguments and, if its input is text, the text's rule. */
+/**
+ * Returns a tool of the request with the schema of its arguments and, if the tool's input is text, with the rule for
+ * that text.
+ */
 export function callableTool(request: ChatRequest, tool: JsonObject): CallableTool {
   const textRule = ruleOf(request, tool);
   const { name } = functionOf(tool);
@@ -213,7 +221,8 @@ function formatOf(constraint: Constraint): ExactJson {
 }
 
 /**
- * A tag in the older form becomes free text with triggers. A tag in neither form stays unchanged and is refused later.
+ * Converts a structural tag in the older form to free text with triggers. A tag in neither form stays unchanged, and
+ * is refused later.
  */
 function formatOfTag(tag: ExactJson): ExactJson {
   if (!isExactObject(tag)) return tag;
@@ -232,7 +241,7 @@ function formatOfTag(tag: ExactJson): ExactJson {
   return { type: "triggered_tags", triggers: triggers ?? null, tags };
 }
 
-/** Returns a format with a thought, and optional line breaks, before the given format. */
+/** Returns a format that requires or allows a thought, and optional line breaks, before the given format. */
 function afterThought(format: ExactJson, start: ThoughtStart): ExactJson {
   if (start === "none") return format;
   const thought = {

@@ -1,5 +1,5 @@
-// Interprets a request's tools for its model: which tools may be called, and whether a call is required. Refuses
-// required calls of a model that does not make tool calls.
+// Interprets the tools of a request for the model that it names: which tools may be called, and whether a call is
+// required. Refuses required calls if the model does not make tool calls.
 import { chatFault, type ChatRequest, type ToolChoice } from "../../../base/domain/chat.ts";
 import { cut, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,7 +7,7 @@ import type { ServedBase } from "../served-base.ts";
 import type { CallFormat } from "./call-format.ts";
 import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";
 
-/** Returns the tools shown to the model; empty for a prompt that is not a conversation. */
+/** Returns the tools that are shown to the model; none if the prompt is not a conversation. */
 export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
   return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
 }
@@ -18,8 +18,8 @@ export function isStrict(tool: JsonObject): boolean {
 }
 
 /**
- * Returns the request's tool choice; without one, `auto` if the request has tools and the model's calls are read, else
- * `none`.
+ * Returns the tool choice of the request. If the request has none, returns `auto` if it has tools and the model's
+ * calls are parsed, else `none`.
  */
 export function resolveToolChoice(
   request: ChatRequest,
@@ -42,8 +42,8 @@ export function allows(choice: ToolChoice, name: string): boolean {
 }
 
 /**
- * Returns a notice for a client whose tools are shown to the model although its calls are not read; null if that does
- * not apply.
+ * Returns a notice for a client whose tools are shown to the model although the model's calls are not parsed; null if
+ * that does not apply.
  */
 export function uncalledToolsNotice(
   request: ChatRequest,
@@ -73,8 +73,8 @@ export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model"
 }
 
 /**
- * Returns the faults of tools whose calls must match a schema that accepts no object, or that the model's call format
- * cannot enforce.
+ * Returns a fault for each tool whose calls must match a schema that accepts no object, or that the model's call
+ * format cannot enforce.
  */
 function argumentFaults(
   request: ChatRequest,
@@ -105,7 +105,7 @@ function argumentFaults(
   });
 }
 
-/** Returns the fault of a request whose calls need a constraint that the engine does not offer. */
+/** Returns the fault of a request whose calls need a constraint that the engine does not support. */
 export function unsupportedCallsFault(request: ChatRequest): Fault {
   const type = "unsupported";
   const { choice } = request.calls;

@@ -1,5 +1,5 @@
-// Reads arguments that have stopped being JSON, up to the end of the call. An object in Python's notation becomes
-// JSON; anything else is emitted as written, without the text that closes the call.
+// Reads the arguments of a call from the point where they stop being JSON, up to the end of the call. An object in
+// Python's notation becomes JSON. Anything else is emitted as written, without the text that closes the call.
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
@@ -7,10 +7,10 @@ import { pythonToJson } from "./python-values.ts";
 
 /** Text that ends a call with broken arguments. */
 export interface BrokenEnd {
-  /** Marks that end the arguments; the first one found counts. */
+  /** Marks that end the arguments; the one that occurs first counts. */
   readonly marks: readonly string[];
   /**
-   * Characters that the layout puts between the arguments and the mark, such as the brace that closes the call's
+   * Characters that belong to the layout, between the arguments and the mark, such as the brace that closes the call's
    * object.
    */
   readonly own: string;
@@ -32,8 +32,8 @@ export function* readBrokenArguments(
 }
 
 /**
- * Returns the closing text without the characters of the layout; all of it if nothing would be left to close the
- * arguments.
+ * Returns the closing text without the characters that belong to the layout. Returns all of it if nothing else would
+ * be left to close the arguments.
  */
 function withoutOwn(padding: string, own: string): string {
   let left = padding.trimEnd();

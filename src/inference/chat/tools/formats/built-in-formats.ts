@@ -1,5 +1,5 @@
-// The built-in call formats, each as models write it whose chat templates use it. Operators can describe further
-// formats in the same notation (`read-description.ts`).
+// The built-in call formats. Each is the format in which models with certain chat templates write calls. Operators can
+// describe further formats in the same notation (`read-description.ts`).
 import { plainLayout, type CallLayout, type FormatDescription } from "./call-layout.ts";
 
 function layout(members: Partial<CallLayout> & Pick<CallLayout, "call">): CallLayout {
@@ -21,14 +21,14 @@ const mistralNames = [
   mistralNamed("[TOOL_CALLS]{name}[ARGS]{arguments}"),
   mistralNamed("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{arguments}"),
 ];
-/** List without its mark, which small models sometimes forget. */
+/** Layout of a list without its mark, which small models sometimes omit. */
 const bareList: CallLayout = { ...mistralList("[{calls}]"), isAtStart: true, isWritten: false };
 const unwritten = (layouts: readonly CallLayout[]): readonly CallLayout[] =>
   layouts.map((one) => ({ ...one, isWritten: false }));
 
 const llama3Object = { ...plainLayout.object, arguments: "parameters" };
 
-/** Listed in the order of detection: a format that could be mistaken for another one comes after it. */
+/** Formats in the order of detection: if a format could be mistaken for another one, it comes after the other one. */
 export const builtInFormats = {
   hermes: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
@@ -41,7 +41,7 @@ export const builtInFormats = {
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
         separator: "\n",
       }),
-      // Layout without the outer tag, which these models sometimes write.
+      // Layout without the outer tag, because these models sometimes omit that tag.
       layout({
         call: "<function={name}>\n{parameters}</function>",
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
@@ -149,7 +149,7 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // Layout without marks, as Llama 4 and other models write the list.
+  // Layout without marks, in which Llama 4 and other models write the list.
   pythonic: {
     layouts: [
       layout({
@@ -193,8 +193,8 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // For models whose template does not support tools: the prompt describes this format, and detection never chooses
-  // it.
+  // Format for models whose template does not support tools. The prompt describes this format to the model, and
+  // detection never chooses it.
   generic: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
     ids: "long",

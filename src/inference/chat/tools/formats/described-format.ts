@@ -54,7 +54,7 @@ export function describedFormat({
   };
 }
 
-/** Returns the fixed texts of a layout, which the tokenizer may represent as special tokens. */
+/** Returns the fixed texts of a layout, some of which may be special tokens of the tokenizer. */
 function textsOf({ calls, call, parameter, quote }: CallLayout): readonly string[] {
   const texts = [calls, call, parameter ?? ""].flatMap(splitLayout);
   return [

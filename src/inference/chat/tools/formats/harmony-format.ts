@@ -1,6 +1,6 @@
-// Harmony, the answer format of gpt-oss: messages in channels. `analysis` holds the thought; `final`, and text in
-// `commentary`, are the answer's text; a message to a function is a call. Unlike the formats described by layouts, it
-// covers whole answers, including thoughts.
+// Harmony, the answer format of gpt-oss, in which an answer consists of messages in channels. The channel `analysis`
+// holds the thought; `final`, and text in `commentary`, are the answer's text; a message to a function is a call.
+// Unlike the formats described by layouts, Harmony covers whole answers, including thoughts.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -21,10 +21,13 @@ const marks = {
   return: "<|return|>",
 } as const;
 
-/** Marks that end a message's text; a model may omit the end mark and directly begin the next message. */
+/**
+ * Marks that end a message's text. A model may omit the end mark and begin the next message directly, so start marks
+ * are included.
+ */
 const textEnds = [marks.end, marks.call, marks.return, marks.start, marks.channel];
 const functions = "functions.";
-/** Maximum length of a header, far longer than any real one. */
+/** Maximum length of a header in characters, far longer than any real header. */
 const headerLengthMax = 1024;
 
 export const harmonyFormat: CallFormat = {
@@ -56,8 +59,8 @@ function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Re
   for (;;) {
     const header = yield* readHeader(cursor);
     if (header === null) {
-      // Text outside a message, from a model that does not use channels. Reads past text that only looks like a
-      // header.
+      // Text outside of a message, as written by a model that does not use channels. One character is read as text,
+      // since what follows only looked like a header.
       pieces.addText(yield* cursor.peek());
       cursor.advance(cursor.rest === "" ? 0 : 1);
       yield* readUntil(
@@ -73,17 +76,21 @@ function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Re
 
 interface Header {
   readonly channel: string;
-  /** Recipient of the message; empty for the user. */
+  /** Recipient of the message; empty if the message is for the user. */
   readonly recipient: string;
 }
 
-/** Reads a message's header and the mark after it; null, without reading anything, if no header comes next. */
+/**
+ * Reads the header of a message and the mark after the header. If no header comes next, reads nothing and returns
+ * null.
+ */
 function* readHeader(cursor: Cursor): Reading<Header | null> {
   cursor.keep();
   for (const mark of [marks.end, marks.call, marks.return]) while (yield* cursor.takes(mark));
   const isStarted = yield* cursor.takes(marks.start);
   let text = "";
-  // The prompt has already begun the header of an answer's first message, so its start mark is optional.
+  // The start mark of an answer's first message is optional, because the prompt has already begun that message's
+  // header.
   if (isStarted || (yield* seesHeader(cursor))) {
     while (text.length <= headerLengthMax && !(yield* cursor.sees(marks.message))) {
       const character = yield* cursor.peek();
@@ -132,7 +139,7 @@ function* readMessage(answer: HalfReadAnswer, { channel, recipient }: Header): R
     answer.hasText = true;
     yield* readText(cursor, pieces.addText);
   }
-  // Reads the message's end mark, unless the message ended with the next header or the text.
+  // Reads the end mark of the message. There is none if the next header, or the end of the text, ended the message.
   for (const mark of [marks.end, marks.call, marks.return]) if (yield* cursor.takes(mark)) return;
 }
 
@@ -145,7 +152,7 @@ function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
   const { given, broken } = yield* readGivenObject(cursor, pieces);
   if (broken !== null)
     yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });
-  // Drops blanks, and anything that the model adds, after the arguments' object.
+  // Drops blanks, and any text that the model adds after the object with the arguments.
   else yield* readText(cursor, () => undefined);
 }
 
@@ -157,7 +164,7 @@ function headerOf(name: string): string {
   return `${functions}${name} ${marks.constrain}json${marks.message}`;
 }
 
-/** The mark that ends a call is a stop token of the model, so the tag ends with the arguments. */
+/** The mark that ends a call is a stop token of the model, so the tag ends with the arguments instead of a mark. */
 function callTag(tool: CallableTool): Json {
   return { ...callContent(tool), begin: `${marks.channel}commentary to=${headerOf(tool.name)}` };
 }

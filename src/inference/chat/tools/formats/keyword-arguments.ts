@@ -1,5 +1,5 @@
-// Constrains keyword arguments, as in Python calls, to a tool's schema: in the order of the schema's properties, with
-// JSON values except for Python's literals. The reader accepts JSON and Python values.
+// Constrains keyword arguments, as in Python calls, to a tool's schema. The arguments are in the order of the schema's
+// properties, with JSON values except for Python's literals. The reader accepts both JSON and Python values.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import { valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
 import { withDefinitions } from "../../../../base/domain/parameters/parameter-tags.ts";
@@ -35,8 +35,8 @@ interface Keyword {
 }
 
 /**
- * Returns a format for the keywords in order. Up to the first required one, each keyword may be the first to be
- * written.
+ * Returns a format for the keywords in their order. Each keyword up to and including the first required one may be the
+ * first that is written.
  */
 function firstOf(keywords: readonly Keyword[]): Json {
   const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);
@@ -63,7 +63,10 @@ function valueTag(value: Json, root: JsonObject): Json {
     : json;
 }
 
-/** Returns a format for keywords of any name; it allows none if the schema lists properties or forbids others. */
+/**
+ * Returns a format for keywords with arbitrary names. It allows no keywords if the schema lists properties or forbids
+ * other ones.
+ */
 function anyKeywords(schema: JsonObject): Json {
   if (schema["additionalProperties"] === false || "properties" in schema) return constant("");
   const keyword = sequence([

@@ -1,4 +1,4 @@
-// Converts layouts of calls into structural tags' formats, which constrain an answer.
+// Converts layouts of calls into formats of structural tags, with which an answer is constrained.
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { type CallLayout, callFrame, callMark, callMarks, splitLayout } from "./call-layout.ts";
@@ -54,7 +54,7 @@ function blockTag(layout: CallLayout, tools: readonly CallableTool[], areParalle
   return { type: "tag", begin: open, content: listTag([layout], tools, areParallel), end: close };
 }
 
-/** @param layouts that have the same separator */
+/** @param layouts layouts that have the same separator */
 function listTag(layouts: readonly CallLayout[], tools: readonly CallableTool[], areParallel: boolean): Json {
   return {
     type: "tags_with_separator",
@@ -108,7 +108,10 @@ function pattern(text: string): Json {
   return { type: "regex", pattern: text };
 }
 
-/** Joins consecutive texts and formats into one tag. A text at either end becomes the tag's `begin` or `end`. */
+/**
+ * Joins texts and formats into one tag, in their order. A text at the beginning becomes the tag's `begin`, and a text
+ * at the end its `end`.
+ */
 function tagOf(parts: readonly (string | Json)[]): Json {
   const joined: (string | Json)[] = [];
   for (const part of parts) {
@@ -131,7 +134,10 @@ function anyOf(elements: readonly Json[]): Json {
   return elements.length === 1 ? elements[0] : { type: "or", elements };
 }
 
-/** Returns a pattern for texts that begin with none of these non-empty prefixes and none of these characters. */
+/**
+ * Returns a pattern for texts that begin neither with one of these non-empty prefixes nor with one of these
+ * characters.
+ */
 function otherThan(prefixes: readonly string[], characters = ""): string {
   const firsts = [...new Set(prefixes.map((text) => text.charAt(0)))];
   const branches = firsts.flatMap((first) => {
@@ -146,10 +152,10 @@ function escaped(character: string): string {
 }
 
 /**
- * Returns a format for the parameters of a tool's calls: constrained to its schema, or for a tool with a text input to
- * its text rule.
+ * Returns a format for the parameters of a tool's calls. The parameters are constrained to the tool's schema or, for a
+ * tool with a text input, to the rule for its text.
  *
- * @param layout of one parameter, with its slots
+ * @param layout layout of one parameter, with its slots
  */
 function toolParameters(layout: string, { schema, textRule }: CallableTool): Json {
   const marks = parameterMarks(layout);

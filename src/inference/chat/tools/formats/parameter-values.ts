@@ -5,8 +5,8 @@ import { isJson, isJsonObject, type Json, type JsonObject } from "../../../../ba
 import { pythonToJson } from "./python-values.ts";
 
 /**
- * Returns the value as JSON. A valid JSON value is kept as written; other text, and text of which the schema accepts
- * only the string, becomes a JSON string.
+ * Returns the value as JSON. A valid JSON value stays as written. Other text becomes a JSON string, and so does a JSON
+ * value if the schema accepts only a string.
  *
  * @param property the schema of the value
  * @param root the schema of all arguments, to which references refer
@@ -28,7 +28,10 @@ export function valueToJson(
   );
 }
 
-/** Converts Python values, which templates show and models imitate. A quoted text is not converted. */
+/**
+ * Converts Python values to JSON, because templates show Python values and models imitate them. A quoted text is not
+ * converted.
+ */
 function pythonValue(text: string): string | null {
   return /^[[({TFN]/.test(text) ? pythonToJson(text) : null;
 }

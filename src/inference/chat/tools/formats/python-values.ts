@@ -58,7 +58,7 @@ class PythonReader {
     return `{${members.join(", ")}}`;
   }
 
-  /** Reads a value and returns its JSON text with its leading blanks; null if there is none. */
+  /** Reads a value, and returns the blanks before it followed by its JSON text; null if there is no value. */
   value(depth: number): string | null {
     const blanks = this.#blanks();
     const next = this.#text.charAt(this.#at);
@@ -104,8 +104,8 @@ class PythonReader {
   }
 
   /**
-   * Reads a string and returns it as JSON. Models imitate templates that write strings without escaping quotes. A
-   * quote therefore ends the string only if {@link endsString} accepts the text after it.
+   * Reads a string and returns it as JSON. Models imitate templates that write strings without escaping the quotes in
+   * them, so a quote ends the string only if {@link endsString} accepts the text after the quote.
    */
   #string(quote: string): string | null {
     let value = "";
@@ -156,8 +156,8 @@ class PythonReader {
 }
 
 /**
- * Matches the text that may follow a string: the end, a closing sign or colon, or a comma and the next value or
- * keyword.
+ * Matches the text that may follow a string: the end, a closing sign, a colon, or a comma followed by the next value
+ * or keyword.
  */
 const afterString =
   /\s*(?:$|[)\]}:]|,\s*(?:$|[)\]}"'[{(\d-]|(?:True|False|None|true|false|null)\b|[A-Za-z_][\w.-]*\s*=))/y;
@@ -192,7 +192,7 @@ const plainEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** Returns the length and meaning of an escape; an unknown escape keeps both characters. */
+/** Returns the length and the meaning of an escape. An unknown escape means its two characters. */
 function escapeAt(text: string, at: number): readonly [length: number, meant: string] {
   const kind = text.charAt(at + 1);
   const digits = { x: 2, u: 4, U: 8 }[kind];
@@ -206,9 +206,9 @@ function escapeAt(text: string, at: number): readonly [length: number, meant: st
 }
 
 /**
- * Reads the text of keyword arguments up to and including the closing parenthesis.
+ * Reads the text of keyword arguments, and the closing parenthesis after it.
  *
- * @returns the text without the parenthesis; all text if no parenthesis closes the arguments
+ * @returns the text without the parenthesis; if no parenthesis closes the arguments, all of the text
  */
 export function* readKeywordText(cursor: Cursor): Reading<string> {
   let text = "";

@@ -1,5 +1,6 @@
-// Grammar that constrains arguments to a schema in the quoted notation, which is not JSON: unquoted names, and texts
-// between quote marks. Enforces types, properties, enums and items; refuses any other keyword.
+// Grammar that constrains arguments to a schema in the quoted notation, which differs from JSON in that names are
+// unquoted and texts are between quote marks. Enforces types, properties, enums and items; a schema with any other
+// keyword is refused.
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
@@ -22,10 +23,10 @@ const annotations = [
   "writeOnly",
   "strict",
 ];
-/** Keywords for numbers, which are written as in JSON. */
+/** Schema keywords for numbers. Numbers are written as in JSON, so these keywords can be enforced. */
 const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
-/** Returns the reason why such arguments cannot be constrained to the schema; null if they can. */
+/** Returns the reason why arguments in this notation cannot be constrained to the schema; null if they can. */
 export function quotedRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const keyword = unsupportedKeyword(schema, schema, 0);
   if (keyword === null) return null;
@@ -134,8 +135,8 @@ class QuotedGrammar {
   }
 
   /**
-   * Creates two rules for each property and those after it: one in which it is the first written property, and one in
-   * which it follows another.
+   * Creates two rules for each property. Both also cover the properties after it; in one rule the property is the
+   * first that is written, in the other it follows another property.
    */
   #object(schema: JsonObject): string {
     const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};

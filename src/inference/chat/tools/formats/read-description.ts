@@ -1,5 +1,5 @@
-// Reads an operator's description of a call format from a JSON file. It has the same form as the built-in formats'
-// descriptions. Error messages name the member at fault.
+// Reads an operator's description of a call format from a JSON file. The built-in formats are described in the same
+// form. Error messages name the member at fault.
 import { readFile, stat } from "node:fs/promises";
 import { requirePlainFile } from "../../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -39,7 +39,7 @@ export async function loadFormatDescription(file: string): Promise<FormatDescrip
 /**
  * Validates a description.
  *
- * @param source of the description, for error messages
+ * @param source name of the description's file, for error messages
  */
 export function readFormatDescription(value: unknown, source: string): FormatDescription {
   const members = new Members(value, source);
@@ -147,7 +147,7 @@ function slotsOf(pieces: readonly Piece[]): readonly Slot[] {
   return pieces.flatMap(({ kind }) => (kind === "text" ? [] : [kind]));
 }
 
-/** Members of a JSON object. Records which members are read, so that `end` can refuse unknown ones. */
+/** Members of a JSON object. Records which members have been read, so that `end` can refuse unknown members. */
 class Members {
   readonly #source: string;
   readonly #left: Map<string, unknown>;

@@ -1,5 +1,5 @@
-// Reads a block of calls in one layout. Blanks between the words of a layout are optional, and missing words after a
-// call's arguments are tolerated.
+// Reads a block of calls in one layout. Blanks between the words of a layout are optional. Words after the arguments
+// of a call may be missing.
 import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { needsNoArguments, tryCall, type KnownTools } from "../call-format.ts";
@@ -53,7 +53,8 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   const end = wordsAfterArguments(pieces);
   const isObject = pieces.some(({ kind }) => kind === "object");
   const words = [...(isObject ? ["}"] : []), ...end, ...closing];
-  // Finds the mark that ends broken arguments: the first long word after them, or else the mark of the next call.
+  // Finds the mark that ends broken arguments: the first of the words after the arguments that is long enough or, if
+  // none is, the mark of the next call.
   const markAt = words.findIndex((word) => word.length > 2);
   const brokenEnd: BrokenEnd = {
     marks: [markAt < 0 ? callMark(layout) : words[markAt]].filter((word) => word.length > 2),
@@ -69,7 +70,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   };
 }
 
-/** Returns the words of the layout after a call's arguments. */
+/** Returns the words that follow the arguments of a call in the layout. */
 function wordsAfterArguments(pieces: readonly Piece[]): readonly string[] {
   const last = pieces.at(-1);
   return last?.kind === "text" && pieces.length > 1 ? last.words : [];
@@ -92,7 +93,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd)
     if (!(yield* takesAll(cursor, before))) return false;
     yield* cursor.skip(isBlank);
     if (!(yield* cursor.sees("["))) return yield* readOne();
-    // Reads a list of calls in place of a single one.
+    // Reads a list of calls where the layout expects a single call.
     cursor.advance(1);
     yield* cursor.skip(isBlank);
     if (!(yield* readOne())) return false;
@@ -144,7 +145,7 @@ function namedReader(
       const text = yield* readKeywordText(cursor);
       pieces.addArguments(keywordsToJson(text) ?? text);
     } else if (marks !== null) {
-      // An unknown function's name is a call only if parameters follow it.
+      // The name of an unknown function is a call only if parameters follow the name.
       const isKnown = tools.functions.has(name);
       const follows = [...requiredWords(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
@@ -190,7 +191,10 @@ function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
   return yield* cursor.skip((character) => character !== next && !endsName.test(character));
 }
 
-/** Reads the text between the name and the arguments as far as it matches; returns false if some of it is missing. */
+/**
+ * Reads the text between the name and the arguments, as far as it matches the layout. Returns false if some of that
+ * text is missing.
+ */
 function* takesBetween(cursor: Cursor, between: readonly Piece[]): Reading<boolean> {
   let isWhole = true;
   for (const piece of between) {
@@ -208,7 +212,7 @@ function* seesOneOf(cursor: Cursor, words: readonly string[]): Reading<boolean> 
 }
 
 /**
- * Reads arguments in the quoted notation. They are converted once they are complete, since only then it is known
+ * Reads arguments in the quoted notation. Converts them only once they are complete, since only then is it known
  * whether they are valid.
  */
 function* readQuoted(

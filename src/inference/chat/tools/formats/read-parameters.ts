@@ -10,7 +10,7 @@ import { valueToJson, findProperty } from "./parameter-values.ts";
 /**
  * Splits a parameter's layout into its marks.
  *
- * @param layout with `{name}`, `{value}` and optionally `{isText}` between them
+ * @param layout text with `{name}` and `{value}`, and optionally `{isText}` between these two
  */
 export function parameterMarks(layout: string): ParameterMarks {
   const [open = "", rest = ""] = layout.split("{name}");
@@ -27,15 +27,15 @@ export interface ParameterReading {
   readonly schema: JsonObject | null;
   /** Words after the last parameter, which end the call. */
   readonly end: readonly string[];
-  /** Words of which one follows the end of the call, unless the answer ends there. */
+  /** Words of which one must follow the end of the call, unless the answer ends there. */
   readonly next: readonly string[];
   /** True if a constraint enforces the call's form, so that no mark can be missing. */
   readonly isConstrained: boolean;
 }
 
 /**
- * Reads parameters until no other one follows, and emits one JSON object. The object stays open if the text ends
- * within the parameters.
+ * Reads parameters until no further one follows, and emits them as one JSON object. If the text ends within the
+ * parameters, the object is not closed.
  */
 export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: ParameterReading): Reading {
   const { marks, schema } = reading;
@@ -64,7 +64,10 @@ function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
   return yield* cursor.sees(end);
 }
 
-/** Reads all of these words, each after optional blanks, or reads nothing. Call only while no position is saved. */
+/**
+ * Reads all of these words, each after optional blanks; if one is missing, reads nothing. Must not be called while a
+ * position is saved.
+ */
 function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   cursor.keep();
   for (const word of words) {
@@ -89,7 +92,7 @@ function* readName(cursor: Cursor, { middle }: ParameterMarks): Reading<string |
   return (yield* takesWords(cursor, words)) ? name.trim() : null;
 }
 
-/** Reads the value's kind if the layout states it; null if it does not. */
+/** Reads whether the value is text, if the layout states it; otherwise returns null. */
 function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<ValueForm | null> {
   if (behindKind === null) return null;
   yield* cursor.skip(isBlank);
@@ -100,8 +103,8 @@ function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<Valu
 }
 
 /**
- * Returns the form of a value; also accepts null if the property is `nullable`, an OpenAPI keyword that JSON Schema
- * lacks.
+ * Returns the form of a value. If the property is `nullable`, which is a keyword of OpenAPI and not of JSON Schema,
+ * the form also accepts null.
  */
 function readFormOf(property: Json | undefined, root: Json): ValueForm {
   const form = valueFormOf(property, root);
@@ -124,7 +127,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
   const { marks, form, property, schema } = reading;
   const { middle, behindKind, close } = marks;
   const [mark] = requiredWords(close);
-  // One blank of the layout at either end of a value is not part of the value.
+  // One blank at each end of a value belongs to the layout and is not part of the value.
   yield* cursor.takes(blanksAtEnd(behindKind ?? middle));
   let value = "";
   const isText = form === "text";
@@ -158,8 +161,8 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
 }
 
 /**
- * True if the value has no end mark, which is recognized by another parameter of the function, or the end of the call,
- * in its place.
+ * True if the end mark of the value is missing. That is the case if another parameter of the function, or the end of
+ * the call, comes in its place.
  */
 function* lacksMark(cursor: Cursor, reading: ValueReading): Reading<boolean> {
   cursor.keep();
@@ -185,8 +188,8 @@ function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading):
 }
 
 /**
- * True if the end of the call comes next. Also requires the text that follows a call, since a value may contain the
- * end mark.
+ * True if the end of the call comes next. To be sure, this also requires the text that follows a call, since a value
+ * may contain the end mark.
  */
 function* seesEnd(cursor: Cursor, { end, next }: ValueReading): Reading<boolean> {
   for (const word of end) {

@@ -1,9 +1,9 @@
-// Constrains a tool's text input to its rule, in each notation in which call formats write texts.
+// Constrains a tool's text input to its rule, in each notation in which call formats write a text.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
 
-/** Returns a format for the verbatim text. */
+/** Returns a format for the text as it is, without quotes or escapes. */
 export function plainTextContent(rule: ConstraintRule): Json {
   if (rule.kind === "grammar") return { type: "grammar", grammar: rule.text };
   return { type: "regex", pattern: patternOf(rule) };

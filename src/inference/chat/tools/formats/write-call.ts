@@ -26,7 +26,7 @@ export function writtenCall(layout: CallLayout, { name, values, index }: Written
     "{id}": "000000000",
   };
   const slot = /\{(?:object|name|arguments|parameters|keywords|index|id)\}/g;
-  // Replaces all slots in one pass, so that slots within filled-in text are not replaced.
+  // Replaces all slots in one pass, so that text that was filled in is not searched for slots.
   return calls.split("{calls}").join(call.replace(slot, (found) => filled[found]));
 }
 
