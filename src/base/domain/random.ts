@@ -1,5 +1,4 @@
-// Randomness: a seeded generator for everything that must be reproducible, and the system's generator for secrets,
-// seeds and identifiers.
+// Randomness: a seeded generator for reproducible results, and the system's generator for secrets and ids.
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
@@ -11,10 +10,7 @@ export interface Random {
   index(count: number): number;
 }
 
-/**
- * Returns a stream of xoshiro128** (Blackman and Vigna, 2018), seeded with the SHA-256 of the key's parts, so streams
- * of similar keys are unrelated.
- */
+/** Returns a stream of xoshiro128** (Blackman and Vigna, 2018), seeded with the SHA-256 of the key's parts. */
 export function seededRandom(...key: readonly (string | number)[]): Random {
   const digest = createHash("sha256").update(JSON.stringify(key)).digest();
   return randomFrom([

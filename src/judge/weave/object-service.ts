@@ -1,5 +1,4 @@
-// Service that publishes, reads, lists and deletes objects. It checks access, and finds the version to which a name
-// refers.
+// Service that publishes, reads, lists and deletes objects. It checks access and resolves names to versions.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -47,10 +46,7 @@ export interface ObjectService {
     slice: Parameters<ObjectStore["list"]>[2],
     caller: Caller,
   ): Promise<readonly PublishedObject[]>;
-  /**
-   * Deletes versions permanently and returns their number. @throws ServiceError `invalid`, `forbidden`, `not_found` if
-   * there are none
-   */
+  /** Deletes versions permanently; returns their number. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   delete(projectId: string, name: string, digests: readonly string[] | null, caller: Caller): Promise<number>;
 }
 

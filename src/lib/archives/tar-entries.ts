@@ -1,12 +1,15 @@
-// Reads a tar archive entry by entry, within limits. The limits count every block: headers that only describe other
-// entries, unread contents, and data after the end. The `tar` library parses the headers.
+// Reads a tar archive entry by entry, within limits. The limits count every block, including headers that only
+// describe other entries, contents that are not read, and data after the end. The `tar` library parses the headers.
 import { Header, Pax } from "tar";
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { malformed } from "./malformed.ts";
 
 export interface EntryLimits {
-  /** Maximum bytes of all entries together, including unread entries, because skipping takes as long as writing. */
+  /**
+   * Maximum bytes of all entries together. Entries that are not read count too, because skipping them takes as long as
+   * writing them.
+   */
   readonly bytesMax: number;
   /** Maximum entries of any kind; unlimited if absent. */
   readonly entriesMax?: number;
@@ -24,8 +27,8 @@ export interface TarEntry {
 
 const blockBytes = 512;
 /**
- * Maximum size of an entry that only describes other entries, such as by path and times; no legitimate archive exceeds
- * it.
+ * Maximum size of an entry that only describes other entries, such as their paths and times. No legitimate archive
+ * exceeds it.
  */
 const descriptionBytesMax = 1 << 16;
 /** Maximum padding: archives are padded with zeros to a multiple of a few blocks. */

@@ -1,5 +1,5 @@
-// Limits of one run of a template: its time, and the characters or items of anything that it creates. Code checks the
-// budget before it creates something, so that no large value is built only to be refused; loops count their steps.
+// Limits of one run of a template: its time, and the characters or items of each value that it creates. Code checks
+// the budget before it creates a value, so that no large value is built and then refused. Loops count their steps.
 import type { Clock } from "../../base/domain/clock.ts";
 
 /** Limits of a run, and the errors for exceeding them. */

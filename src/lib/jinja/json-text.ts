@@ -1,5 +1,5 @@
-// Reads and writes JSON as Python's `json` does: ints of any size, 1.0 distinct from 1, and object members in their
-// original order.
+// Reads and writes JSON like Python's `json`. Ints may have any size, 1.0 is distinct from 1, and the members of
+// objects keep their order.
 import type { Budget } from "./budget.ts";
 import { TemplateFault } from "./fault.ts";
 import { ExactNumber, isExactList, jsonWords, type ExactJson } from "../../base/domain/text/exact-json.ts";

@@ -1,5 +1,5 @@
 // Jinja2 templates with the settings that Hugging Face and vLLM use for chats: trimmed blocks, no escaping, loop
-// controls, generation blocks, immutable values. This module knows nothing of messages.
+// controls, generation blocks, immutable values. This module does not depend on the format of messages.
 import type { Clock } from "../../base/domain/clock.ts";
 import { Budget, type ProgramLimits } from "./budget.ts";
 import { TemplateFault } from "./fault.ts";

@@ -1,9 +1,9 @@
-// Converts a sequence of tokens to text incrementally, returning only text that is final. Works on bytes: a character
-// whose bytes are spread over several tokens appears with the token that completes it.
+// Converts a sequence of tokens to text incrementally, and returns only text that later tokens cannot change. It works
+// on bytes: a character whose bytes are spread over several tokens is returned with the token that completes it.
 import type { Tokenizer } from "./tokenizer.ts";
 
 export interface Detokenizer {
-  /** Takes the next token and returns the text that became final; empty while a character is incomplete. */
+  /** Takes the next token. Returns the text that became final with it; empty while a character is incomplete. */
   push(id: number): string;
   /** Returns what `push` would return, without taking the token. */
   peek(id: number): string;
@@ -12,8 +12,8 @@ export interface Detokenizer {
 }
 
 /**
- * Starts a sequence. The texts of all pushes and the flush, joined, equal `tokenizer.decode` of the ids that are not
- * hidden.
+ * Starts a sequence. The joined results of all pushes and of the flush equal `tokenizer.decode` of the ids, without
+ * hidden ids.
  */
 export function createDetokenizer(
   tokenizer: Pick<Tokenizer, "tokenBytes">,

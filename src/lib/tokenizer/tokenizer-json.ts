@@ -12,11 +12,8 @@ type Step = Readonly<Record<string, unknown>>;
 const encoder = new TextEncoder();
 
 /**
- * Builds the decoder that a tokenizer.json describes. Some decoders strip a leading blank from the start of a text;
- * here the blank is kept, because text always continues a prompt.
- *
- * @param description the `decoder` value of the file
- * @throws ServiceError `unsupported`, naming the decoder
+ * Builds the decoder that a tokenizer.json describes. Some decoders strip a blank from the start of a text. Here that
+ * blank is kept, because a decoded text always continues a prompt.
  */
 export function createTokenDecoder(description: unknown): TokenDecoder {
   const steps = flatten(description);
@@ -74,8 +71,8 @@ function unsupported(type: string): ServiceError {
 }
 
 /**
- * Decodes a byte-level token. A token with a character outside the byte alphabet stands for its own text, as in the
- * reference implementation.
+ * Decodes a byte-level token. A token that contains a character outside the byte alphabet decodes to its own text, as
+ * in the reference implementation.
  */
 function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }): Uint8Array {
   if (options?.isAdded === true) return encoder.encode(token);
@@ -104,7 +101,7 @@ const byteOfCode: Int16Array = (() => {
   return alphabet;
 })();
 
-/** GPT-2's pattern for splitting texts; `\s` is Unicode's White_Space here: it includes U+0085 but not U+FEFF. */
+/** GPT-2's pattern for splitting texts. Here, `\s` is Unicode's White_Space, which includes U+0085 but not U+FEFF. */
 const gpt2Pieces = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
@@ -124,7 +121,8 @@ export function exactSplits(preTokenizer: unknown): unknown {
     case "Digits":
       return isolated(step.individual_digits === true ? String.raw`\p{N}` : String.raw`\p{N}+`);
     case "ByteLevel":
-      // A blank added before the text belongs to the first piece, so it cannot be added after the split.
+      // A blank that is added before the text belongs to the first piece, so it must be added before the text is
+      // split.
       if (step.use_regex === false || step.add_prefix_space === true) return step;
       return { type: "Sequence", pretokenizers: [isolated(gpt2Pieces), { ...step, use_regex: false }] };
     default:

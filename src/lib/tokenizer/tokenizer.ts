@@ -20,8 +20,8 @@ export interface Tokenizer {
    */
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
   /**
-   * Returns the text of the ids as the continuation of a prompt: a leading blank is kept. Broken UTF-8 becomes U+FFFD;
-   * ids without a token add nothing.
+   * Returns the text of the ids, as the continuation of a prompt: a leading blank is kept. Broken UTF-8 becomes
+   * U+FFFD. Ids without a token add nothing.
    */
   decode(ids: readonly number[], options: { readonly skipSpecialTokens: boolean }): string;
   /** Returns a token's own text, with U+FFFD for bytes that are not whole characters. */
@@ -105,8 +105,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
 }
 
 /**
- * Returns the additional ids of tokens that tokenizer.json lists once. Only folders derived from GGUF files have such
- * tokens.
+ * Returns the additional ids of tokens that have several ids, but that tokenizer.json lists only once. Only folders
+ * derived from GGUF files have such tokens.
  */
 function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, string> {
   const listed = config.repeated_tokens;

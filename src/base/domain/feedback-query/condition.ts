@@ -8,15 +8,9 @@ export type Expression =
   | Condition
   | FieldExpression
   | Constant
-  /**
-   * A value as text. A missing or null value of the payload becomes the empty text; a number or a list becomes its
-   * JSON.
-   */
+  /** A value as text. A missing or null payload value becomes the empty text; a number or list becomes JSON. */
   | { readonly kind: "text of"; readonly input: FieldExpression }
-  /**
-   * The number that a text, or the text of a value, represents; see `numberOfText`. Unknown if the text is not a
-   * number.
-   */
+  /** The number that a text or a value's text represents, see `numberOfText`; unknown if there is none. */
   | { readonly kind: "number of"; readonly input: FieldExpression }
   /** Integer part of the number. */
   | { readonly kind: "whole"; readonly input: Expression }

@@ -132,7 +132,10 @@ function plain(name: string, value: Value, args: CallArguments, { budget }: Run)
   return textOf(value, budget);
 }
 
-/** Truncates a list. A short list stays unchanged, as a text does; the `end` of a longer list must be a list. */
+/**
+ * Truncates a list, as Jinja does. A list that is short enough stays unchanged. If a list is truncated, `end` must be
+ * a list too.
+ */
 function truncatedItems(value: Value[] | Tuple, asked: Arguments): Value {
   const length = asked.int("length", 255);
   const end = asked.getOr("end", "...");

@@ -124,7 +124,7 @@ function floatOf(value: Value): number | null {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(text) ? Number(text) : null;
 }
 
-/** Rounds half to even, as Python's `round` with a precision does; an int remains an int. */
+/** Rounds half to even, like Python's `round` with a precision. An int stays an int. */
 function rounded(number: bigint | number, precision: number): bigint | number {
   if (typeof number === "bigint") {
     if (precision >= 0) return number;

@@ -62,8 +62,8 @@ function rangeOf({ positional, named }: CallArguments): Range {
 }
 
 /**
- * Returns Python's class `dict`, whose methods take the dict as first argument; some templates call methods in this
- * way. Any other subscript counts as a type parameter, as in `dict[str]`, which also creates dicts.
+ * Returns Python's class `dict`. Some templates call its methods with a dict as the first argument. Any other
+ * subscript of it counts as a type parameter, as in `dict[str]`, which also creates dicts.
  */
 function dictClass(run: Run): Callable {
   const methods = Object.entries(dictMethods).map(([name, method]): [string, Value] => [
@@ -77,8 +77,8 @@ function dictClass(run: Run): Callable {
       { typeName: "method_descriptor" },
     ),
   ]);
-  // Python allows these methods on the class. They are refused here like those of an instance, because they change a
-  // conversation.
+  // Python allows calls of these methods through the class. They are refused here, like calls through a dict, because
+  // they would change a conversation.
   const refused = Array.from(changing.dict, (name): [string, Value] => [
     name,
     new Undefined(`access to attribute '${name}' of 'dict' is unsafe.`),

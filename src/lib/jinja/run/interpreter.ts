@@ -20,7 +20,7 @@ type Kind = Statement["kind"];
 type Of<K extends Kind> = Statement & { readonly kind: K };
 type Rules = { readonly [K in Kind]: (statement: Of<K>, scope: Scope, output: Output) => Ending | void };
 
-/** Maximum nesting of calls by macros and recursive loops: far more than any schema needs. */
+/** Maximum nesting of calls of macros and recursive loops; no schema needs nearly as much. */
 const callDepthMax = 180;
 
 export class Interpreter implements ExpressionRun {

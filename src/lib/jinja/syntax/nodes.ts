@@ -110,8 +110,8 @@ export type Statement = { readonly line: number } & (
       readonly body: Body;
     }
   /**
-   * Renders its body with a separate scope for names that are set in it. If outermost, the body sees only the
-   * outermost names.
+   * Renders its body in a separate scope, so that names set in it are not visible outside. If outermost, the body sees
+   * only the names of the outermost scope.
    */
   | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
   | { readonly kind: "break" | "continue" }
@@ -136,7 +136,10 @@ function isNode(value: object): value is Node {
   return "kind" in value && "line" in value;
 }
 
-/** Yields all nodes of a tree. Not recursive, because a chain of operators is nested as deeply as it is long. */
+/**
+ * Yields all nodes of a tree. It does not recurse, because a long chain of operators is nested as deeply as it is
+ * long.
+ */
 export function* allNodes(body: Body): Generator<Node> {
   const waiting: Node[] = [...body];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -152,8 +155,8 @@ export interface KnownNames {
 }
 
 /**
- * Kinds of nodes whose bodies are checked separately: a condition around the node does not excuse an unknown filter
- * within it.
+ * Kinds of nodes whose bodies are always checked. Even if a condition around such a node is false, an unknown filter
+ * in its body is a fault.
  */
 const opening: ReadonlySet<Node["kind"]> = new Set([
   "for",

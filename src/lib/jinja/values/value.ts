@@ -1,5 +1,5 @@
-// The values of a template, which are Python's: an int is a bigint, a float a number, a str a string, None null, a
-// list an array. Classes in this module represent values without a JavaScript counterpart.
+// The values of a template, which correspond to Python's. An int is a bigint, a float a number, a str a string, None
+// null, and a list an array. Classes in this module represent values without a counterpart in JavaScript.
 
 export type Value =
   | null
@@ -131,7 +131,7 @@ export class Stream {
   }
 }
 
-/** An undefined value: prints as nothing, counts as false, and throws an error in any other use. */
+/** An undefined value. It prints as nothing, counts as false, and throws an error in any other use. */
 export class Undefined {
   /** Error message when the value is used. */
   readonly message: string;
@@ -141,7 +141,7 @@ export class Undefined {
   }
 }
 
-/** A str that is already HTML: text added to it is escaped first. All other operations use its plain text. */
+/** A str that is already HTML. Text that is added to it is escaped first; all other operations use it like any str. */
 export class Markup {
   readonly text: string;
 

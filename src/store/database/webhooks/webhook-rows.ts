@@ -51,10 +51,7 @@ export function attemptsOf(text: string): readonly DeliveryAttempt[] {
   return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
 }
 
-/**
- * Disables a webhook: nothing more is sent, and pending deliveries fail. Does nothing if the webhook is already
- * disabled.
- */
+/** Disables a webhook: nothing more is sent, and pending deliveries fail. Idempotent. */
 export async function disableWebhook(
   transaction: Transaction<Schema>,
   id: string,
@@ -76,7 +73,7 @@ export async function disableWebhook(
     .execute();
 }
 
-/** Locks a webhook's row. Other transactions that change the webhook or add events to it wait until this one ends. */
+/** Locks a webhook's row. Transactions that change it or add events to it wait until this one ends. */
 export async function lockWebhook(transaction: Transaction<Schema>, id: string): Promise<boolean> {
   const row = await transaction
     .updateTable("webhooks")

@@ -12,7 +12,7 @@ export interface AutomaticState {
   readonly reason: string;
   /** Earliest start of the next job; null if unknown. */
   readonly nextJobAt: Date | null;
-  /** Number of the rule's jobs in the last 24 hours. `tokenCount` is the number of tokens on which these jobs trained. */
+  /** Number of the rule's jobs in the last 24 hours; `tokenCount` is the number of tokens they trained on. */
   readonly jobCount: number;
   readonly tokenCount: number;
 }
