@@ -86,11 +86,12 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
 }
 
 /**
- * Requires that the issuer has verified the claim that serves as user name. Users may declare `email` and
- * `phone_number` themselves; `email_verified` and `phone_number_verified` report the issuer's check (OpenID Connect
- * Core 1.0, section 5.1). Some issuers send the result as text, and some omit it.
+ * Refuses a token whose claim `<nameClaim>_verified` says that the issuer has not verified the user name. Users may
+ * declare `email` and `phone_number` themselves, so the issuer reports its check in `email_verified` and
+ * `phone_number_verified` (OpenID Connect Core 1.0, section 5.1). True, the text "true" in any case, and a missing
+ * claim pass.
  *
- * @throws ServiceError `unauthorized` if the issuer sends anything but true
+ * @throws ServiceError `unauthorized` for any other value
  */
 function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: string): void {
   const claim = `${nameClaim}_verified`;

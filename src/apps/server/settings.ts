@@ -87,7 +87,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Models to serve in addition to the built-in one: model folders and GGUF files (optionally `name=path`), names of added models (`hone models add`), and vLLM servers (`name=vllm+http://host:8000,http://host2:8000?files=folder`). Comma-separated, or repeat the flag. Default: all added models.",
+      "Models to serve in addition to the built-in one, separated by commas; the flag can be repeated. A model is a folder or a GGUF file (optionally `name=path`), the name of an added model (`hone models add`), or a model that vLLM servers compute (`name=vllm+http://host:8000,http://host2:8000?files=folder`; the folder contains its configuration, tokenizer and chat template). Default: all added models.",
     isEssential: true,
   },
   quantize: {

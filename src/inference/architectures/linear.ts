@@ -235,10 +235,10 @@ function addLowRankProduct(
 }
 
 /**
- * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A in blocks of rows. A block has so few columns
- * that the runtime does not split them among threads; with a split, the order of sums would depend on the number of
- * rows. The product with B needs no blocks up to rank 256, because its sums are short enough to be grouped in the same
- * way for any number of rows.
+ * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A [blocks, block size, inputSize]. The product with
+ * a block has so few columns that the runtime does not split them among threads; with a split, the order of sums would
+ * depend on N. The product with B needs no blocks up to rank 256, because its sums are so short that the runtime groups
+ * them in the same way for every N.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
   const [blocks, size] = a.shape;

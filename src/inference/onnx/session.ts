@@ -113,8 +113,8 @@ export async function loadProgram(
 }
 
 /**
- * Creates a minimal session in this thread, as the first of the process, so that computing threads started later
- * inherit the processor's flag for denormals; see `flushesDenormals`.
+ * Makes this thread, and all threads that it starts later, treat denormal numbers as zero (see `flushesDenormals`). To
+ * this end, creates and releases a minimal session, which must be the first session of the process.
  */
 export async function flushDenormals(): Promise<void> {
   const builder = new GraphBuilder();

@@ -23,7 +23,7 @@ export interface WrittenTensor {
 /** Metadata that says, for other programs, that weights have PyTorch's layout. */
 const usualMetadata = { format: "pt" };
 
-/** Returns values as the bytes that a file of the type stores; `F32` is not copied. */
+/** Returns the bytes of the values, converted to the type. With `F32`, the result shares the memory of `values`. */
 export function storedBytes(values: Float32Array, type: WrittenType): Uint8Array {
   const stored =
     type === "F32" ? values : type === "F16" ? float32ToFloat16(values) : float32ToBfloat16(values);

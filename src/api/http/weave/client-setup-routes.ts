@@ -75,9 +75,9 @@ export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDepende
   endpoints(app, { tag: "weave", scheme: "bearer" })(
     "DELETE /v1/preview/projects/:entity/:project/traces",
     {
-      summary: "Delete all traces of a project",
+      summary: "Delete a project's calls, objects, tables and files",
       description:
-        "Permanently deletes the project's published objects, tables and files, and its recorded calls. Data that arrives during the deletion may remain. Feedback is kept.",
+        "Permanently deletes the calls that Weave clients recorded in the project, and its published objects, tables and files. Data that arrives during the deletion may remain. Feedback and recorded completions are kept.",
       documented: projectInPath,
       answer: "The traces are deleted.",
       json: noAnswerSchema,

@@ -299,6 +299,6 @@ export const claimAnswer = answerOf<ClaimedItem>()(null, {
 export const answeredItemSchema = Type.Object({
   item: itemAnswer.schema,
   feedback: Type.Array(Type.Object(contentSchema, { title: "FeedbackRecord" }), {
-    description: "The feedback records of the answers.",
+    description: "The feedback records that store the annotator's answers.",
   }),
 });

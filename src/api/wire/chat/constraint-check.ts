@@ -84,7 +84,7 @@ export const constraintCheckSchema = Type.Object(
   {
     served: Type.Boolean({
       description:
-        "True if the server accepts the constraint: it compiles, and the server can enforce it exactly at the start of an answer and at each position of the tests.",
+        "True if the server accepts the constraint: it compiles, and the server can enforce it exactly, at the start of an answer and at each position of the tested values.",
     }),
     kind: orNull(Type.String(), {
       description:

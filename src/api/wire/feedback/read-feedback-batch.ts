@@ -118,7 +118,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
     const isShaped = check(feedbackRecordSchema, item, findings);
     checkSpellings(item, findings);
     if (isShaped) {
-      // Safe cast: the check found no fault of the schema.
+      // Safe cast: the item satisfies `feedbackRecordSchema`.
       const body = item as FeedbackBody;
       const input = toFeedbackInput(body);
       const found = checkContent(input);

@@ -5,7 +5,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { pageQueryFields } from "../page.ts";
 import type { RowFilter } from "./rows.ts";
 
-/** Filter by version. */
+/** Query field `step`, which filters trajectories by the model's version. */
 export const stepField = Type.Integer({
   minimum: 0,
   description:

@@ -162,7 +162,8 @@ const refsReadSchema = Type.Object(
 export const refsReadForm: BodyForm<typeof refsReadSchema> = { schema: refsReadSchema };
 export const refsReadAnswerSchema = Type.Object({
   vals: Type.Array(Type.Unknown(), {
-    description: "Values, in the order of the references; null for a part that does not exist.",
+    description:
+      "Values, in the order of the references; null if the object exists, but not the part or the row of a table that the reference names.",
   }),
 });
 

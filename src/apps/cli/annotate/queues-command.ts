@@ -51,7 +51,7 @@ export function addQueuesCommand(program: Command): void {
     .option("--question <question>", questionForms, repeated(readQuestion))
     .option(
       "--spec <reference>",
-      "reference of an annotation spec, as another question; repeatable",
+      "reference of a published annotation spec, which becomes a question of the queue; repeatable",
       repeated(String),
     )
     .option("--annotators <count>", "number of annotators who answer each item (default: 1)", count)

@@ -20,8 +20,9 @@ interface ChatFlags extends ConnectionFlags {
 }
 
 const about = `
-Leading words that name a version (project/name@3, or project/name:step3) are the models to talk with. Two or more of them, or
-several --model, answer side by side: the same questions with the same seed, each in its own conversation.
+The words are names of versions (project/name@3 or project/name:step3), followed by the question; both may be missing. The
+versions and the models of --model answer. If there are several, each has its own conversation with the same questions and
+the same seed.
 
 Piped standard input is appended to the question, or replaces the word -. Without a question, each line of the input is a
 question, and only the answers are printed.
@@ -34,7 +35,7 @@ export function addChatCommand(program: Command): void {
     program
       .command("chat [words...]")
       .description(
-        "Chat with a model, or with several side by side; with a question, print the answers and exit.",
+        "Chat with a model, or with several side by side. If the words contain a question, print the answers and exit.",
       ),
   )
     .option(

@@ -30,9 +30,10 @@ export function addCheckCommand(models: Command): void {
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--threads <count>", "compute threads (default: one per core)", Number)
     .addOption(
-      new Option("--quantize <bits>", "precision to check (default: all distinct ones)").choices(
-        quantizations,
-      ),
+      new Option(
+        "--quantize <bits>",
+        "precision to check (default: all; precisions that give this model the same weights are checked once)",
+      ).choices(quantizations),
     )
     .option("--json", "print JSON")
     .addHelpText("after", about)

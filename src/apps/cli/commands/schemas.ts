@@ -23,10 +23,10 @@ interface CheckFlags {
 }
 
 const about = `
-A file holds a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}: values, each with whether it is
-valid. The check orders a value's properties as the schema does, as answers have them, and writes the value with the tokens
-of --tokenizer, or of a built-in vocabulary of 128,000 tokens. It reports each place where a token exceeds the server's
-limits.
+A file contains a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}. A test passes if "valid" says
+correctly whether an answer can be the value "data". Before the check, the properties of a value are put into the schema's
+order, as in answers. The value is then written in the tokens of --tokenizer, or of a built-in vocabulary of 128,000 tokens.
+The output names each place where a token exceeds the server's limits.
 
 The status is 1 if a schema is refused, a test fails, or a file cannot be read. With --jsonl it is 1 only if a line cannot be
 read: the output and its summary hold all other results.`;
@@ -36,7 +36,7 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
   schemas
     .command("check [files...]")
     .description(
-      "Check whether Hone can enforce JSON Schemas exactly, and whether values satisfy them; needs no server.",
+      "Check whether Hone can enforce JSON Schemas exactly, and whether an answer can be a given value. The check needs no server.",
     )
     .option("--instance <file>", "file with a JSON value to check against all schemas; repeatable", gathered)
     .option("--jsonl", "read {name, schema, tests} lines from the files, or from standard input (also -)")

@@ -19,7 +19,10 @@ type Expression = Readonly<Record<string, unknown>>;
 export function addSelectionFlags(command: Command): Command {
   return command
     .option("--type <type>", "only this feedback type")
-    .option("--on <reference>", "only feedback on this reference, or on the call with this request id")
+    .option(
+      "--on <reference>",
+      "only feedback on this subject: a reference such as `hone:///acme/games/call/1f2e`, or the request id of a chat completion",
+    )
     .option("--since <time>", "only feedback created at this time or later (ISO 8601)")
     .option("--until <time>", "only feedback created before this time")
     .option(

@@ -55,7 +55,8 @@ export function addKeysCommand(program: Command): void {
       command,
     );
   const ofNewKey = (usual: string): string => ` (default: ${usual})`;
-  const ofChange = (): string => "; `none` removes it";
+  const ofChange = (usual: string): string =>
+    usual === "all" ? "; `none` allows all" : "; `none` removes it";
   withLimits(
     withChoices(keys.command("create").description("Create a key; its secret is shown only once."), ofNewKey),
     ofNewKey,

@@ -138,7 +138,10 @@ function addTrainingCommands(rules: Command): void {
     ["train", "Create a job that trains a model on its feedback so far."],
   ] as const)
     addTermFlags(addConnectionFlags(rules.command(`${verb} <model>`).description(description)))
-      .option("--rule <rule>", "id or project/name of a stored rule; ignored if a flag gives terms")
+      .option(
+        "--rule <rule>",
+        "id or project/name of a stored rule; ignored with --terms, --reactions, --number, --annotation or --preferences",
+      )
       .option("--since <time>", "only feedback created since this time. Example: `2026-01-31T00:00:00Z`")
       .option(
         "--version-age-max <count>",

@@ -24,7 +24,7 @@ export function addTermFlags(command: Command): Command {
     )
     .option(
       "--annotation <name:range|table>",
-      "use the annotation, or the answer to the queue question, with this name as the reward. Examples: `right` (true gives reward 1, false gives 0); `style:1..5` (a number from 1 to 5 is mapped to a reward from 0 to 1); `tone:kind=1,rude=0` (the value kind gives 1, rude gives 0)",
+      "use annotations with this name, and answers to the queue question with this name, as rewards. Examples: `right` (true gives the reward 1, false gives 0); `style:1..5` (numbers from 1 to 5 are mapped to 0 to 1); `tone:kind=1,rude=0` (the text `kind` gives 1, `rude` gives 0)",
     )
     .option("--preferences", "use feedback that prefers one answer over another (payload field better_than)");
 }

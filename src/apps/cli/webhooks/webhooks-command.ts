@@ -37,7 +37,7 @@ export function addWebhooksCommand(program: Command): void {
     webhooks
       .command("add <url>")
       .description(
-        "Add a webhook; its secret is shown only once. The server's operator must allow its host first.",
+        "Add a webhook; its secret is shown only once. The server's setting `webhooks.allowed` must allow the host of the URL.",
       ),
   )
     .option(

@@ -1,4 +1,5 @@
-// Opens the library of added models in a data folder. Imports little code, because each start uses it.
+// Lists the models that `hone models add` stored in a data folder. Imports little code, because each start of a server
+// uses it.
 import { join } from "node:path";
 import { modelsFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";

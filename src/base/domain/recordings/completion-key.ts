@@ -1,6 +1,6 @@
 // Key of a recorded completion, and a request's choice about its recording.
 
-/** Key of a recorded completion; a reference to a call contains both parts (`call-reference`). */
+/** Identifies a recorded completion. References to the completion contain both fields (`call-reference.ts`). */
 export interface CompletionKey {
   /** `<entity>/<project>` of the completion's model. */
   readonly projectId: string;

@@ -2,8 +2,9 @@
 // that is still needed is kept regardless of the limits; the description of each kind says which data that is.
 
 /**
- * * `trajectories`: logged trajectories, except those of a model's newest log, because its running sums continue in
- *   the next log.
+ * Kinds of data that retention removes.
+ * * `trajectories`: logged trajectories, except those of a model's newest log, whose running sums the next log
+ *   continues.
  * * `jobs`: training data of jobs that have ended, and their events except the last. Jobs that another job repeats or
  *   retries, and jobs with a pinned version, are kept.
  * * `recordings`: recorded completions, except those in an annotation queue that still wait for answers, and those
@@ -50,7 +51,10 @@ export interface SweepPlace {
   readonly of: string;
   /** Last item that was visited; null at the beginning. */
   readonly after: readonly (string | number)[] | null;
-  /** Only for a dry run: data that would have been removed so far, in bytes by entity and in numbers by model. */
+  /**
+   * Data that earlier steps of a dry run counted as removed: bytes of each entity, number of items of each model, and
+   * the number of each entity's last counted item. Empty if data is really removed.
+   */
   readonly gone: ReadonlyMap<string, number>;
 }
 

@@ -31,7 +31,7 @@ export interface CallEnd {
   readonly createdBy: string;
 }
 
-/** Part of a call that has arrived. At least one of start and end is present. */
+/** Report of a client on a call: its start, its end, or both. */
 interface CallPart {
   readonly start: CallStart | null;
   readonly end: CallEnd | null;

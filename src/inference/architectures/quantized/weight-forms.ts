@@ -45,7 +45,7 @@ export function partNames(weight: string): {
   readonly blockScales: string;
   /** 4-bit codes, uint8 [N, K/32, 16]. */
   readonly codes: string;
-  /** Offsets of the blocks in `codes`, float32 [K/32, N]. */
+  /** Offsets, float32 [K/32, N], that are added to the scaled codes of each block; only in the form `int4-offset`. */
   readonly offsets: string;
   /** 8-bit codes [N, K] with a scale for each column, for gradients through products with the weight. */
   readonly back: string;
@@ -71,7 +71,7 @@ export function partNames(weight: string): {
 export interface WeightUse {
   readonly isLookedUp: boolean;
   readonly isMultiplied: boolean;
-  /** True if the logits are products with the weight. */
+  /** True for the output projection (in a tied model, the embedding): the logits are products with this weight. */
   readonly isOutput: boolean;
 }
 

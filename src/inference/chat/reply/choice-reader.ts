@@ -131,7 +131,7 @@ export interface AnswerReader {
    * call, has ended the answer; do not call `take` after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
-  /** Ends the answer after the engine has ended it. */
+  /** Returns the output that `take` held back. Call it once the engine has ended the answer. */
   end(): ReplyPiece & Omit<ReturnType<ChoiceReader["end"]>, "text">;
   /** Number of tool calls in the answer. */
   readonly callCount: number;

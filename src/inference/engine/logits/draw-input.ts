@@ -49,7 +49,7 @@ export interface ScoreProcessor {
   apply(scores_V: Float32Array, history: TokenHistory): void;
 }
 
-/** A choice before its next token. */
+/** Input of a draw besides the logits: the rules of the request, and the state of one of its choices. */
 export interface DrawInput {
   readonly rules: DrawRules;
   /** Random stream that only this choice uses. A greedy draw takes no number from it; other draws take one or a few. */

@@ -27,8 +27,8 @@ export interface DrawBlocks {
 }
 
 /**
- * Returns the temperatures of the blocks that the draws of a request can use; null for a kind of blocks that they
- * cannot use.
+ * Returns, for each kind of blocks, the temperature at which to compute them for a request; null if its draws do not
+ * use blocks of this kind.
  */
 export function blockTemperatures(rules: DrawRules): { readonly [Kind in keyof DrawBlocks]: number | null } {
   const { temperature } = rules.sampling;

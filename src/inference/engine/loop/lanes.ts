@@ -256,8 +256,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Continues to resize lanes that will soon need more room. Call it once per step, between calls of the runner,
-   * because slots move.
+   * Grows lanes that will soon be full and shrinks those that use little of their room, a part of the copying per step.
+   * Before that, moves a long row to another lane if this avoids growing. Call it once per step, between calls of the
+   * runner, because slots move.
    */
   resize(): void {
     this.#moveLongRows();

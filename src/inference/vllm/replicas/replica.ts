@@ -1,4 +1,5 @@
-// One of the vLLM servers that compute a base model: its facts, its reachability, and its adapters.
+// A replica: one of the vLLM servers that compute the same base model. Tracks what the server reports about itself,
+// whether it is reachable, and which adapters it has loaded.
 import type { AdapterFolders } from "../adapters/adapter-folders.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { probeBody } from "../client/completion-body.ts";

@@ -96,7 +96,7 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
       description:
         "Stores the answers as feedback on the item, and marks the item as completed by the annotator. The annotator's earlier answers to the item are replaced.",
       body: answerForm,
-      answer: "The item, and the feedback records of the answers.",
+      answer: "The item, and the feedback records that store the annotator's answers.",
       json: answeredItemSchema,
     },
     async ({ params, body: { projectId, ...answer }, caller }) => {

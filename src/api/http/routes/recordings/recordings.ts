@@ -294,7 +294,7 @@ async function reach(
     const owned = parseProjectId(projectId);
     return owned !== null && mayReach(caller, owned);
   });
-  // If an administrator may access several completions, the one of the own entity takes precedence.
+  // Administrators may also access other entities' completions; those of their own entity take precedence.
   const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
   const [found, other] = own.length > 0 ? own : reached;
   if (found === undefined) throw missing(id);

@@ -17,8 +17,8 @@ export interface NamedFile {
 }
 
 /**
- * Reads the file as a body of this kind. While it is read, its bytes count towards the memory budget, like those of a
- * body.
+ * Reads an uploaded file in the way in which a request's body of this kind is read. Until the end of reading, the file's
+ * bytes count towards the memory that the entity's request bodies may take.
  */
 export async function readNamedFile<Kind extends BodyKind>(
   kind: Kind,

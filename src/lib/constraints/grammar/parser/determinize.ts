@@ -5,9 +5,9 @@ import { isKnown } from "./stack-graph.ts";
 import type { GraphNode, StackGraph } from "./stack-graph.ts";
 import type { Stacks, StackTops } from "./stacks.ts";
 
-/** A set of stacks that has no number yet. */
+/** A set of stacks that has no number yet. Without the top symbol `symbols[i]`, its stacks are those in `below[i]`. */
 export interface Draft {
-  /** Nodes at which the set's stacks may begin. */
+  /** Nodes of the graph; the set's stacks are the paths from them. */
   readonly nodes: readonly GraphNode[];
   readonly mayEnd: boolean;
   readonly symbols: readonly GrammarSymbol[];

@@ -4,11 +4,11 @@ import { present } from "../../../../base/domain/assert.ts";
 import type { GrammarSymbol, Productions, Rules } from "./rules.ts";
 
 export interface Recall {
-  /** Returns the productions that may follow this text. */
+  /** Returns the productions that may follow the terminal if this is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Returns the productions that may follow an unknown text: they exclude the earlier texts as `behind` does, but not
-   * this one. They allow too much only if this text is repeated, in full or as the only possibility left.
+   * Returns the productions that may follow the terminal if its text is not known. They exclude the earlier texts as
+   * `behind` does, but not this one. They allow too much only if this text is repeated, in full or as the only possibility left.
    */
   readonly afterUnknown: () => Productions;
 }

@@ -60,7 +60,10 @@ class TagCompiler {
     return this.#rule(this.#written(format, nowhere));
   }
 
-  /** Returns the satisfiable productions of a format, including the tag's end if the format closes the tag. */
+  /**
+   * Returns the productions of a format, without those that match no text. If the format closes its tag, each production
+   * also contains an end of the tag.
+   */
   #written(format: Format, around: Surroundings): Productions {
     switch (format.kind) {
       case "text":
