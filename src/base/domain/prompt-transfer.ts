@@ -47,17 +47,19 @@ export interface PromptHold {
   readonly origin: PromptOrigin;
 }
 
-/** Dimensions that determine the memory layout of keys, values and logits. */
+/** Dimensions that determine the memory layout of keys, values, states and logits. */
 export interface PromptShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
   readonly headSize: number;
+  /** Number of float values in a sequence's states; 0 if the model has none. */
+  readonly stateSize: number;
   readonly vocabularySize: number;
 }
 
 /**
  * A held prompt. Its bytes are little-endian float32: blocks of keys and values, each [layer, keys then values, kv
- * head, position, head size], followed by the logits after the last token, [vocabulary].
+ * head, position, head size], followed by the states and the logits after the last token, [state] and [vocabulary].
  */
 export interface HeldPrompt {
   readonly origin: PromptOrigin;
@@ -99,13 +101,14 @@ export interface PromptTransfers {
 
 /** Returns the number of float values of keys and values in blocks with these positions. */
 export function blockValues(
-  { layerCount, kvHeadCount, headSize }: PromptShape,
+  { layerCount, kvHeadCount, headSize }: Pick<PromptShape, "layerCount" | "kvHeadCount" | "headSize">,
   positionCount: number,
 ): number {
   return layerCount * 2 * kvHeadCount * headSize * positionCount;
 }
 
-/** Returns the size in bytes of a prompt with this many tokens, including the logits after it. */
+/** Returns the size in bytes of a prompt with this many tokens, including the states and the logits after it. */
 export function heldBytes(shape: PromptShape, tokenCount: number): number {
-  return (blockValues(shape, tokenCount) + shape.vocabularySize) * Float32Array.BYTES_PER_ELEMENT;
+  const values = blockValues(shape, tokenCount) + shape.stateSize + shape.vocabularySize;
+  return values * Float32Array.BYTES_PER_ELEMENT;
 }

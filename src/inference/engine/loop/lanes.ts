@@ -192,9 +192,11 @@ export class Lanes implements Iterable<Lane> {
     prompt.computedCount += received.copyTo(place, prompt.computedCount);
     const isOver = prompt.computedCount >= received.tokenCount;
     const scores_V = isOver ? received.scores_V : null;
-    if (scores_V === null)
+    // A part without its states is not cached, since the cache would save those of the slot.
+    const isComplete = isOver || this.#runner.shape.states.length === 0;
+    if (scores_V === null && isComplete)
       this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);
-    else this.cachePrompt(prompt, scores_V);
+    if (scores_V !== null) this.cachePrompt(prompt, scores_V);
     if (!isOver) return null;
     prompt.running.received = null;
     received.release();

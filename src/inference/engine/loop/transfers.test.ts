@@ -4,18 +4,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { present } from "../../../base/domain/assert.ts";
+import { heldBytes } from "../../../base/domain/prompt-transfer.ts";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { readQuantizedWeights } from "../../architectures/weights.ts";
+import { stateBytes } from "../cache/sequence-states.ts";
 import { positionBytes } from "../cache/slab.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { FakeRunner, fakeShape } from "../testing/fake-runner.ts";
 import { observedLoop, requestOf, runTogether, smallLimits, type Transcript } from "../testing/run-loop.ts";
-import { TransferStore } from "../transfers/transfer-store.ts";
+import { ReceivedPrompt } from "../transfers/received-prompt.ts";
+import { promptShapeOf, TransferStore } from "../transfers/transfer-store.ts";
 import type { LoopOptions } from "./engine-loop.ts";
 import { integerKernels } from "../../onnx/integer-kernels.ts";
 
@@ -64,7 +67,7 @@ const answerOf = ({ events, failure }: Transcript) => ({
 
 const limitsOf = (random: Random, runner: ModelRunner): LoopOptions => ({
   slotCountMax: 2 + random.index(6),
-  kvCacheBytesMax: (2 + random.index(12)) * 128 * positionBytes(runner.shape),
+  kvCacheBytesMax: (2 + random.index(12)) * (128 * positionBytes(runner.shape) + stateBytes(runner.shape)),
   prefixCachePercent: [0, 30, 100][random.index(3)],
   tokensPerStepMax: [16, 64, 128][random.index(3)],
   promptChunkTokens: [8, 37, 64][random.index(3)],
@@ -115,7 +118,12 @@ const models = [
   ["mistral-sliding", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
-for (const [name, quantization] of searchedOf(models, 2)) {
+const withStates = [
+  ["lfm2", "off"],
+  ["qwen3.5", "off"],
+] as const satisfies readonly (readonly [string, Quantization])[];
+
+for (const [name, quantization] of [...searchedOf(models, 2), ...searchedOf(withStates, 1)]) {
   test(`${name}, ${quantization}: answers to a transferred prompt equal those of one loop to the last bit`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
@@ -163,6 +171,17 @@ test("computes the rest of a prompt that shares a prefix, and all of a different
     const { transcript } = await answered(requestOf(tokenIds));
     assert.deepEqual(computedOf(transcript), { kind: "prompt-computed", cachedTokenCount });
   }
+});
+
+test("states are used only after the whole transferred prompt", () => {
+  const shape = promptShapeOf({ ...fakeShape, states: [{ kind: "inputs", dims: [1, 2] }] });
+  const held = { origin, tokenIds: prompt, shape, blockPositions: [100], byteLength: heldBytes(shape, 100) };
+  const countOf = (tokenIds: readonly number[]): number =>
+    new ReceivedPrompt({ prompt: held, arrays: [] }, tokenIds, () => undefined).tokenCount;
+  assert.deepEqual(
+    [prompt, [...prompt, 5, 6], [...prompt.slice(0, 70), 1], prompt.slice(0, 60)].map(countOf),
+    [100, 100, 0, 0],
+  );
 });
 
 test("computes a prompt whose log-probabilities are wanted, despite a transfer", async () => {

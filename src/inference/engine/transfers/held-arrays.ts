@@ -1,4 +1,5 @@
-// Creates an immutable snapshot of a computed prompt in blocks: its cached blocks, and copies of the rest.
+// Creates an immutable snapshot of a computed prompt in blocks: its cached blocks, and copies of the rest and of
+// the states.
 import { blockValues } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
@@ -8,7 +9,7 @@ const copiedPositions = 32;
 
 /**
  * @param lent cached blocks from the first token on
- * @param ref slot that holds all tokens of the prompt
+ * @param ref slot that holds exactly the tokens of the prompt
  */
 export function heldArrays(
   lent: readonly Float32Array[],
@@ -27,5 +28,5 @@ export function heldArrays(
     blockPositions.push(count);
     position += count;
   }
-  return { blockPositions, blocks };
+  return { blockPositions, blocks, states_S: lane.states.read(slot) };
 }

@@ -17,7 +17,7 @@ export class ReceivedPrompt {
   readonly #release: () => void;
 
   /**
-   * @param arrays the blocks, then the logits
+   * @param arrays the blocks, then the states, then the logits
    * @param tokenIds prompt of the request
    * @param release called once none of the received data is needed any more
    */
@@ -33,7 +33,9 @@ export class ReceivedPrompt {
     this.#isWhole = common === tokenIds.length && common === prompt.tokenIds.length;
     // Without the logits after it, the last token must be computed.
     const count = this.#isWhole ? common : Math.min(common, tokenIds.length - 1);
-    this.tokenCount = this.#isWhole || count >= sharedCountMin ? count : 0;
+    // Keys and values can be cut after any token; the states are known only after the last one.
+    const isUsable = prompt.shape.stateSize === 0 || count === prompt.tokenIds.length;
+    this.tokenCount = this.#isWhole || (isUsable && count >= sharedCountMin) ? count : 0;
   }
 
   /** Logits after the request's prompt; null if the request's prompt is not the received one. */
@@ -63,6 +65,7 @@ export class ReceivedPrompt {
       left -= block.byteLength;
     }
     lane.advance(slot, filled - start);
+    if (filled === this.tokenCount) lane.states.write(slot, this.#arrays[this.#arrays.length - 2]);
     return filled - start;
   }
 

@@ -3,15 +3,22 @@ import { test } from "node:test";
 import { heldBytes, type HeldPrompt } from "../../../base/domain/prompt-transfer.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { TransferStore, type HoldRequest } from "./transfer-store.ts";
+import { promptShapeOf, TransferStore, type HoldRequest } from "./transfer-store.ts";
 
-const shape = { layerCount: 1, kvHeadCount: 2, headSize: 3, vocabularySize: 5 };
+const model = {
+  layerCount: 1,
+  kvHeadCount: 2,
+  headSize: 3,
+  states: [{ kind: "inputs", dims: [1, 2] }],
+  vocabularySize: 5,
+} as const;
+const shape = promptShapeOf(model);
 const origin = { weights: "w", precision: "float32", build: "b", adapter: null };
 const bytesOf = (tokenCount: number): number => heldBytes(shape, tokenCount);
 
 const storeOf = (tokenCount: number) => {
   const clock = new FakeClock();
-  return { clock, store: new TransferStore(shape, { bytesMax: bytesOf(tokenCount), clock }) };
+  return { clock, store: new TransferStore(model, { bytesMax: bytesOf(tokenCount), clock }) };
 };
 
 const holdOf = (handle: string, tokenIds: readonly number[], owner = "ann"): HoldRequest => ({
@@ -24,6 +31,7 @@ const hold = (store: TransferStore, request: HoldRequest): boolean =>
   store.hold(request, () => ({
     blockPositions: [request.tokenIds.length],
     blocks: [Float32Array.from({ length: 12 * request.tokenIds.length }, (_, index) => index)],
+    states_S: Float32Array.from([8, 9]),
     scores_V: Float32Array.from([1, 2, 3, 4, 5]),
   }));
 
@@ -42,7 +50,7 @@ test("a held prompt can be taken once, only by its owner, and read until it is d
   assert.deepEqual(taken?.tokenIds, [7, 8]);
   assert.equal(await store.take("h", "ann"), null);
   const bytes = await store.read("h", 0, bytesOf(2));
-  assert.deepEqual([...new Float32Array(bytes.buffer)].slice(-6), [23, 1, 2, 3, 4, 5]);
+  assert.deepEqual([...new Float32Array(bytes.buffer)].slice(-8), [23, 8, 9, 1, 2, 3, 4, 5]);
   await store.drop("h");
   assert.equal(await codeOf(store.read("h", 0, 4)), "not_found");
   assert.deepEqual([store.bytes, store.promptCount], [0, 0]);
@@ -80,6 +88,7 @@ test("refuses data that does not fit the model, or is inconsistent", async () =>
   const right = await taken(store);
   const wrong: readonly Partial<HeldPrompt>[] = [
     { shape: { ...shape, headSize: 4 } },
+    { shape: { ...shape, stateSize: 3 } },
     { blockPositions: [1] },
     { blockPositions: [3, -1] },
     { byteLength: 8 },

@@ -10,6 +10,8 @@ import {
   type PromptTransfers,
 } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
+import { stateSizes } from "../cache/sequence-states.ts";
+import type { ModelShape } from "../model-shape.ts";
 import { readJoined, writeJoined } from "./joined-bytes.ts";
 import { ReceivedPrompt } from "./received-prompt.ts";
 
@@ -20,16 +22,17 @@ export interface HoldRequest {
   readonly tokenIds: readonly number[];
 }
 
-/** Blocks in token order with the number of positions in each, and the logits after the last token. */
+/** Blocks in token order with the number of positions in each; the states and the logits after the last token. */
 export interface HeldArrays {
   readonly blockPositions: readonly number[];
   readonly blocks: readonly Float32Array[];
+  readonly states_S: Float32Array;
   readonly scores_V: Float32Array;
 }
 
 interface Entry {
   readonly prompt: HeldPrompt;
-  /** The blocks, then the logits. */
+  /** The blocks, then the states, then the logits. */
   readonly arrays: readonly Float32Array[];
   /** Owner that may take the prompt; null once it was taken, and for received prompts. */
   owner: string | null;
@@ -52,12 +55,11 @@ export class TransferStore implements PromptTransfers {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  /** @param shape dimensions of the engine's model */
   constructor(
-    { layerCount, kvHeadCount, headSize, vocabularySize }: PromptShape,
+    shape: Parameters<typeof promptShapeOf>[0],
     { bytesMax, clock, onExpired = () => undefined }: TransferStoreOptions,
   ) {
-    this.#shape = { layerCount, kvHeadCount, headSize, vocabularySize };
+    this.#shape = promptShapeOf(shape);
     this.#bytesMax = bytesMax;
     this.#clock = clock;
     this.#onExpired = onExpired;
@@ -80,9 +82,9 @@ export class TransferStore implements PromptTransfers {
   hold({ hold, owner, tokenIds }: HoldRequest, arraysOf: () => HeldArrays): boolean {
     const byteLength = heldBytes(this.#shape, tokenIds.length);
     if (!this.#hasRoom(byteLength) || this.#entries.has(hold.handle)) return false;
-    const { blockPositions, blocks, scores_V } = arraysOf();
+    const { blockPositions, blocks, states_S, scores_V } = arraysOf();
     const prompt = { origin: hold.origin, tokenIds, shape: this.#shape, blockPositions, byteLength };
-    const entry = this.#add(hold.handle, prompt, [...blocks, scores_V]);
+    const entry = this.#add(hold.handle, prompt, [...blocks, states_S, scores_V]);
     entry.owner = owner;
     void this.#expireAfter(hold, entry);
     return true;
@@ -106,7 +108,8 @@ export class TransferStore implements PromptTransfers {
       throw new ServiceError({ code: "overloaded", message });
     }
     const blocks = prompt.blockPositions.map((count) => new Float32Array(blockValues(this.#shape, count)));
-    this.#add(id, prompt, [...blocks, new Float32Array(this.#shape.vocabularySize)]);
+    const ends = [this.#shape.stateSize, this.#shape.vocabularySize].map((size) => new Float32Array(size));
+    this.#add(id, prompt, [...blocks, ...ends]);
   }
 
   async write(id: string, offset: number, bytes: Uint8Array): Promise<void> {
@@ -172,6 +175,18 @@ export class TransferStore implements PromptTransfers {
       // The prompt was released before.
     }
   }
+}
+
+/** Returns the dimensions of the prompts of a model. */
+export function promptShapeOf({
+  layerCount,
+  kvHeadCount,
+  headSize,
+  states,
+  vocabularySize,
+}: Omit<PromptShape, "stateSize"> & Pick<ModelShape, "states">): PromptShape {
+  const stateSize = stateSizes(states).reduce((sum, size) => sum + size, 0);
+  return { layerCount, kvHeadCount, headSize, stateSize, vocabularySize };
 }
 
 /** @throws ServiceError `conflict` for data that does not fit the model, or is inconsistent */
