@@ -135,6 +135,13 @@ test("with `kv_transfer_params` one server computes a prompt and another answers
   await checkPassed([prefilling, decoding], completion, "/v1/completions");
 });
 
+test("the transfer is exact with layers that keep states instead of keys and values", async () => {
+  const flags = ["--model", "test/fixtures/goldens/models/qwen3.5"];
+  const one = await serverWith({}, { flags });
+  const other = await serverWith({ peers: peerOf(one) }, { flags });
+  await checkPassed([one, other], chat);
+});
+
 for (const bits of searchedOf(["8", "4"], 1)) {
   test(`in ${bits} bits the transfer is exact too, and a prompt at another precision is computed by the answering server`, async () => {
     const flags = [...model, "--quantize", bits];
