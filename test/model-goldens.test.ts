@@ -255,8 +255,11 @@ class RowCache {
     for (const [state, { kind, dims }] of stateShapes(this.#config).entries()) {
       const values = new Float32Array(partCount * sizeOf(dims));
       values.set(this.#states[state]);
-      if (kind === "inputs") feeds[stateNames(state).state] = floats(values, [partCount, ...dims]);
-      for (let part = 0; kind === "matrices" && part < partCount; part++) {
+      if (kind === "inputs") {
+        feeds[stateNames(state).state] = floats(values, [partCount, ...dims]);
+        continue;
+      }
+      for (let part = 0; part < partCount; part++) {
         const own = values.subarray(part * sizeOf(dims), (part + 1) * sizeOf(dims));
         feeds[stateNames(state, part).state] = floats(own, [1, ...dims]);
       }
