@@ -4,6 +4,7 @@ import { float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.
 import { laterPartNames } from "../architectures/serving-graphs.ts";
 import { stateNames } from "../architectures/serving/sequence-memory.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
+import { stateSizes } from "./cache/sequence-states.ts";
 import type { PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 
@@ -95,8 +96,9 @@ export function laterPartCaches(
   const unused = float32Tensor([1, kvHeadCount, 1, headSize], new Float32Array(kvHeadCount * headSize));
   const dims = [1, kvHeadCount, lane.capacity, headSize];
   const feeds: Record<string, Tensor> = {};
+  const sizes = stateSizes(lane.shape.states);
   for (const [state, { kind, dims: stateDims }] of lane.shape.states.entries()) {
-    const size = stateDims.reduce((product, each) => product * each, 1);
+    const size = sizes[state];
     const own = parts.map(({ slot }) => lane.states.view(state, slot, 1));
     if (kind === "matrices") {
       for (let part = 0; part < partCount; part++) {

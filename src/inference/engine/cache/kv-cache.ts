@@ -31,6 +31,13 @@ export interface SlotBytes {
   readonly bytesPerSlot: number;
 }
 
+/** Returns the memory of a slot of a model. */
+export function slotBytesOf(
+  shape: Parameters<typeof positionBytes>[0] & Pick<ModelShape, "states">,
+): SlotBytes {
+  return { bytesPerPosition: positionBytes(shape), bytesPerSlot: stateBytes(shape) };
+}
+
 /** Returns the bytes to reserve for slots of one lane that may each grow to `positionCountMax` positions. */
 export function laneBytes(
   slotCount: number,
@@ -194,8 +201,8 @@ export class KvCache {
     const doubled = 2 ** Math.ceil(Math.log2(slots));
     const layerBytes = slots * kvHeadCount * capacity * headSize * Float32Array.BYTES_PER_ELEMENT;
     const wanted = layerBytes < fullRoomBytes ? doubled : slotCountMax;
-    const slotBytes = capacity * positionBytes(this.#shape) + stateBytes(this.#shape);
-    const affordable = Math.floor(bytesMax / slotBytes);
+    const { bytesPerPosition, bytesPerSlot } = slotBytesOf(this.#shape);
+    const affordable = Math.floor(bytesMax / (capacity * bytesPerPosition + bytesPerSlot));
     return Math.max(slots, Math.min(wanted, slotCountMax, affordable));
   }
 

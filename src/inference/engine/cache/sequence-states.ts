@@ -7,10 +7,14 @@ export function stateSizes(shapes: readonly StateShape[]): readonly number[] {
   return shapes.map(({ dims }) => dims.reduce((product, size) => product * size, 1));
 }
 
+/** Returns the number of float values in all states of a sequence. */
+export function stateValues(shapes: readonly StateShape[]): number {
+  return stateSizes(shapes).reduce((sum, size) => sum + size, 0);
+}
+
 /** Returns the bytes of all states of a sequence. */
 export function stateBytes({ states }: { readonly states: readonly StateShape[] }): number {
-  const count = stateSizes(states).reduce((sum, size) => sum + size, 0);
-  return count * Float32Array.BYTES_PER_ELEMENT;
+  return stateValues(states) * Float32Array.BYTES_PER_ELEMENT;
 }
 
 export class SequenceStates {

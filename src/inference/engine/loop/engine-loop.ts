@@ -7,8 +7,7 @@ import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { stateBytes } from "../cache/sequence-states.ts";
-import { positionBytes } from "../cache/slab.ts";
+import { slotBytesOf } from "../cache/kv-cache.ts";
 import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
@@ -126,8 +125,7 @@ export class EngineLoop {
     this.#onStep = options.onStep ?? (() => undefined);
     this.#budget = {
       ...options,
-      bytesPerPosition: positionBytes(runner.shape),
-      bytesPerSlot: stateBytes(runner.shape),
+      ...slotBytesOf(runner.shape),
       logprobTokensPerStepMax:
         options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
     };

@@ -3,8 +3,7 @@
 // only sequences that fit.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
-import { stateBytes } from "../cache/sequence-states.ts";
+import { KvCache, keyValueBytesMax, slotBytesOf } from "../cache/kv-cache.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
 import type { ModelShape } from "../model-shape.ts";
@@ -80,11 +79,15 @@ export class Lanes implements Iterable<Lane> {
   ) {
     const { shape } = runner;
     const { contextLength } = shape;
-    const slotBytes = { bytesPerPosition: positionBytes(shape), bytesPerSlot: stateBytes(shape) };
     this.#runner = runner;
     this.#costs = laneCosts(shape, lanePositions);
     this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax }, clock);
-    this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytes });
+    this.#bytesMax = keyValueBytesMax({
+      kvCacheBytesMax,
+      slotCountMax,
+      contextLength,
+      ...slotBytesOf(shape),
+    });
     this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
     this.#transfers = transfers;
   }

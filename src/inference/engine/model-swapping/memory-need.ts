@@ -8,9 +8,7 @@ import type { FormChoice } from "../../architectures/quantized/choose-forms.ts";
 import { keptBytes, type WeightForms } from "../../architectures/quantized/weight-forms.ts";
 import { countCaches, stateShapes } from "../../architectures/serving/sequence-memory.ts";
 import { readForms } from "../../architectures/weights.ts";
-import { keyValueBytesMax } from "../cache/kv-cache.ts";
-import { stateBytes } from "../cache/sequence-states.ts";
-import { positionBytes } from "../cache/slab.ts";
+import { keyValueBytesMax, slotBytesOf, type SlotBytes } from "../cache/kv-cache.ts";
 import type { EngineSettings } from "../settings.ts";
 
 /** Memory of an engine's process without a model: Node, native code, and uncollected garbage. */
@@ -88,7 +86,7 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
   const { contextLength, headCount, width, intermediateSize, vocabularySize } = config;
   const context = Math.min(contextLength, limits.contextLengthMax);
   const tokenNumbers = headCount * context + 8 * width + 4 * intermediateSize;
-  const tokenBytes = tokenNumbers * Float32Array.BYTES_PER_ELEMENT + 2 * positionBytesOf(config);
+  const tokenBytes = tokenNumbers * Float32Array.BYTES_PER_ELEMENT + 2 * slotBytesIn(config).bytesPerPosition;
   const partBytes = Math.min(limits.tokensPerStepMax, context) * tokenBytes;
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
 }
@@ -99,15 +97,11 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
  */
 function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
   const contextLength = Math.min(config.contextLength, contextLengthMax);
-  const slotBytes = {
-    bytesPerPosition: positionBytesOf(config),
-    bytesPerSlot: stateBytes({ states: stateShapes(config) }),
-  };
-  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytes });
+  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytesIn(config) });
 }
 
-/** Returns the size of the keys and values of one position, over all layers. */
-function positionBytesOf(config: ModelConfig): number {
+/** Returns the memory of a slot of the model. */
+function slotBytesIn(config: ModelConfig): SlotBytes {
   const { kvHeadCount, headSize } = config;
-  return positionBytes({ layerCount: countCaches(config), kvHeadCount, headSize });
+  return slotBytesOf({ layerCount: countCaches(config), kvHeadCount, headSize, states: stateShapes(config) });
 }

@@ -10,7 +10,7 @@ import {
   type PromptTransfers,
 } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { stateSizes } from "../cache/sequence-states.ts";
+import { stateValues } from "../cache/sequence-states.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { readJoined, writeJoined } from "./joined-bytes.ts";
 import { ReceivedPrompt } from "./received-prompt.ts";
@@ -185,8 +185,7 @@ export function promptShapeOf({
   states,
   vocabularySize,
 }: Omit<PromptShape, "stateSize"> & Pick<ModelShape, "states">): PromptShape {
-  const stateSize = stateSizes(states).reduce((sum, size) => sum + size, 0);
-  return { layerCount, kvHeadCount, headSize, stateSize, vocabularySize };
+  return { layerCount, kvHeadCount, headSize, stateSize: stateValues(states), vocabularySize };
 }
 
 /** @throws ServiceError `conflict` for data that does not fit the model, or is inconsistent */
