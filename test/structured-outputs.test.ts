@@ -69,10 +69,10 @@ test("every member in the table allows its valid example and rejects the other o
 });
 
 test("the table of keywords is complete, and the table of refusals is right", () => {
-  const kept = tableUnder("keyword | enforced").flatMap(([keywords]) => codeIn(keywords));
+  const kept = tableUnder("keyword | when Hone enforces it").flatMap(([keywords]) => codeIn(keywords));
   // "nullable" is added because it is parsed together with `type`.
   assert.deepEqual([...kept].sort(), [...knownKeywords, "nullable"].sort());
-  for (const [keyword, example] of tableUnder("keyword | for example | why")) {
+  for (const [keyword, example] of tableUnder("keyword | example of a refused schema | reason")) {
     const refusal = refusalOf(jsonSchema(JSON.parse(codeIn(example)[0])));
     assert.deepEqual([refusal?.kind, refusal?.subject], ["not-exact", codeIn(keyword)[0]], example);
   }
@@ -96,7 +96,8 @@ test("the patterns in the table are refused, and the limits are listed", () => {
     const [pattern] = codeIn(example);
     assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
   }
-  const [, listed = ""] = /on any machine:(.*?)\. *\n\nHone refuses a constraint/s.exec(page) ?? [];
+  const [, listed = ""] =
+    /These are the limits, with their values:(.*?)\.\n\nHone refuses a constraint/s.exec(page) ?? [];
   const { strictFormats: _, cacheBytes: __, cachedMaskBytes: ___, ...each } = constraintSettings.with();
   const stated = [...listed.matchAll(/`(\w+)` \(([\d,]+)\)/g)].map(([, name, value]) => [
     name,
