@@ -2,7 +2,7 @@
 // reads no files; `read-config` reads the configuration from a Hugging Face folder.
 import type { RotaryConfig } from "./rotary.ts";
 
-/** The Hugging Face classes that one decoder definition covers. */
+/** Hugging Face model classes that Hone's one decoder definition can compute. */
 export const architectures = [
   "LlamaForCausalLM",
   "Qwen2ForCausalLM",
@@ -22,7 +22,10 @@ export const architectures = [
 
 export type Architecture = (typeof architectures)[number];
 
-/** Options of a layer, by the kind of computation with which the layer relates positions to each other. */
+/**
+ * Options of a decoder layer. The kind says how the layer combines information from different positions: by attention,
+ * a convolution or a delta rule.
+ */
 export type LayerConfig = AttentionLayer | ConvolutionLayer | DeltaLayer;
 
 export interface AttentionLayer {
@@ -30,11 +33,11 @@ export interface AttentionLayer {
   /** Number of positions that a token attends to, including the token's own; null if unlimited. */
   readonly slidingWindow: number | null;
   /**
-   * Index into {@link ModelConfig.rotaries}; null if the layer has no rotary embedding and only the order of attention
-   * encodes positions.
+   * Index into {@link ModelConfig.rotaries}; null if the layer has no rotary embedding. Without a rotary embedding,
+   * only the causal order of attention encodes positions.
    */
   readonly rotary: number | null;
-  /** Index of the rotary embedding of the queries; absent if queries use the one in `rotary`. */
+  /** Index of a separate rotary embedding for queries; absent if queries use the same one as keys (`rotary`). */
   readonly queryRotary?: number;
 }
 
@@ -44,8 +47,8 @@ export interface ConvolutionLayer {
 }
 
 /**
- * A gated delta rule (Qwen3.5; arXiv:2412.06464). Each head has a matrix as its state. Each token reads the matrix,
- * and corrects it where it differs from the token's value.
+ * A gated delta rule (Qwen3.5; arXiv:2412.06464). Each head keeps a matrix as its state. For each token, the head reads
+ * a value from the matrix, and corrects the matrix where that value differs from the token's own.
  */
 export interface DeltaLayer {
   readonly kind: "delta";
@@ -55,17 +58,17 @@ export interface DeltaLayer {
 export interface DeltaConfig {
   /** Number of heads of queries and keys; divides `valueHeads`. */
   readonly keyHeads: number;
-  /** Number of heads of values; each head has a separate state. */
+  /** Number of heads of values; each head has its own state matrix. */
   readonly valueHeads: number;
   readonly keySize: number;
   readonly valueSize: number;
 }
 
-/** A causal convolution of each channel with a separate kernel. */
+/** A causal convolution over positions; each channel has its own kernel. */
 export interface ConvolutionConfig {
   /** Number of positions that an output depends on, including the output's own position. */
   readonly kernelSize: number;
-  /** True if the convolution and the layer's projections have biases. */
+  /** True if the convolution and the layer's input and output projections have biases. */
   readonly hasBias: boolean;
 }
 
@@ -84,10 +87,10 @@ export interface ModelConfig {
   /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
   readonly layers: readonly LayerConfig[];
-  /** Rotary embeddings of the layers; layers with equal ones share an entry. */
+  /** Rotary embeddings that the layers use; layers with equal embeddings share an entry. */
   readonly rotaries: readonly RotaryConfig[];
   readonly normEpsilon: number;
-  /** True if files store norm weights as their distance from one (Gemma). */
+  /** True if files store each norm weight minus one (Gemma). */
   readonly isNormOffset: boolean;
   /** True if the inputs of attention and feed-forward are normalised. */
   readonly hasInputNorms: boolean;
@@ -97,14 +100,14 @@ export interface ModelConfig {
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
-  /** Convolution that some layers have; null if no layer has one. */
+  /** Convolution settings; null if no layer has a convolution. */
   readonly convolution: ConvolutionConfig | null;
-  /** Delta rule that some layers have; null if no layer has one. */
+  /** Delta rule settings; null if no layer has a delta rule. */
   readonly delta: DeltaConfig | null;
-  /** True if each query head's projection has a second half that gates the attended values. */
+  /** True if the query projection has a second half for each head, which gates the head's attended values. */
   readonly hasAttentionGate: boolean;
   readonly activation: "silu" | "gelu-tanh";
-  /** True if the output projection uses the embedding's weight. */
+  /** True if the output projection uses the same weight as the embedding. */
   readonly isTied: boolean;
   /** Factor by which the embeddings are multiplied. */
   readonly embeddingScale: number;

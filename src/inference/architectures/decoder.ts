@@ -20,7 +20,7 @@ import {
 } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
-/** Inputs of attention, after the rotary embedding: q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
+/** Inputs of attention, after the rotary embedding: q [B, T, Hq*K], k and v [B, T, Hkv*K]. */
 export interface AttentionInputs {
   readonly layer: number;
   readonly layerConfig: AttentionLayer;
@@ -41,39 +41,42 @@ export type DeltaInputs = Readonly<Record<"q" | "k" | "v" | "logDecay" | "streng
 };
 
 export interface DecoderParts {
-  /** Returns a weight that is no projection's, identified by its name in `modelParameters`. */
+  /** Returns a weight that does not belong to a projection, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
   /** Maps tokens [B, T] to their embeddings [B, T, D]. */
   readonly embed: (tokens_BT: Value) => Value;
   readonly linear: Linear;
-  /** Returns the tables of `config.rotaries[index]`. */
+  /** Returns the cosines and sines of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
   readonly tokens_BT: Value;
   /** Positions, int64 [B, T], each in [0, contextLength). */
   readonly positions_BT: Value;
-  /** Returns the attended values [B, T, Hq*K]; marks the intermediate values that a layer keeps. */
+  /**
+   * Computes attention and returns the attended values [B, T, Hq*K]. Marks the intermediate values that should be kept
+   * for the gradient.
+   */
   readonly attend: (inputs: AttentionInputs) => Value;
   /**
-   * Returns the input of a convolution at the positions that each of its outputs depends on: one value [B, T, D] for
-   * each number of positions before the output, from kernel size - 1 down to 0. Before the first position, the input
-   * is 0.
+   * Returns the inputs that each output of a convolution depends on. These are kernel size values [B, T, D]: the inputs
+   * from kernel size - 1 positions earlier, and so on, down to those at the output's own position. Inputs before the
+   * first position are 0.
    */
   readonly taps: (inputs: ConvolutionInputs) => readonly Value[];
   /** Returns the values that a delta rule reads at each position, [B, T, H*V]. */
   readonly recall: (inputs: DeltaInputs) => Value;
   /**
-   * If true, a gradient recomputes a layer from the inputs of its products instead of remembering all intermediate
-   * values. No effect without a gradient.
+   * If true, the gradient recomputes a layer's intermediate values from the inputs of its matrix products instead of
+   * keeping all of them. No effect without a gradient.
    */
   readonly recomputesLayers?: boolean;
   /**
-   * Selects the rows whose results are needed from [B, T, D]; the last layer computes everything else only for these
-   * rows.
+   * Selects from x [B, T, D] the rows whose results are needed. The last layer computes everything after attention only
+   * for these rows.
    */
   readonly selectRows: (x_BTD: Value) => Value;
 }
 
-/** Cosines and sines, each [positions, rotarySize/2]. */
+/** Cosines and sines of rotary angles, each [positions, rotarySize/2]. */
 export interface RotaryTables {
   readonly cos: Value;
   readonly sin: Value;
@@ -119,7 +122,7 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
     hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
   }
   const normed = builder.rmsNorm(hidden, parts.weight(finalNormName(config)), config.normEpsilon);
-  // The projection is linear: scaling its input costs less than scaling its output.
+  // The output projection is linear, so its input is scaled instead of its output, which is larger.
   return scaled(builder, normed, config.logitScale);
 }
 
@@ -129,13 +132,13 @@ function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
 
 export interface DeclareOptions {
   readonly forms?: WeightForms;
-  /** True if gradients flow through products with weights that are not float32. */
+  /** True if gradients flow through products with quantized weights. */
   readonly hasGradients?: boolean;
 }
 
 /**
- * Declares every part of every weight, in the order of `modelParameters`: as parameters that the graph's session
- * holds, or as float32 inputs of each run.
+ * Declares every tensor of every weight, in the order of `modelParameters`. The tensors are either parameters that the
+ * graph's session holds, or float32 inputs of each run.
  */
 export function declareWeights(
   builder: GraphBuilder,
@@ -154,12 +157,12 @@ export function declareWeights(
   return { values: new Map(values), forms };
 }
 
-/** Returns the names of a rotary embedding's two tables among the parameters. */
+/** Returns the parameter names of a rotary embedding's cosines and sines. */
 export function rotaryTableNames(index: number): { readonly cos: string; readonly sin: string } {
   return { cos: `rotary.${index}.cosines`, sin: `rotary.${index}.sines` };
 }
 
-/** Declares the tables of every rotary embedding as parameters. */
+/** Declares the cosines and sines of every rotary embedding as parameters. */
 export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): readonly RotaryTables[] {
   const shape = [config.contextLength, config.rotarySize / 2];
   return config.rotaries.map((_, index) => {
@@ -168,12 +171,15 @@ export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): rea
   });
 }
 
-/** Added to the sum of squares of queries and keys of a delta rule, as in Transformers. */
+/**
+ * Epsilon that is added to the sum of squares when a delta rule's queries and keys are scaled to length one, as in
+ * Transformers.
+ */
 const unitEpsilon = 1e-6;
 
 /**
- * Computes one layer. For a gradient it keeps the results of products, which are expensive to recompute; norms,
- * activations and similar operations are cheap.
+ * Computes one layer. For a gradient it keeps only the results of matrix products, which are expensive to recompute;
+ * norms, activations and similar operations are cheap.
  */
 class DecoderLayer {
   readonly #builder: GraphBuilder;
@@ -188,7 +194,10 @@ class DecoderLayer {
     this.#layer = layer;
   }
 
-  /** Computes the input of the layer's output projection from the residual stream [B, T, D]. */
+  /**
+   * Computes the layer's attention, convolution or delta rule from the residual stream [B, T, D]. The result is the
+   * input of the layer's output projection.
+   */
   mixed(hidden: Value, layerConfig: LayerConfig): Value {
     switch (layerConfig.kind) {
       case "attention":
@@ -241,7 +250,9 @@ class DecoderLayer {
     return builder.multiply(after, this.#convolved(taps));
   }
 
-  /** Computes the sum of a convolution's inputs, each times its kernel's element for that distance. */
+  /**
+   * Computes a convolution: the sum of the inputs at each distance, each times the kernel's element for that distance.
+   */
   #convolved(taps: readonly Value[]): Value {
     const builder = this.#builder;
     const path = convolutionPath(this.#config, this.#layer);
@@ -256,8 +267,8 @@ class DecoderLayer {
   }
 
   /**
-   * Computes the gated output [B, T, H*V] of the delta rule. Queries and keys have length one; each head of them serves
-   * consecutive heads of values.
+   * Computes the gated output [B, T, H*V] of the delta rule. Queries and keys are scaled to length one. Each of their
+   * heads serves several consecutive heads of values.
    */
   #delta(hidden: Value): Value {
     const builder = this.#builder;
@@ -267,7 +278,8 @@ class DecoderLayer {
     const convolved = builder.silu(this.#convolved(this.#parts.taps({ layer: this.#layer, x: mixed })));
     const [rows, length] = x.shape as [Dimension, Dimension];
     const keyWidth = keyHeads * keySize;
-    // x / √(Σ x² + ε) as a norm, whose epsilon is added to the mean of the squares.
+    // Scaling to length one, x / √(Σ x² + ε), is computed as a norm. A norm adds its epsilon to the mean of the
+    // squares, so ε is divided by the head's size.
     const unit = builder.full([keySize], 1 / Math.sqrt(keySize));
     const heads = (from: number): Value => {
       const own = builder.slice(convolved, -1, from, from + keyWidth);
@@ -305,7 +317,10 @@ class DecoderLayer {
     return builder.multiply(softplus, builder.negate(builder.exp(this.#parts.weight(decay))));
   }
 
-  /** Computes the rest of the layer, row by row: the next residual from this one and the attended values. */
+  /**
+   * Computes the second half of the layer row by row: the output projection and the feed-forward sublayer. Returns the
+   * next residual stream.
+   */
   afterAttention(residual: Value, attended: Value): Value {
     const { hasInputNorms, hasOutputNorms, activation } = this.#config;
     const builder = this.#builder;
@@ -327,12 +342,17 @@ class DecoderLayer {
     return this.#config.layers[this.#layer].kind === "attention" ? "o_proj" : "out_proj";
   }
 
-  /** Returns the input of the layer's first projections. */
+  /**
+   * Returns the input of the layer's first projections: the residual stream, normalised if the model has input norms.
+   */
   #input(hidden: Value): Value {
     return this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
   }
 
-  /** Converts a sublayer's output to its contribution to the residual stream. */
+  /**
+   * Converts a sublayer's output to its contribution to the residual stream: normalises and scales it if the model does
+   * so.
+   */
   #added(outputNorm: NormName, x: Value): Value {
     const { hasOutputNorms, residualScale } = this.#config;
     const normed = hasOutputNorms ? this.#norm(outputNorm, this.#builder.kept(x)) : x;
@@ -344,7 +364,7 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Returns queries or keys [B, T, H*K] for attention: normalised and rotated if the model does so. */
+  /** Returns queries or keys [B, T, H*K] for attention, normalised and rotated if the model does so. */
   #rotated(norm: "q_norm" | "k_norm", x: Value, rotary: number | null): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value =>

@@ -35,7 +35,7 @@ const names = [
   "phi3-sliding",
 ];
 
-/** Writes the same model with every tensor in the type that `typeFor` returns; the numbers are those of `name`.gguf. */
+/** Writes the model `name`.gguf again, with the same numbers, but each tensor in the type that `typeFor` returns. */
 function rewritten(name: string, variant: string, typeFor: (tensor: StoredTensor) => StoredType): string {
   const { metadata, tensors } = readGguf(join(fixtures, `${name}.gguf`));
   const file = join(scratch, `${name}-${variant}.gguf`);
@@ -98,7 +98,7 @@ for (const name of names) {
     for (const [tensor, stored] of tensors) {
       assert.deepEqual(readFloats(stored), readFloats(expected.get(tensor)!), tensor);
     }
-    // Also finds the tensors that the graphs need, none missing and none unexpected.
+    // Reading also checks that the file has exactly the tensors that the graphs need.
     readModelWeights(ours, { ...config, rotaries }, { cacheFolder: null });
   });
 }
@@ -135,7 +135,7 @@ test("tensor offsets are those in the file, even if it changes after the folder 
     assert.deepEqual([found?.byteLength, found?.type, found?.file], [byteLength, type, file]);
   }
   assert.equal(places.size, inFile.size);
-  // The same model with a longer description, which moves everything back.
+  // The same model with a longer description, which moves all tensors to later offsets in the file.
   copyFileSync(join(fixtures, "phi3.gguf"), file);
   assert.ok(readStoredTensors(folder).has("model.layers.0.self_attn.qkv_proj.weight"));
 });

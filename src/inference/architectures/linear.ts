@@ -1,5 +1,5 @@
 // Applies stored weights: looks up rows of the embedding, and computes projections y = x Wᵀ with bias and low-rank
-// product. Only this module knows how weights are applied; `parameters` lists a model's projections.
+// product. Only this module knows how each form of a weight is applied; `parameters` lists a model's projections.
 import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { GraphBuilder, MatMulOptions } from "../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../lib/graph/dimension.ts";
@@ -15,11 +15,11 @@ import {
   type WeightForms,
 } from "./quantized/weight-forms.ts";
 
-/** Low-rank matrices (LoRA) as values of a graph. */
+/** An adapter's low-rank matrices (LoRA) as values of a graph. */
 export interface DecoderLora {
   /**
-   * Matrices by the names of `loraNames`; a projection without matrices is not adapted. A is [rank, inputSize] or, in
-   * blocks of its rows, [blocks, block size, inputSize]; B is [outputSize, rank].
+   * Matrices by the names of `loraNames`; a projection without matrices is not adapted. A is [rank, inputSize], or
+   * [blocks, block size, inputSize] if its rows are divided into blocks. B is [outputSize, rank].
    */
   readonly matrices: ReadonlyMap<string, Value>;
   /** Factor of the low-rank product; 1 if the factor is already multiplied into B. */
@@ -31,12 +31,14 @@ export type Linear = (projection: Projection, x: Value) => Value;
 
 /** A model's weights as declared in a graph. */
 export interface DeclaredWeights {
-  /** All parts of all weights, named as in `weightParts`; biases are named `<path>.bias`. */
+  /** All tensors of all weights, named as in `weightParts`; biases are named `<path>.bias`. */
   readonly values: ReadonlyMap<string, Value>;
   readonly forms: WeightForms;
 }
 
-/** Creates a function that applies projections whose weights have any form; low-rank products are computed in float32. */
+/**
+ * Returns a function that applies a projection in any weight form. Low-rank products are always computed in float32.
+ */
 export function storedLinear(
   builder: GraphBuilder,
   weights: DeclaredWeights,
@@ -95,15 +97,15 @@ export function embeddingRows(
   return rotate(builder, builder.multiply(codes, asColumn(builder, rowScales)));
 }
 
-/** Converts 8-bit codes to float32. Unsigned codes are stored with 128 added, which this subtracts. */
+/** Converts 8-bit codes to float32. Unsigned codes are stored with 128 added, so 128 is subtracted from them. */
 function signedCodes(builder: GraphBuilder, codes: Value, form: WeightForm): Value {
   const stored = builder.cast(codes, "float32");
   return form === "uint8" ? builder.subtract(stored, 128) : stored;
 }
 
 /**
- * Computes the natural-log probabilities of target tokens, and the entropies, from the logits that the output
- * projection gives.
+ * Computes the natural-log probabilities of target tokens, and the entropies of their distributions, from the output
+ * projection's logits.
  *
  * @param x input of the output projection, [N, D]
  * @param targets token ids, int64 [N]
@@ -159,7 +161,7 @@ function asColumn(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [...x.shape, 1]);
 }
 
-/** Returns x H, where H is a matrix that rotates blocks of the last axis; H is its own inverse. */
+/** Returns x H, where the matrix H rotates each block of the last axis; H is its own inverse. */
 function rotate(builder: GraphBuilder, x: Value): Value {
   const width = dimensionAt(x.shape, -1);
   assert(typeof width === "number", "the width of an operand is known");
@@ -170,7 +172,7 @@ function rotate(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(builder.matMul(inBlocks, matrix), x.shape);
 }
 
-/** Returns x Wᵀ, without bias. */
+/** Returns the product x Wᵀ without the bias. */
 function weightProduct(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -206,8 +208,9 @@ function weightProduct(
 }
 
 /**
- * Returns the part of a product that comes from the blocks' offsets: each offset times the sum of the block's entries
- * of x. The factors 2 and 1/2 change no bit, as in {@link addLowRankProduct}.
+ * Returns the share of a product with a 4-bit weight that comes from the offsets of its blocks. Each offset is
+ * multiplied by the sum of its block's entries in x. The factors 2 and 1/2 change no bit, as in {@link
+ * addLowRankProduct}.
  *
  * @param offsets [K/32, N]
  */
@@ -220,8 +223,8 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 
 /**
  * Returns y + scale · (x Aᵀ) Bᵀ for matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no
- * bit of the result. They prevent the runtime from using its kernel for single rows, which sums in another order, so
- * that a row's result does not depend on its batch.
+ * bit of the result, but keep the runtime from using its kernel for single rows. That kernel sums in another order,
+ * which would make a row's result depend on the size of its batch.
  */
 function addLowRankProduct(
   builder: GraphBuilder,
@@ -230,15 +233,15 @@ function addLowRankProduct(
 ): Value {
   const reduce = { transposeB: true, alpha: scale / 2 };
   const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
-  // Kept for the gradient, because it is small, and recomputing it would take a pass over x.
+  // The value is kept for the gradient because it is small; recomputing it would take a pass over x.
   return builder.gemm(builder.kept(reduced), b, y, { alpha: 2 });
 }
 
 /**
- * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A [blocks, block size, inputSize]. The product with
- * a block has so few columns that the runtime does not split them among threads; with a split, the order of sums would
- * depend on N. The product with B needs no blocks up to rank 256, because its sums are so short that the runtime groups
- * them in the same way for every N.
+ * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A [blocks, block size, inputSize]. Each block has so
+ * few rows that the runtime does not split its product among threads; a split would make the order of sums depend on N.
+ * The product with B needs no blocks up to rank 256, because the runtime groups such short sums in the same way for
+ * every N.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
   const [blocks, size] = a.shape;

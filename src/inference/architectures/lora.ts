@@ -1,4 +1,4 @@
-// LoRA adapters (arXiv:2106.09685) as values: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. `peft-folder.ts` reads and writes their
+// LoRA adapters (arXiv:2106.09685) in memory: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. `peft-folder.ts` reads and writes their
 // files.
 import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { seededRandom } from "../../base/domain/random.ts";
@@ -12,8 +12,8 @@ export interface LoraAdapter {
   /** Factor of the product of A and B: alpha / rank, or alpha / √rank with rank stabilisation. */
   readonly scale: number;
   /**
-   * Adapted projections, in the order of `projectionNames`. They are the same in every layer; a layer that lacks one
-   * leaves it out.
+   * Adapted projections, in the order of `projectionNames`. The list is the same for all layers; a layer ignores
+   * projections that it does not have.
    */
   readonly targets: readonly ProjectionName[];
   /**
@@ -51,14 +51,14 @@ export function createLoraAdapter(
 }
 
 /**
- * Form in which a serving graph takes the matrix A of an adapter: whole, or in blocks of rows. Blocks cost three more
- * operations per projection, and only high ranks need them; see `linear.ts`.
+ * Form of the adapter's matrix A in a serving graph: whole, or in blocks of rows. Blocks cost three more operations per
+ * projection, and only high ranks need them; see `linear.ts`.
  */
 export type LoraForm = "whole" | "blocks";
 
 /**
- * Maximum number of rows of a block. It is so small that the runtime never splits the columns of a product among
- * threads.
+ * Maximum number of rows in a block of the matrix A. With so few rows, the runtime never splits the columns of a
+ * product among threads.
  */
 const blockRankMax = 16;
 
@@ -66,7 +66,10 @@ export function loraFormOf(rank: number): LoraForm {
   return rank <= blockRankMax ? "whole" : "blocks";
 }
 
-/** Returns the LoRA inputs of a serving graph, for all projections; the adapter's scale is multiplied into B. */
+/**
+ * Returns the LoRA inputs of a serving graph, for all projections. B must be given already multiplied by the adapter's
+ * scale.
+ */
 export function servingLoraParameters(
   config: ModelConfig,
   form: LoraForm,
@@ -78,16 +81,16 @@ export function servingLoraParameters(
   ]);
 }
 
-/** Shape and values of one LoRA input of a graph. */
+/** Shape and values of one LoRA input of a serving graph. */
 export interface LoraInput {
   readonly shape: readonly number[];
   readonly data: Float32Array;
 }
 
 /**
- * Returns the arrays for the inputs {@link servingLoraParameters}, in the form that suits the adapter's rank.
- * * Inputs of modules that are not adapted are zeros, and zeros fill up the last block.
- * * An A that needs no fill is passed without a copy.
+ * Returns the arrays for the inputs of {@link servingLoraParameters}, with A in the form that suits the adapter's rank.
+ * * Modules that are not adapted get zeros, and zeros fill up the last block.
+ * * An A that needs no zeros is passed without a copy.
  * * For null (the base model), returns zeros of rank 1.
  */
 export function servingLoraInputs(
@@ -111,7 +114,10 @@ export function servingLoraInputs(
   return inputs;
 }
 
-/** Returns the values, padded with zeros to a length. Returns the same array if it already has this length. */
+/**
+ * Pads an array with zeros to a length. Returns the same array if it already has this length; an absent array counts as
+ * empty.
+ */
 function padded(values: Float32Array | undefined, length: number): Float32Array {
   if (values?.length === length) return values;
   const filled = new Float32Array(length);
@@ -120,8 +126,8 @@ function padded(values: Float32Array | undefined, length: number): Float32Array 
 }
 
 /**
- * Writes the rows of B, multiplied by the factor, into rows with `width` columns. Uses plain loops, because a large
- * adapter has millions of values.
+ * Writes the rows of B, multiplied by `factor`, into rows with `width` columns. Uses plain loops for speed, because a
+ * large adapter has millions of values.
  */
 function scaleRows(
   b: Float32Array,

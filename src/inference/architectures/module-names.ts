@@ -1,5 +1,5 @@
-// Names of a layer's matrices and norms in files, by model class. Most classes use Llama's names. Some fuse projections
-// into one matrix, whose rows are those of its parts, one part after another.
+// Names of a layer's matrices and norms in files, by model class. Most classes use Llama's names. Some fuse several
+// projections into one matrix by putting their rows one after another.
 import { present } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import type { Architecture } from "./config.ts";
@@ -14,7 +14,7 @@ export type NormName =
   | "self_attn.k_norm";
 
 export interface ModuleNames {
-  /** Projections in each matrix, in the order of their rows, by the matrix's path within a layer. */
+  /** Projections whose rows each matrix holds, in row order, by the matrix's path within a layer. */
   readonly matrices: Readonly<Record<string, readonly ProjectionName[]>>;
   /** Names of norms within a layer, where they differ from {@link NormName}. */
   readonly norms: Readonly<Partial<Record<NormName, string>>>;
@@ -89,12 +89,12 @@ const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
   Qwen3_5ForCausalLM: { ...plain, matrices: { ...plain.matrices, ...deltaMatrices } },
 };
 
-/** Returns the names of a class's modules. */
+/** Returns the names that a class's files use for modules. */
 export function moduleNames(architecture: Architecture): ModuleNames {
   return others[architecture] ?? plain;
 }
 
-/** True if a matrix of the class's files holds several projections. */
+/** True if the class's files have a matrix that holds several projections. */
 export function hasFusedMatrices(architecture: Architecture): boolean {
   return Object.values(moduleNames(architecture).matrices).some(({ length }) => length > 1);
 }
@@ -105,8 +105,8 @@ export function normPath(architecture: Architecture, layer: number, name: NormNa
 }
 
 /**
- * Returns the path of a projection within a layer. A projection in a fused matrix has a path of its own, next to the
- * matrix's: `self_attn.q_proj` in `self_attn.qkv_proj`.
+ * Returns the path of a projection within a layer. A projection in a fused matrix gets a path of its own, with the same
+ * parent as the matrix: `self_attn.q_proj` for one in `self_attn.qkv_proj`.
  */
 export function projectionPath(architecture: Architecture, layer: number, name: ProjectionName): string {
   const [matrix, parts] = present(

@@ -22,16 +22,15 @@ export interface Projection {
 
 const embeddingPath = "model.embed_tokens";
 
-/** Parameter name of the embedding. */
 export const embeddingName = `${embeddingPath}.weight`;
 
-/** Returns the projection from the last norm to the logits; if tied, its weight is the embedding. */
+/** Returns the projection from the last norm to the logits. If the model is tied, its weight is the embedding. */
 export function outputProjection({ isTied, width, vocabularySize }: ModelConfig): Projection {
   const path = isTied ? embeddingPath : "lm_head";
   return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
 }
 
-/** Projections of a layer, by the layer's kind. */
+/** Projections that a layer has, by the layer's kind. */
 const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly ProjectionName[]>> = {
   attention: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
   convolution: ["in_proj", "out_proj", "gate_proj", "up_proj", "down_proj"],
@@ -52,12 +51,12 @@ export function projectionsOf({ kind }: LayerConfig): readonly ProjectionName[] 
   return layerProjectionNames[kind];
 }
 
-/** Returns a predicate that is true for layers with the projection. */
+/** Returns a predicate that is true for layers that have the projection. */
 export function hasProjection(name: ProjectionName): (layer: LayerConfig) => boolean {
   return (layer) => projectionsOf(layer).includes(name);
 }
 
-/** Returns one projection of a layer that has it. */
+/** Returns one projection of a layer. The layer must have it. */
 export function projection(config: ModelConfig, layer: number, name: ProjectionName): Projection {
   const { width, intermediateSize, headCount, kvHeadCount, headSize } = config;
   const { hasQueryKeyValueBias, hasOutputBias, hasAttentionGate, convolution } = config;
@@ -104,13 +103,16 @@ export function convolutionPath({ layers }: ModelConfig, layer: number): string 
   return `model.layers.${layer}.${layers[layer].kind === "delta" ? "linear_attn.conv1d" : "conv.conv"}`;
 }
 
-/** Returns the number of channels of a layer's convolution; queries, keys and values of a delta rule share one. */
+/**
+ * Returns the number of channels of a layer's convolution. In a layer with a delta rule, one convolution covers
+ * queries, keys and values.
+ */
 export function convolutionWidth({ layers, width, delta }: ModelConfig, layer: number): number {
   if (layers[layer].kind !== "delta" || delta === null) return width;
   return 2 * delta.keyHeads * delta.keySize + delta.valueHeads * delta.valueSize;
 }
 
-/** Returns the names of a delta rule's parameters besides its convolution and projections. */
+/** Returns the parameter names of a layer's delta rule, without those of its convolution and projections. */
 export function deltaNames(layer: number): Readonly<Record<"decay" | "stepBias" | "norm", string>> {
   const path = `model.layers.${layer}.linear_attn`;
   return { decay: `${path}.A_log`, stepBias: `${path}.dt_bias`, norm: `${path}.norm.weight` };
@@ -122,8 +124,8 @@ export function finalNormName({ architecture }: ModelConfig): string {
 }
 
 /**
- * Returns all weights of the model in their fixed order. Norm weights of every architecture are factors, because Hone
- * adds Gemma's offsets when it reads weights.
+ * Returns all weights of the model in their fixed order. Norm weights of every architecture are plain factors, because
+ * Hone adds one to Gemma's when it reads them.
  */
 export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   const { vocabularySize, width } = config;
@@ -140,24 +142,24 @@ export function isNormWeight(name: string): boolean {
   return name.endsWith("norm.weight");
 }
 
-/** True if files store a parameter as its distance from one. The norms after delta rules are always factors. */
+/** True if files store a parameter minus one. That never applies to the norms after delta rules. */
 export function isStoredAsOffset(name: string, { isNormOffset }: ModelConfig): boolean {
   return isNormOffset && isNormWeight(name) && !name.endsWith("linear_attn.norm.weight");
 }
 
-/** Returns the last names in paths, once each. */
+/** Returns the distinct last components of module paths. */
 export function lastNamesOf(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.map((path) => path.slice(path.lastIndexOf(".") + 1)))];
 }
 
-/** Returns the names of one module's two LoRA matrices, A [rank, inputSize] and B [outputSize, rank]. */
+/** Returns the names of a module's two LoRA matrices, A [rank, inputSize] and B [outputSize, rank]. */
 export function loraNames(path: string): { readonly a: string; readonly b: string } {
   return { a: `${path}.lora_A.weight`, b: `${path}.lora_B.weight` };
 }
 
 /**
- * Returns the adapted modules of every layer, in their fixed order: by layer, then as in {@link projectionNames}.
- * Targets that a layer does not have are left out.
+ * Returns the adapted modules of every layer, in their fixed order: by layer, then as in {@link projectionNames}. Skips
+ * targets that a layer does not have.
  */
 export function loraProjections(
   config: ModelConfig,
@@ -170,7 +172,10 @@ export function loraProjections(
   );
 }
 
-/** Returns the LoRA matrices in their fixed order, A before B; the rank may be a symbol. */
+/**
+ * Returns the LoRA matrices in their fixed order, A before B of each module. The rank may be the name of a variable
+ * dimension.
+ */
 export function loraParameters<Rank extends number | string>(
   config: ModelConfig,
   { targets, rank }: { readonly targets: readonly ProjectionName[]; readonly rank: Rank },
@@ -209,7 +214,7 @@ function normOf(
   return (name, size) => ({ name: `${normPath(architecture, layer, name)}.weight`, shape: [size] });
 }
 
-/** Returns the norms of queries and keys, if the model has them. */
+/** Returns the norm weights of queries and keys; empty if the model has none. */
 function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[] {
   const { headSize, headCount, kvHeadCount, queryKeyNorm } = config;
   if (queryKeyNorm === "none") return [];
@@ -218,7 +223,10 @@ function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[]
   return [norm("self_attn.q_norm", size(headCount)), norm("self_attn.k_norm", size(kvHeadCount))];
 }
 
-/** Returns the kernels [width, 1, kernel size] of a layer's convolution, as PyTorch stores them, and its bias. */
+/**
+ * Returns the parameters of a layer's convolution: its kernels [width, 1, kernel size], as PyTorch stores them, and its
+ * bias if there is one.
+ */
 function convolutionParameters(config: ModelConfig, layer: number): readonly ParameterSpec[] {
   const { convolution } = config;
   if (convolution === null) return [];
@@ -240,7 +248,7 @@ function deltaParameters({ delta }: ModelConfig, layer: number): readonly Parame
   ];
 }
 
-/** Returns the size of parameters in float32, in bytes. */
+/** Returns the total size in bytes of parameters stored as float32. */
 export function float32Bytes(parameters: readonly Pick<ParameterSpec, "shape">[]): number {
   return parameters.reduce((bytes, { shape }) => bytes + byteLengthOf({ dtype: "float32", shape }), 0);
 }

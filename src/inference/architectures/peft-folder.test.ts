@@ -1,4 +1,4 @@
-// Tests adapters in the PEFT layout: the reference's own file, round trips, and refusals by name.
+// Tests adapters in the PEFT layout: reading the reference implementation's file, round trips, and refusals by name.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ after(() => rmSync(scratch, { recursive: true }));
 const config = readModelConfig("test/fixtures/goldens/models/qwen3");
 const reference = "test/fixtures/goldens/training/adapter";
 
-/** Copies the reference adapter with some settings replaced. */
+/** Copies the reference adapter with some settings in its configuration replaced. */
 function changedAdapter(changes: Readonly<Record<string, unknown>>): string {
   const folder = mkdtempSync(join(scratch, "changed-"));
   cpSync(reference, folder, { recursive: true });
@@ -108,7 +108,7 @@ test("reads adapters of every initialisation that leaves the base's weights unch
     assert.equal(readLoraAdapter(changedAdapter({ init_lora_weights: init }), config).rank, 4);
 });
 
-/** Returns the fault of an option, or of the option that it contains. */
+/** Returns a pattern for the value that an error message names as unsupported: the option's value, or one inside it. */
 function faultOf(value: unknown): string {
   const shown = [value, ...(typeof value === "object" ? Object.values(value ?? {}) : [])];
   return shown.map((one) => JSON.stringify(one).replaceAll(/[[\]{}()|]/g, "\\$&")).join("|");
@@ -136,7 +136,7 @@ for (const [field, value] of Object.entries({
   });
 }
 
-/** Returns a module's change of a weight, for any rank and scale: scale · B A. */
+/** Returns scale · B A, the change that a module's matrices make to its weight. */
 function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number): readonly number[] {
   const [inputSize, outputSize] = [a.length / rank, b.length / rank];
   return Array.from({ length: inputSize * outputSize }, (_, at) => {
@@ -147,7 +147,10 @@ function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number
   });
 }
 
-/** Writes an adapter with r 4 and alpha 8 and random matrices of these ranks; modules without a rank have none. */
+/**
+ * Writes an adapter with r 4, alpha 8 and random matrices. `rankOf` gives each module's rank, or null for a module
+ * without matrices.
+ */
 function patternedAdapter(
   settings: Readonly<Record<string, unknown>>,
   rankOf: (path: string) => number | null,
@@ -174,7 +177,9 @@ function patternedAdapter(
   };
 }
 
-/** Checks that each module adds its own product, by its matrices, rank and scale; one without matrices adds nothing. */
+/**
+ * Checks that each module adds its own product at its own rank and scale. A module without matrices must add nothing.
+ */
 function checkProducts(
   { folder, matrices }: ReturnType<typeof patternedAdapter>,
   ownOf: (path: string) => { readonly rank: number; readonly scale: number },
@@ -273,8 +278,8 @@ test("names the missing file", () => {
 const fused = readModelConfig("test/fixtures/goldens/models/phi3");
 const fusedReference = "test/fixtures/goldens/phi3-adapter";
 
-/** Creates an adapter over fused projections, with numbers in all of its matrices. */
-/** Projections of the fused model. */
+/** Creates an adapter for a model with fused projections, with nonzero numbers in all of its matrices. */
+/** Projections that the fused model has. */
 const fusedTargets = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
 
 function fusedAdapter(targets = projectionNames.slice()): LoraAdapter {
@@ -324,7 +329,7 @@ test("writes an adapter over fused projections stacked, with the same products",
   const { r, lora_alpha: alpha, target_modules: targets } = settings;
   assert.deepEqual([r, alpha, targets], [9, 15, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]]);
   const tensors = readSafetensorsHeader(join(folder, "adapter_model.safetensors")).tensors;
-  // Two matrices for each of four modules.
+  // Four modules per layer have two matrices each.
   assert.equal(tensors.size, 8 * fused.layers.length);
   for (const { path, inputSize, outputSize, parts } of storedProjections(fused)) {
     const names = loraNames(path);
@@ -340,7 +345,7 @@ test("writes an adapter over fused projections stacked, with the same products",
   }
 });
 
-/** Returns B A in double precision. */
+/** Returns the matrix product B A in double precision. */
 function product(
   b: Float32Array,
   a: Float32Array,

@@ -1,6 +1,6 @@
 // LoRA adapters as folders in the PEFT layout, which PEFT and vLLM can load: adapter_config.json and
-// adapter_model.safetensors. Unsupported options are refused by name, because an adapter must never be computed as a
-// different one.
+// adapter_model.safetensors. An unsupported option is refused by name, because ignoring it would compute a different
+// adapter.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { orderedProjections } from "../../base/domain/model.ts";
@@ -29,9 +29,8 @@ import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
 const namePrefix = "base_model.model.";
 
 /**
- * Reads an adapter for the given model. If modules differ in rank or scale, they are converted to the adapter's rank
- * and scale, by adding zero rows and columns and multiplying B. The matrices of modules that are not adapted are
- * zeros.
+ * Reads an adapter for the given model. Modules of other ranks or scales are converted to the adapter's rank and scale:
+ * zero rows and columns fill them up, and B is multiplied. The matrices of modules that are not adapted are zeros.
  *
  * @throws ServiceError `not_found` if a file is missing, `unsupported` naming every unsupported option, `invalid`
  * naming every missing, unexpected or misshapen matrix
@@ -65,7 +64,7 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
 }
 
 /**
- * Reads the block that one part has in a stacked B: the part's columns, in the part's rows.
+ * Reads one projection's block of the B matrix of a fused module: the projection's columns in the projection's rows.
  *
  * @throws ServiceError `invalid` if other columns of these rows are not zero
  */
@@ -78,18 +77,18 @@ export function readBlock(
   throw notStackedError(`rows of ${b.name} hold numbers outside their ${rank} columns from ${start} on`);
 }
 
-/** An adapter whose matrices have not been read from the file yet. */
+/** An adapter whose matrices are still in the file, not in memory. */
 export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
   /**
-   * Matrices by the names of {@link LoraAdapter.matrices}; matrices of modules that are not adapted are absent. The
-   * parts of a fused module share one A, and each part has separate rows of B.
+   * Matrices by the names of {@link LoraAdapter.matrices}; absent for modules that are not adapted. The projections of
+   * a fused module share one A, and each has its own rows of B.
    */
   readonly stored: ReadonlyMap<string, StoredTensor>;
   /** Rank and scale of each projection that has matrices, by the projection's path. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
   /** Last path components of the modules that have matrices in the file. */
   readonly moduleNames: readonly string[];
-  /** Description of the adapter before its parts were stacked into fused modules; null if none is recorded. */
+  /** Description of the adapter before its projections were stacked into fused modules; null if none is recorded. */
   readonly unfused: UnfusedAdapter | null;
 };
 
@@ -136,7 +135,7 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
   };
 }
 
-/** Maps the file's matrices to the decoder's projections. */
+/** Maps the file's matrices to the decoder's projections; a fused module has several projections. */
 function partsOf(
   adapted: readonly StoredProjection[],
   { stored, modules }: Pick<StoredLoraAdapter, "stored" | "modules">,
@@ -156,7 +155,7 @@ function partsOf(
   return { stored: matrices, modules: ownModules };
 }
 
-/** Requires that each fused module's rank and scale fit a stack of its parts' matrices. */
+/** Requires that each fused module's rank and scale fit a stack of its projections' matrices. */
 function requireStacked(
   adapted: readonly StoredProjection[],
   modules: ReadonlyMap<string, AdaptedModule>,
@@ -179,14 +178,13 @@ function notStackedError(fault: string): ServiceError {
   );
 }
 
-/** Returns the values, followed by zeros. */
 function zeroPad(values: Float32Array, length: number): Float32Array {
   const filled = new Float32Array(length);
   filled.set(values);
   return filled;
 }
 
-/** Returns the B of a module, converted so that it has the same effect at the rank and scale of the adapter. */
+/** Converts a module's B to the rank and scale of the adapter, so that the module's product stays the same. */
 function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedModule): Float32Array {
   const factor = module.scale / adapter.scale;
   const wide = new Float32Array((values.length / module.rank) * adapter.rank);
@@ -196,7 +194,7 @@ function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedMo
   return wide;
 }
 
-/** Writes an adapter. The configuration is written last, so a folder that has a configuration is complete. */
+/** Writes an adapter. Writes its configuration last, so a folder with a configuration is complete. */
 export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
   const { config } = options;
   mkdirSync(folder, { recursive: true });
@@ -221,13 +219,13 @@ export interface WriteLoraOptions {
 }
 
 /**
- * Field in adapter_config.json with the hash of the base weights over which the adapter was trained. Other programs
+ * Field in adapter_config.json with the hash of the base weights on which the adapter was trained. Other programs
  * ignore this field.
  */
 const baseWeightsField = "base_model_sha256";
 
 /**
- * Returns the recorded hash of the base weights over which an adapter was trained.
+ * Returns the recorded hash of the base weights on which an adapter was trained.
  *
  * @returns null if no hash is recorded
  * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or not JSON
@@ -248,8 +246,8 @@ function refuseUnsupportedOptions(reader: ConfigReader): void {
   unless("lora_bias", [false], "biases of the matrices are not applied; train without");
   unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
   unless("task_type", ["CAUSAL_LM"], "only language models are served");
-  // PiSSA, OLoRA, CorDA, LoftQ and similar methods change the base weights before training. The folder does not
-  // contain the changed weights.
+  // PiSSA, OLoRA, CorDA, LoftQ and similar initialisations change the base weights before training, and the folder does
+  // not contain the changed weights. Only initialisations that leave the base unchanged are accepted.
   unless(
     "init_lora_weights",
     [true, false, "gaussian", "orthogonal", "eva"],
@@ -282,7 +280,7 @@ function readAdapterConfig(folder: string): JsonObject {
   }
 }
 
-/** Returns the matrices by their names without PEFT's prefix. */
+/** Returns the matrices in the file by their names without PEFT's prefix. */
 function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
   const file = join(folder, "adapter_model.safetensors");
   if (!existsSync(file)) throw missing(file);

@@ -4,12 +4,12 @@
 import { unreachable } from "../../base/domain/assert.ts";
 
 export interface RotaryConfig {
-  /** Base of the wavelengths (`rope_theta`). */
+  /** Base of the rotary frequencies (`rope_theta`). */
   readonly theta: number;
   readonly scaling: RotaryScaling;
   /**
-   * Growth of a factor by which queries are multiplied, as in Llama 4 and Ministral 3; absent if queries have no such
-   * factor.
+   * Parameters of a factor that grows with the position and multiplies queries, as in Llama 4 and Ministral 3; absent
+   * if queries have no such factor.
    */
   readonly growth?: QueryGrowth;
 }
@@ -21,7 +21,7 @@ export interface QueryGrowth {
 }
 
 /**
- * Method that extends the context.
+ * Method that extends the context to longer texts. A pair is two dimensions of a head that are rotated together.
  * * `llama3` leaves the short wavelengths unchanged.
  * * `yarn` (arXiv:2309.00071) leaves unchanged the pairs that turn often within the original context.
  * * `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
@@ -41,9 +41,12 @@ export type RotaryScaling =
       readonly kind: "yarn";
       readonly factor: number;
       readonly originalContextLength: number;
-      /** Pairs that turn at least this often within the original context are unchanged. */
+      /** Pairs with at least this number of turns within the original context are unchanged. */
       readonly turnsMin: number;
-      /** Pairs that turn at most this often within the original context are divided by the whole factor. */
+      /**
+       * The frequency of pairs with at most this number of turns within the original context is divided by the whole
+       * factor.
+       */
       readonly turnsMax: number;
       /** True if the limits `turnsMin` and `turnsMax` are rounded outwards to whole pairs. */
       readonly isTruncated: boolean;
@@ -51,7 +54,7 @@ export type RotaryScaling =
     }
   | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
 
-/** Returns the angle per position of each of the rotarySize / 2 pairs. */
+/** Returns the angle per position of each of the rotarySize / 2 pairs, in radians. */
 export function inverseFrequencies(rotary: RotaryConfig, rotarySize: number): Float64Array {
   const frequencies = new Float64Array(rotarySize / 2);
   for (let pair = 0; pair < frequencies.length; pair++) {
@@ -77,8 +80,8 @@ export function rotaryTables(
   for (let position = 0; position < positionCount; position++) {
     const size = scale * growthAt(rotary.growth, position);
     for (let pair = 0; pair < frequencies.length; pair++) {
-      // Multiplies in float32 before the cosine, as the reference does. Otherwise results at far positions would
-      // differ noticeably.
+      // Multiplies in float32 before the cosine, as the reference implementation does. In double precision, results at
+      // far positions would differ noticeably.
       const angle = Math.fround(position * Math.fround(frequencies[pair]));
       cosines[position * frequencies.length + pair] = Math.fround(Math.cos(angle)) * size;
       sines[position * frequencies.length + pair] = Math.fround(Math.sin(angle)) * size;
@@ -104,7 +107,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
     case "linear":
       return frequency / scaling.factor;
     case "llama3": {
-      // Between the two wavelength limits, the scaling increases gradually (Llama 3.1 reference code).
+      // Between the two wavelength limits, the scaling increases gradually, as in the Llama 3.1 reference code.
       const turns = (scaling.originalContextLength * frequency) / (2 * Math.PI);
       if (turns < scaling.lowFrequencyFactor) return frequency / scaling.factor;
       if (turns > scaling.highFrequencyFactor) return frequency;
@@ -123,7 +126,9 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
   }
 }
 
-/** Returns the fraction of a pair's frequency that is divided by YaRN's factor, from 0 to 1. */
+/**
+ * Returns the share of YaRN's scaling that applies to a pair, from 0 (unchanged) to 1 (divided by the whole factor).
+ */
 function yarnShare(
   { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },
   { pair, theta, rotarySize }: Pair,

@@ -1,6 +1,6 @@
 // The four graphs that serve a model: whole prompts, later parts of prompts, one token per row over a cache, and
-// several tokens per row. The prompt graphs also return hidden states, from which an embedding of the prompt so far is
-// made. Graphs only read caches and states; the caller writes the new ones that they return.
+// several tokens per row. The prompt graphs also return hidden states, from which embeddings are made. Graphs only read
+// caches and states; the caller stores the new entries that they return.
 import { present } from "../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -27,11 +27,14 @@ import {
 
 export interface ServingOptions {
   /**
-   * Form in which the graph takes the LoRA matrices of all projections (`servingLoraInputs`); null if it takes
+   * Form of the LoRA matrices that the graph takes for all projections (`servingLoraInputs`); null if the graph takes
    * none.
    */
   readonly lora: LoraForm | null;
-  /** Forms of the weights for decoded tokens, and through `promptForms` for prompts; float32 if absent. */
+  /**
+   * Forms of the weights for decoded tokens; `promptForms` derives the forms for prompts. All weights are float32 if
+   * absent.
+   */
   readonly forms?: WeightForms;
 }
 
@@ -87,28 +90,31 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   return builder.build({ ...scored, ...outputs });
 }
 
-/** Returns 1 for the real tokens of rows [B, T, 1], and 0 for padding, which leaves the state of a delta rule unchanged. */
+/**
+ * Returns a mask [B, T, 1] that is 1 for the real tokens of rows and 0 for padding. Padding must leave the state of a
+ * delta rule unchanged.
+ */
 function isRealToken(builder: GraphBuilder, lengths_B: Value): Value {
   const positions = builder.reshape(builder.iota("T"), [1, "T", 1]);
   return builder.cast(builder.less(positions, builder.reshape(lengths_B, ["B", 1, 1])), "float32");
 }
 
-/** Returns the options of a model's delta rules. */
+/** Returns the options with which graphs compute a model's delta rules. */
 export function deltaOptions({ delta }: ModelConfig): { readonly heads: number; readonly scale: number } {
   const { valueHeads, keySize } = present(delta, "a delta rule");
   return { heads: valueHeads, scale: 1 / Math.sqrt(keySize) };
 }
 
-/** Returns the dimensions of a delta rule's state, [H, K, V]. */
+/** Returns the dimensions of a delta rule's state: [heads, key size, value size]. */
 function matrixDims({ delta }: ModelConfig): readonly number[] {
   const { valueHeads, keySize, valueSize } = present(delta, "a delta rule");
   return [valueHeads, keySize, valueSize];
 }
 
-/** Maximum parts in a call of the graph of several later parts. */
+/** Maximum number of prompt parts in one call of {@link buildContinuationGraph}. */
 export const laterPartCount = 4;
 
-/** Returns the names of the inputs of one part of {@link buildContinuationGraph}. */
+/** Returns the names of the inputs that belong to one prompt part in {@link buildContinuationGraph}. */
 export function laterPartNames(part: number): {
   readonly rows: string;
   readonly pastLength: string;
@@ -128,16 +134,16 @@ export function laterPartNames(part: number): {
  * tokens together and attention by part, because the fused kernel takes one sequence with a past at a time. An unused
  * part costs the launch of about ten operations a layer.
  * * Inputs of all parts: `tokens` and `positions` int64 [N]; `places` int64 [P], the tokens whose logits are wanted;
- *   LoRA matrices.
- * * Inputs per part p: `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, where a repeated token is
- *   computed once; `past_length.p` int64 [1]; per cache `keys.i.p` and `values.i.p` [1, Hkv, Cp, K].
- * * Input `order` int64 [1, N]: first index of each token among the rows of part 0, 1, ….
+ * LoRA matrices.
+ * * Inputs per part p: `rows.p` int64 [1, Tp], the part's tokens as indices into `tokens`, where a repeated token is
+ * computed once; `past_length.p` int64 [1]; per cache `keys.i.p` and `values.i.p` [1, Hkv, Cp, K].
+ * * Input `order` int64 [1, N]: for each token, its first index in the concatenated rows of parts 0, 1, ….
  * * Inputs with convolutions (`listTaps`): `tap_places` int64 [K-1, N] and `ends` int64 [parts, K-1]; per state
- *   `state.i` [parts, K-1, W].
- * * Inputs with delta rules per part: `own_rows.p` int64 [1, Up], its tokens without repetition, or one of any part if it
- *   is unused; per state `state.i.p` [1, H, K, V].
+ * `state.i` [parts, K-1, W].
+ * * Inputs with delta rules per part: `own_rows.p` int64 [1, Up], the part's tokens without repetition, or any one
+ * token for an unused part; per state `state.i.p` [1, H, K, V].
  * * Outputs: `logits` [P, V]; `hidden` [P, D]; per cache `new_keys.i` and `new_values.i` [1, Hkv, N, K]; per state
- *   `new_state.i` [parts, K-1, W] or per part `new_state.i.p` [1, H, K, V].
+ * `new_state.i` [parts, K-1, W] or per part `new_state.i.p` [1, H, K, V].
  */
 export function buildContinuationGraph(
   config: ModelConfig,
@@ -209,7 +215,8 @@ export function buildContinuationGraph(
         outputs[names.newState] = newState;
         return result;
       });
-      // The tokens of used parts follow one another; the results of unused parts come after them.
+      // Used parts come first, and their N tokens follow one another. The results of unused parts come after them and
+      // are cut off.
       return builder.slice(builder.concat(results, 1), 1, 0, "N");
     },
     taps: ({ layer, x }) => {
@@ -230,11 +237,12 @@ export function buildContinuationGraph(
 /**
  * Builds the graph of one new token per row over a cache.
  * * Inputs: `tokens` int64 [B, 1]; LoRA matrices.
- * * Input `past_lengths` int64 [B]: the filled length of each row's cache, which is the position of its token.
- * * Inputs per cache: `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`.
+ * * Input `past_lengths` int64 [B]: the filled length of each row's cache, which is the position of its new token.
+ * * Inputs per cache: `keys.i` and `values.i` [B, Hkv, 1, C, K]; numbers after `past_lengths` are ignored, but must be
+ * finite.
  * * Input per state: `state.i` [B, ...].
  * * Outputs: `logits` [B, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K]; per state `new_state.i` [B,
- *   ...].
+ * ...].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -276,10 +284,10 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 
 /**
  * Builds the graph of several new tokens per row over a cache, for models without delta rules. Each token gets the same
- * bits as from the decode graph after the preceding tokens: their keys and values are put into a copy of the cache, at
- * the positions where the decode graph would find them. A row with fewer tokens repeats its last one.
+ * bits as from the decode graph after the preceding tokens, because the new keys and values are put into a copy of the
+ * cache at the same positions. A row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; LoRA matrices.
- * * Input `places` int64 [B, Hkv, T]: the flat index of each new token's position among the cache's [B, Hkv, C].
+ * * Input `places` int64 [B, Hkv, T]: the flat index in the cache's [B, Hkv, C] of each new token's position.
  * * Inputs per cache and state: as in the decode graph, with C greater than every position.
  * * Outputs: `logits` [B*T, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, T, K].
  * * Output per state: `new_state.i` [B, T, K-1, D], the state after each token.
@@ -329,7 +337,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
   return builder.build({ logits, ...outputs });
 }
 
-/** Adds the decoder's logits of the selected rows, and the hidden states that they are computed from. */
+/** Computes the logits of the selected rows, and the hidden states from which they are computed. */
 function addScores(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -343,7 +351,7 @@ function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {
   return { lora, ...(forms && { forms: promptForms(forms) }) };
 }
 
-/** Returns the functions that apply a graph's weights, and its adapter if it takes one. */
+/** Returns the functions that apply a graph's weights, together with its adapter if it takes one. */
 export function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -382,7 +390,7 @@ function keepNewState(
 }
 
 /**
- * Returns inputs that only graphs with convolutions have; null without convolutions.
+ * Returns the inputs that only models with convolutions need; null for other models.
  *
  * @param make called with kernel size - 1
  */
@@ -396,7 +404,10 @@ function rowStates(builder: GraphBuilder, config: ModelConfig, layer: number): V
   return builder.input(stateNames(stateOf(config, layer, "inputs")).state, "float32", shape);
 }
 
-/** Throws: matrices change with every token, so drafts and pairs of lanes are not computed for models with them. */
+/**
+ * Throws an error. Graphs for drafts and for pairs of lanes do not support delta rules, because their state matrices
+ * change with every token.
+ */
 export function noRecall(): never {
   throw new Error("a graph for models without delta rules");
 }
@@ -405,7 +416,7 @@ function kernelSize({ convolution }: ModelConfig): number {
   return present(convolution, "a convolution").kernelSize;
 }
 
-/** Selects rows of x [B, T, D] at flat indices, [N, D]. */
+/** Selects the rows of x [B, T, D] at flat indices b·T + t; the result is [N, D]. */
 function selectPlaces(builder: GraphBuilder, x: Value, places_N: Value): Value {
   const [rows, length, width] = x.shape;
   return builder.gatherRows(builder.reshape(x, [dimensionProduct([rows, length]), width]), places_N);

@@ -9,12 +9,12 @@ import type { ConfigReader } from "./config-reader.ts";
 /** Rank and scale of one adapted module. */
 export interface AdaptedModule {
   readonly rank: number;
-  /** Factor by which the product of the module's matrices is multiplied. */
+  /** Factor by which the product of the module's LoRA matrices A and B is multiplied. */
   readonly scale: number;
 }
 
 export interface AdaptedModules {
-  /** Alpha of all modules for which the configuration has no separate alpha. */
+  /** Value of `lora_alpha`; applies to every module that has no entry in `alpha_pattern`. */
   readonly alpha: number;
   readonly isStabilised: boolean;
   /** Adapted modules by path, in the order of `storedProjections`. */
@@ -22,7 +22,7 @@ export interface AdaptedModules {
 }
 
 /**
- * Returns the adapted modules by path. Adds a fault to the reader for every field whose value is not understood.
+ * Returns the adapted modules by path. Adds a fault to the reader for every field that has an unsupported value.
  *
  * @param stored names of the matrices in the file
  */
@@ -47,16 +47,16 @@ export function adaptedModules(
 }
 
 /**
- * Returns the factor of the product of a module's matrices: alpha / rank, or alpha / √rank with rank stabilisation
- * (arXiv:2312.03732).
+ * Returns the factor by which a module's LoRA product is multiplied: alpha / rank, or alpha / √rank with rank
+ * stabilisation (arXiv:2312.03732).
  */
 export function loraScale(alpha: number, rank: number, isStabilised: boolean): number {
   return alpha / (isStabilised ? Math.sqrt(rank) : rank);
 }
 
 /**
- * Returns a predicate that is true for an adapted module: the configuration includes the module, and the file has its
- * matrices. An included module without matrices keeps the base's weights, as in PEFT and vLLM.
+ * Returns a predicate that is true for a module if the configuration includes it and the file has its matrices. A
+ * module that is included but has no matrices keeps the base's weights, as in PEFT and vLLM.
  */
 function choiceOf(
   reader: ConfigReader,
@@ -91,7 +91,7 @@ function namesOf(reader: ConfigReader, field: string): readonly string[] | null 
   return null;
 }
 
-/** Returns the numbers of the adapted layers; null if all layers are adapted. */
+/** Returns the indices of the adapted layers; null if all layers are adapted. */
 function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   const pattern = [reader.get("layers_pattern") ?? []].flat();
   if (pattern.length > 0 && !pattern.includes("layers") && !pattern.includes(""))
@@ -106,25 +106,25 @@ function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   return null;
 }
 
-/** Returns the layer's number in a module path, such as 3 for `model.layers.3.mlp.up_proj`. */
+/** Returns the layer index in a module path, such as 3 for `model.layers.3.mlp.up_proj`. */
 function layerOf(path: string): number {
   return Number(path.split(".")[2]);
 }
 
-/** True if a name equals a path or the end of one. */
+/** True if `name` equals the path or its last components. */
 function isNamed(path: string, name: string): boolean {
   return path === name || path.endsWith(`.${name}`);
 }
 
 /**
- * Matches a pattern that is a plain name: letters, digits, `_` and dots, which may be escaped. A leading `^` means
- * that the name is a whole path.
+ * Matches a pattern that is a plain name: letters, digits, `_` and dots, which may be escaped. With a leading `^`, the
+ * name must be the whole path; without it, the end of a path.
  */
 const plainName = /^\^?(?:[A-Za-z0-9_.]|\\\.)+$/;
 
 /**
- * Returns a function that maps a module's path to the number of the first pattern that matches the path's end; null if
- * none matches.
+ * Returns a function that maps a module's path to a number: the value of the first pattern in the field that matches
+ * the end of the path. The function returns null if no pattern matches.
  */
 function patternOf(reader: ConfigReader, field: string): (path: string) => number | null {
   const fields = reader.object(field);

@@ -5,8 +5,8 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Maximum of any count; counts of real models are lower. It is limited because Hone allocates memory by counts before
- * it reads any weight.
+ * Maximum of any count; counts of real models are lower. Without this limit, a wrong count could make Hone allocate too
+ * much memory before it reads any weight.
  */
 const countMax = 2 ** 24;
 
@@ -15,7 +15,7 @@ interface Place {
   /** Path of the object with a trailing dot; empty for the whole file. */
   readonly path: string;
   readonly faults: string[];
-  /** Returns the name under which a fault shows a field; null to show the field's own name. */
+  /** Returns another name for a field in error messages; null to use the field's own name. */
   readonly nameOf: (field: string) => string | null;
 }
 
@@ -24,7 +24,7 @@ export class ConfigReader {
   readonly #file: string;
   readonly #place: Place;
 
-  /** @param file file name used in faults */
+  /** @param file file name for error messages */
   constructor(fields: JsonObject, file: string, place: Partial<Place> = {}) {
     this.#fields = fields;
     this.#file = file;
@@ -80,8 +80,8 @@ export class ConfigReader {
   }
 
   /**
-   * Returns a reader of the object in a field, which adds faults to the same list; null if the field is absent or
-   * null.
+   * Returns a reader of the JSON object in a field; null if the field is absent or null. The new reader adds its faults
+   * to the same list.
    */
   object(field: string): ConfigReader | null {
     const value = this.#fields[field] ?? null;
@@ -95,9 +95,9 @@ export class ConfigReader {
   }
 
   /**
-   * Adds the fault that a field's value is not supported.
+   * Records a fault: the field's value is not supported.
    *
-   * @param cure sentence part that says what would help
+   * @param cure part of the message that says how to solve the problem
    */
   refuse(field: string, cure: string): void {
     const value = JSON.stringify(this.#fields[field]) ?? "absent";

@@ -1,5 +1,5 @@
-// Differences between model classes: one record per class, with everything that depends only on the class. A default
-// here is for fields that config.json omits, and equals the default of the class in Transformers 5.
+// Differences between model classes: one record per class, with everything that depends only on the class. Defaults
+// apply to fields that config.json omits; they equal the defaults of the class in Transformers 5.
 import type { Architecture, ConvolutionConfig, DeltaConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
@@ -20,12 +20,15 @@ export interface FamilyRule {
   } | null;
   readonly isTied: boolean;
   readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
-  /** True if the field `attention_bias` says whether there are biases; false if the class determines that. */
+  /**
+   * True if the config.json field `attention_bias` decides whether projections have biases; false if the class decides
+   * it.
+   */
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
   /**
-   * Field that names the activation, and its default. Older files may use the field `hidden_act` instead, in any
-   * family.
+   * The config.json field that names the activation, and the default. Older files may use the field `hidden_act`
+   * instead, in any family.
    */
   readonly activation: {
     readonly field: "hidden_act" | "hidden_activation";
@@ -35,35 +38,38 @@ export interface FamilyRule {
   readonly normEpsilon: number;
   readonly hasInputNorms: boolean;
   readonly hasOutputNorms: boolean;
-  /** Field of the epsilon that norms add to the mean square. */
+  /** The config.json field with the epsilon that norms add to the mean square. */
   readonly normEpsilonField: "rms_norm_eps" | "norm_eps";
-  /** Reads the width of the feed-forward part. */
+  /** Reads the width of the feed-forward sublayer. */
   readonly intermediateSize: (reader: ConfigReader) => number;
   /** True if embeddings are multiplied by the square root of the width. */
   readonly scalesEmbeddings: boolean;
   /**
-   * Field whose inverse square root multiplies attention scores, and the field's default; null if the head size takes
-   * that role.
+   * Attention scores are divided by the square root of this field, which has a default. Null if they are divided by the
+   * square root of the head size instead.
    */
   readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
-  /** True if config.json has separate factors for embeddings, scores, layer outputs and logits. */
+  /** True if config.json has factors for embeddings, attention scores, layer outputs and logits. */
   readonly readsMultipliers: boolean;
-  /** Returns a function that says for each layer whether it rotates queries and keys by position. */
+  /** Returns a predicate that is true for layers that rotate queries and keys by position. */
   readonly rotaryRule: (reader: ConfigReader) => (layer: number) => boolean;
-  /** Kinds of layers by their names in `layer_types`; null if the class ignores that field. */
+  /** Maps names in the config.json field `layer_types` to kinds of layers; null if the class ignores that field. */
   readonly layerTypes: Readonly<Record<string, LayerKind>> | null;
   /** Returns a function that decides the kind of each layer; used if `layer_types` is absent. */
   readonly kindRule: (reader: ConfigReader) => (layer: number) => LayerKind;
-  /** True if sliding windows apply only if `use_sliding_window` is true. */
+  /** True if the class has the switch `use_sliding_window`, without which sliding windows do not apply. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
   /** Default of `partial_rotary_factor`, the fraction of each head that is rotated; null if whole heads are rotated. */
   readonly partialRotary: number | null;
-  /** Default of the context length before LongRoPE extended it; null if the default is the whole context length. */
+  /**
+   * Default of `original_max_position_embeddings`, the context length before LongRoPE extended it; null if the default
+   * is the whole context length.
+   */
   readonly originalContextLength: number | null;
   /**
-   * Rotary embedding of sliding layers:
-   * * an object: a separate base, which is never scaled, and the field that holds it in older files
+   * Rotary embedding of layers with a sliding window:
+   * * an object: a separate base, which is never scaled, and the field that holds this base in older files
    * * "unscaled": the base of the other layers, without their scaling
    * * null: the base and the scaling of the other layers
    */
@@ -72,14 +78,14 @@ export interface FamilyRule {
   readonly readsQueryGrowth: boolean;
   /** True if `final_logit_softcapping` bounds the logits. */
   readonly readsLogitCap: boolean;
-  /** Reads the convolution that some layers have; null if layers of the class have none. */
+  /** Reads the convolution settings; null if the class has no convolution layers. */
   readonly convolution: ((reader: ConfigReader) => ConvolutionConfig) | null;
-  /** Reads the delta rule that some layers have; null if layers of the class have none. */
+  /** Reads the delta rule settings; null if the class has no delta rule layers. */
   readonly delta: ((reader: ConfigReader) => DeltaConfig) | null;
   readonly hasAttentionGate: boolean;
 }
 
-/** Activations by the names that configurations use. */
+/** Hone's names of activations, by the names that config.json uses. */
 export const activations = {
   silu: "silu",
   gelu_pytorch_tanh: "gelu-tanh",
@@ -87,7 +93,7 @@ export const activations = {
 
 const always = (): boolean => true;
 
-/** Names of layer kinds in most classes. */
+/** Names of layer kinds in `layer_types`, as most classes use them. */
 const attentionTypes = {
   full_attention: "full_attention",
   sliding_attention: "sliding_attention",
@@ -95,7 +101,10 @@ const attentionTypes = {
 
 const allFull = (): LayerKind => "full_attention";
 
-/** Returns a rule with which a layer has a sliding window exactly if `slides` is true for it. */
+/**
+ * Returns a rule for {@link FamilyRule.kindRule}: layers for which `slides` is true have a sliding window, all others
+ * attend to all positions.
+ */
 const sliding =
   (slides: (layer: number) => boolean) =>
   (layer: number): LayerKind =>
@@ -155,7 +164,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     kvHeadCount: 8,
     readsAttentionBias: false,
     layerTypes: attentionTypes,
-    // If the field is absent, the class's default window applies; an explicit null turns windows off.
+    // An absent `sliding_window` means the class's default window; an explicit null turns windows off.
     kindRule: (reader) => sliding(() => reader.get("sliding_window") !== null),
   },
   Qwen2ForCausalLM: { ...qwen, modelType: "qwen2", readsAttentionBias: false, hasQueryKeyValueBias: true },
@@ -195,14 +204,14 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       const period = reader.count("no_rope_layer_interval", 4);
       if (listed === null) return (layer) => (layer + 1) % period !== 0;
       if (Array.isArray(listed) && listed.every((flag) => flag === 0 || flag === 1)) {
-        // Despite the field's name, a 1 marks a layer with rotary embedding.
+        // Despite the field's name (`no_rope_layers`), a 1 marks a layer with rotary embedding.
         return (layer) => listed[layer] !== 0;
       }
       reader.refuse("no_rope_layers", "a list of 0 and 1 is needed, one for each layer");
       return always;
     },
     layerTypes: attentionTypes,
-    // Only layers without rotary embedding may use sliding windows.
+    // Sliding windows apply only to layers without rotary embedding.
     kindRule: (reader) => {
       if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return allFull;
       const rotates = families.SmolLM3ForCausalLM.rotaryRule(reader);
@@ -250,13 +259,13 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     rotaryTheta: 1_000_000,
     readsQueryGrowth: true,
   },
-  // Granite 4, only models without Mamba layers and experts.
+  // Granite 4. Hone computes only its models without Mamba layers and experts.
   GraniteMoeHybridForCausalLM: {
     ...plain,
     modelType: "granitemoehybrid",
     readsMultipliers: true,
     intermediateSize: (reader) => {
-      // An absent field means eight experts, the default of the class.
+      // If the field is absent, the class has eight experts by default, so the model is refused.
       if (reader.get("num_local_experts") === undefined)
         reader.refuse("num_local_experts", "a mixture of experts is not computed; use a dense model");
       return reader.count("shared_intermediate_size", 1024);
@@ -322,7 +331,6 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
   },
 };
 
-/** Reads the dimensions of Qwen3.5's delta rules. */
 function qwenDelta(reader: ConfigReader): DeltaConfig {
   const keyHeads = reader.count("linear_num_key_heads", 16);
   const valueHeads = reader.count("linear_num_value_heads", 32);
@@ -336,7 +344,10 @@ function qwenDelta(reader: ConfigReader): DeltaConfig {
   };
 }
 
-/** Reads the width of LFM2's feed-forward part. The file gives the width before an adjustment, which this applies. */
+/**
+ * Reads the width of LFM2's feed-forward sublayer. The file may hold the width before an adjustment; this function then
+ * applies the adjustment.
+ */
 function lfm2IntermediateSize(reader: ConfigReader): number {
   const written = reader.count(
     reader.get("block_ff_dim") === undefined ? "intermediate_size" : "block_ff_dim",

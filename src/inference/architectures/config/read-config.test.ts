@@ -1,4 +1,5 @@
-// Tests the meaning of config.json, in older and newer spellings, and refusals by name.
+// Tests that config.json is read correctly in older and newer spellings, and that unsupported fields are refused by
+// name.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +16,7 @@ function stored(name: string): JsonObject {
   return JSON.parse(readFileSync(`${models}/${name}/config.json`, "utf8")) as JsonObject;
 }
 
-/** Parses the config of a fixture with some fields replaced; `undefined` removes one. */
+/** Parses the config.json of a fixture after replacing some fields; the value `undefined` removes a field. */
 function parse(name: string, changes: JsonObject = {}, generation: JsonObject = {}): ModelConfig {
   const changed = Object.entries({ ...stored(name), ...changes }).filter(([, value]) => value !== undefined);
   return parseModelConfig(Object.fromEntries(changed), generation, "a test");

@@ -1,6 +1,6 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. If the decoder does not
-// support some options, refuses the model and names all of them with their values in one error, because a model must
-// never be computed as a different one.
+// support some options, one error names all of them with their values. Ignoring an option would compute a different
+// model.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
@@ -11,8 +11,8 @@ import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.t
 /**
  * Reads the configuration of the model in `folder`.
  *
- * @throws ServiceError `not_found` without a config.json, `invalid` if a file is not valid JSON, `unsupported` naming
- * every unsupported field and value, with the cure
+ * @throws ServiceError `not_found` without a config.json, `invalid` if a file is not valid JSON, `unsupported` with
+ * every unsupported field, its value and the cure
  */
 export function readModelConfig(folder: string): ModelConfig {
   const { config, generation } = readConfigFiles(folder);
@@ -65,8 +65,8 @@ function parse({
   const { attentionScalar } = family;
   const scoreSize =
     attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
-  // In a family with multipliers, every omitted factor is one. That includes the factor of attention scores, which in
-  // other families is the inverse root of the head size.
+  // In families with multipliers, the default of every factor is one. That includes the factor of attention scores,
+  // whose default in other families is 1 / √(head size).
   const multiplier = (field: string, usual: number): number =>
     family.readsMultipliers ? reader.number(field, 1) : usual;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
@@ -87,7 +87,7 @@ function parse({
     hasOutputNorms: family.hasOutputNorms,
     queryKeyNorm: family.queryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
-    // A GGUF file may have biases of queries, keys and values without a bias of the attention's output.
+    // GGUF files may have biases for queries, keys and values, but none for the attention's output.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     convolution: family.convolution?.(reader) ?? null,
     delta: family.delta?.(reader) ?? null,
@@ -153,7 +153,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   }
   if (family.partialRotary === null) refusePartialRotary(reader);
   if (!family.readsAttentionBias) {
-    // Qwen2's class always has these biases, so `true` changes nothing.
+    // Qwen2's class always has biases for queries, keys and values, so `true` changes nothing.
     unless(
       "attention_bias",
       [family.hasQueryKeyValueBias, false],
@@ -182,7 +182,8 @@ function readActivation(
   reader: ConfigReader,
   { activation: { field: own, fallback } }: FamilyRule,
 ): ModelConfig["activation"] {
-  // Older files of a family with a separate field may have both fields; then only the family's own field counts.
+  // A family may have its own field for the activation. If an older file has this field and `hidden_act`, only the
+  // family's own field counts.
   const field = reader.get(own) === undefined ? "hidden_act" : own;
   const name = reader.get(field) ?? fallback;
   const known = Object.entries(activations).find(([key]) => key === name);
@@ -197,8 +198,8 @@ function readActivation(
 // Multimodal models: Hone computes only their text model, whose fields are in `text_config`.
 
 /**
- * Class of the text model. The outer key is the class of the multimodal model, the inner key the type of its text
- * model.
+ * Class of a multimodal model's text model. The outer key is the class of the multimodal model, the inner key the
+ * `model_type` of its text model.
  */
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
   Qwen3_5ForConditionalGeneration: { qwen3_5_text: "Qwen3_5ForCausalLM" },
@@ -213,7 +214,7 @@ const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>
 const multimodalClasses: readonly string[] = Object.keys(textClasses);
 
 /**
- * Returns the configuration of the text model in a multimodal model. Returns `config` itself if the model is a text
+ * Returns the configuration of the text model inside a multimodal model. Returns `config` itself if the model is a text
  * model, or its class is unknown.
  */
 function textPartOf(config: JsonObject): JsonObject {

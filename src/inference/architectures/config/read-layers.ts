@@ -9,7 +9,7 @@ type AttentionKind = Extract<LayerKind, `${string}_attention`>;
 
 const layerCountMax = 10_000;
 
-/** Reads the kind, window and rotary embedding of every layer. Adds faults to `reader`. */
+/** Reads the kind, window and rotary embedding of every layer. Adds a fault to `reader` for each unsupported value. */
 export function readLayers(
   reader: ConfigReader,
   family: FamilyRule,
@@ -46,7 +46,8 @@ export function readLayers(
 }
 
 /**
- * Returns how the factor of queries grows with their position, as in Ministral 3; null if queries have no such factor.
+ * Returns the parameters of the factor by which queries grow with their position, as in Ministral 3; null if the model
+ * has no such factor.
  */
 function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): QueryGrowth | null {
   if (!readsQueryGrowth) return null;
@@ -92,7 +93,7 @@ function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): num
 }
 
 /**
- * Returns the number of dimensions of each head that are rotated. For families without partial rotation, that is the
+ * Returns the number of dimensions of each head that are rotated. In families without partial rotation, this is the
  * whole head, and {@link refusePartialRotary} refuses other values.
  */
 export function readRotarySize(
@@ -119,7 +120,7 @@ export function refusePartialRotary(settings: ConfigReader): void {
   settings.refuse("partial_rotary_factor", "only rotation of whole heads is computed; use a model with that");
 }
 
-/** Values other than the scaling settings that are needed to read rotary scaling. */
+/** Context for reading rotary scaling, besides the scaling settings themselves. */
 interface ScalingContext {
   readonly reader: ConfigReader;
   readonly family: FamilyRule;
@@ -185,7 +186,7 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
       };
     case "yarn":
       return readYarn(settings, context);
-    // Name of LongRoPE in the files that were published first.
+    // "su" is the name of LongRoPE in the first published files.
     case "su":
     case "longrope":
       return readLongRope(settings, context);
@@ -206,7 +207,7 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
   const factor = settings.number("factor", contextLength / originalContextLength);
   const magnitude = (multiplier: number): number =>
     factor <= 1 ? 1 : 0.1 * multiplier * Math.log(factor) + 1;
-  // A factor of 0 means that the factor is absent.
+  // A factor of 0 has the same meaning as an absent factor.
   const [one, all] = ["mscale", "mscale_all_dim"].map((field) =>
     isSet(field) && settings.get(field) !== 0 ? settings.number(field) : null,
   );

@@ -1,4 +1,4 @@
-// Three values of config.json that serving needs with any engine, so also for vLLM models whose architecture Hone's
+// Three values of config.json that serving needs with any engine, even for vLLM models whose architecture Hone's
 // decoder does not support. `read-config` reads the whole configuration of models that Hone computes itself.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { families } from "./families.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 
 export interface ServedConfig {
-  /** Vocabulary size; all token ids are lower. */
+  /** Number of tokens in the vocabulary. Every token id is lower than this number. */
   readonly vocabularySize: number;
   /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
@@ -16,11 +16,10 @@ export interface ServedConfig {
 }
 
 /**
- * Reads these values from the model's folder. For a multimodal model, reads them from the `text_config` in its
- * configuration.
+ * Reads the values from the model's folder. For a multimodal model, reads them from `text_config`.
  *
  * @throws ServiceError `not_found` without a config.json, `invalid` if a file is not valid JSON, `unsupported` naming
- * what is missing
+ * the missing field
  */
 export function readServedConfig(folder: string): ServedConfig {
   const { config, generation } = readConfigFiles(folder);
@@ -48,7 +47,7 @@ interface ConfigFiles {
 }
 
 /**
- * Reads both configuration files.
+ * Reads config.json and generation_config.json.
  *
  * @throws ServiceError `not_found` without a config.json, `invalid` for a file that is not valid JSON
  */
@@ -79,8 +78,8 @@ function readJson(folder: string, name: string): JsonObject | null {
 }
 
 /**
- * Returns the end-of-text ids, which a file stores as one id or a list. Reads config.json if generation_config.json
- * names none.
+ * Returns the end-of-text ids, which files store as one id or as a list. Takes them from config.json if
+ * generation_config.json has none.
  */
 export function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
   const ids = generation["eos_token_id"] ?? config["eos_token_id"];

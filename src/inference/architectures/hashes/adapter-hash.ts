@@ -18,13 +18,13 @@ export function adapterHash(folder: string): string {
   return hashOfFiles(folder, sealedFiles);
 }
 
-/** Returns the seal that the adapter with this hash must match; null if no hash was recorded. */
+/** Returns the seal with which to check an adapter's files against this hash; null if no hash was recorded. */
 export function adapterSeal(hash: string | null): Seal | null {
   return hash === null ? null : { what, files: sealedFiles, hash };
 }
 
 /**
- * Requires that a folder holds the adapter that was stored there.
+ * Checks that a folder still holds the adapter that was stored in it.
  *
  * @param hash hash of the stored adapter; null if no hash was recorded, in which case any adapter is accepted
  * @throws ServiceError `conflict` if a file is missing or changed

@@ -1,4 +1,4 @@
-// Tests the hashes of a base model's folder: what changes them, and their cache.
+// Tests the hashes of a base model's folder: which changes affect the hashes, and how they are cached.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {

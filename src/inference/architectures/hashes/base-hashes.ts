@@ -1,5 +1,5 @@
 // Hashes that identify a base model. Model versions refer to the hash of the weights; jobs refer to the hash of all
-// files that affect results. Hashing gigabytes takes a while, so the hashes are cached in the folder of converted
+// files that affect results. Because hashing gigabytes takes a while, hashes are cached in the folder of converted
 // weights until a file changes.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -29,7 +29,7 @@ type FileHash = readonly [string, string];
  *
  * @param folder in the Hugging Face layout
  * @param cacheFolder folder of cached hashes; created if missing
- * @param options.isReadOnly if true, refuses when the hashes are not cached
+ * @param options.isReadOnly if true, throws an error when the hashes are not cached
  */
 export async function baseHashes(
   folder: string,
@@ -66,7 +66,7 @@ async function fileHashes(
   const hashes: FileHash[] = [];
   for (const [name, file] of files) hashes.push([name, await hashFile(file)]);
   await mkdir(cacheFolder, { recursive: true });
-  // A concurrent process writes the same content, so the last rename may win.
+  // A concurrent process writes the same content, so it does not matter whose rename comes last.
   const partial = `${cacheFile}.${process.pid}.partial`;
   await writeFile(partial, JSON.stringify({ stamps, hashes }));
   await rename(partial, cacheFile);

@@ -1,4 +1,4 @@
-// Tests the form of each weight: as stored in the file, and as an operator chooses.
+// Tests which form each weight gets, with the types stored in the file and with an operator's choice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Quantization } from "../../../base/domain/model.ts";
@@ -10,7 +10,7 @@ import { chooseForms, precisionLabel, precisionOf } from "./choose-forms.ts";
 import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 
 const llama = readModelConfig("test/fixtures/goldens/models/llama");
-/** Its rows consist of whole blocks of 32. */
+/** The rows of this model's weights consist of whole blocks of 32. */
 const config: ModelConfig = { ...llama, width: 64, intermediateSize: 128, headSize: 64 / llama.headCount };
 
 function storedAs(typeOf: (name: string) => StoredType): ReadonlyMap<string, StoredTensor> {

@@ -15,7 +15,7 @@ import {
   type WeightForms,
 } from "./weight-forms.ts";
 
-/** Inputs of the choice, besides the model. */
+/** Inputs of {@link chooseForms}, besides the model. */
 export interface FormChoice {
   readonly quantization: Quantization;
   readonly kernels: IntegerKernels;
@@ -23,11 +23,11 @@ export interface FormChoice {
 
 /**
  * Chooses the form of each weight. Each form must have a kernel on this machine whose results do not depend on the
- * batch. If a form has none, the next form is taken instead: 8 bits instead of 4, float32 instead of 8.
+ * batch; without one, 8 bits replace 4, and float32 replaces 8.
  * * With `as-stored`, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types
- *   become 8 bits, which lose little; float32 and 16-bit types stay floating point.
+ * become 8 bits, which lose little; float32 and 16-bit types stay floating point.
  * * The embedding and the output projection affect every logit. If the other weights have fewer than 8 bits, these two
- *   have 8 bits.
+ * have 8 bits.
  *
  * @param stored tensors of the file, by the names of the model's parameters
  */
@@ -47,7 +47,7 @@ export function chooseForms(
 }
 
 /**
- * True for the small projections of delta rules. They are sensitive to rounding, because their results are used as
+ * True for the small projections of delta rules. Rounding them would change results much, because their results become
  * exponents.
  */
 function isSensitive({ name }: ParameterSpec): boolean {
@@ -67,7 +67,7 @@ function weightFormFor(
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
   const hasFour = kernels.fourBits && kernels.codes === promptCodes;
   if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
-  // Rounding by Hone produces offsets. Blocks copied from a type without offsets have none.
+  // When Hone rounds a weight itself, its blocks have offsets. Blocks copied from Q4_0 have none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";
 }
 
@@ -79,7 +79,7 @@ const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
   "int4-offset": "int4",
 };
 
-/** Returns the precision that most weights of the projections have. */
+/** Returns the precision of most projection weights, counted by their values. */
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
   const counts: Record<Precision, number> = { float32: 0, int8: 0, int4: 0 };
   for (const { name, shape } of modelParameters(config)) {
@@ -93,8 +93,8 @@ export function precisionOf(config: ModelConfig, forms: WeightForms): Precision 
 }
 
 /**
- * Returns the precision's name for people; undefined for float32. A mix of precisions, as stored in a file, has a
- * separate name.
+ * Returns the precision's display name; undefined for float32. A mix of precisions, as stored in a file, has its own
+ * name.
  */
 export function precisionLabel(
   config: ModelConfig,

@@ -1,4 +1,4 @@
-// Tests rounding by its formula, and the size of its errors.
+// Tests that weights are rounded by the documented formula, and that rounding errors are small.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";

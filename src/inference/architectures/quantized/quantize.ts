@@ -9,7 +9,9 @@ export interface Int8Rows {
   readonly scales: Float32Array;
 }
 
-/** Rounds each row to 127 positive and 127 negative steps; the last step is the row's largest magnitude. */
+/**
+ * Rounds the values of each row to 127 positive and 127 negative steps; the last step is the row's largest magnitude.
+ */
 export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Rows {
   const rows = new Int8Array(N * K);
   const scales = new Float32Array(N);
@@ -26,11 +28,11 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
 }
 
 /**
- * Returns the nearest of 127 positive and 127 negative steps. Clamps the result, because the scale of a tiny magnitude
- * may underflow in float32, and the quotient would then exceed the range of the type.
+ * Returns the nearest of 127 positive and 127 negative steps. Clamps the result: the scale of a tiny magnitude may
+ * underflow in float32, which would make the quotient exceed the range.
  */
 function int8Code(value: number, scale: number): number {
-  // `Math.round` would take three times as long.
+  // `Math.floor(x + 0.5)` takes a third of the time of `Math.round`.
   return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
 }
 
@@ -42,7 +44,10 @@ export interface Int8Columns {
   readonly scales: Float32Array;
 }
 
-/** Rounds each column to 127 positive and 127 negative steps; the last step is the column's largest magnitude. */
+/**
+ * Rounds the values of each column to 127 positive and 127 negative steps; the last step is the column's largest
+ * magnitude.
+ */
 export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): Int8Columns {
   const scales = new Float32Array(K);
   for (let row = 0; row < N; row++)
@@ -57,7 +62,10 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
   return { codes, scales };
 }
 
-/** Transposes [N, K] to [K, N]. Works tile by tile, because either the reads or the writes jump in memory. */
+/**
+ * Transposes [N, K] to [K, N]. Works tile by tile, because a plain loop would jump in memory with every read or every
+ * write.
+ */
 export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
   const columns = new Int8Array(rows.length);
   const tile = 64;
@@ -80,7 +88,7 @@ export interface Int4Blocks {
   readonly offsets: Float32Array;
 }
 
-/** Returns the values [N, K] of 4-bit blocks; if there are no offsets, they count as 0. */
+/** Returns the values [N, K] of 4-bit blocks. Absent offsets count as 0. */
 export function blockValues({
   codes,
   scales,
@@ -99,7 +107,7 @@ export function blockValues({
 }
 
 /**
- * Number of iterations that fit a block's scale and offset to its codes, and the codes to the scale and offset. More
+ * Maximum number of iterations that fit a block's scale and offset to its codes, then its codes to them. More
  * iterations improve almost nothing.
  */
 const fitCount = 4;
@@ -128,7 +136,10 @@ interface BlockFit {
   readonly offset: number;
 }
 
-/** Fits a block. Starts with steps from the smallest to the largest value, and iterates while the error decreases. */
+/**
+ * Fits the codes, scale and offset of a block. Starts with equal steps from the smallest to the largest value, and
+ * iterates while the error decreases.
+ */
 function fitBlock(values: Float32Array): BlockFit {
   const [least, largest] = [Math.min(...values), Math.max(...values)];
   const first = (largest - least) / 15;
@@ -163,7 +174,7 @@ function squaredError(values: Float32Array, { codes, scale, offset }: BlockFit):
   return error;
 }
 
-/** Fits the line through (code − 8, value) with the least squared error. */
+/** Returns the scale and the offset of the line through the points (code − 8, value) with the least squared error. */
 function leastSquares(values: Float32Array, codes: Uint8Array): { scale: number; offset: number } {
   let [sumCode, sumValue, sumSquare, sumProduct] = [0, 0, 0, 0];
   for (let index = 0; index < values.length; index++) {

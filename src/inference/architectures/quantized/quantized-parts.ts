@@ -1,4 +1,4 @@
-// Creates the tensors of a quantized weight from the tensor stored in a file. Copies the stored tensor's four-bit
+// Computes the tensors of a quantized weight from the tensor stored in a file. Copies the stored tensor's four-bit
 // blocks if possible; otherwise rounds its values.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
@@ -21,7 +21,7 @@ interface CodeOptions {
   readonly use: WeightUse;
 }
 
-/** Returns the data of a weight's parts, in the order of `keptParts`. */
+/** Returns the data of a weight's tensors, in the order of `keptParts`. */
 export function quantizedParts(
   tensor: StoredTensor,
   form: Exclude<WeightForm, "float32">,
@@ -31,8 +31,8 @@ export function quantizedParts(
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
-  // The 8-bit codes for prompts are computed from the rounded 4-bit values instead of the original ones, because
-  // prompts and decoded tokens must use the same model.
+  // The 8-bit codes for prompts are computed from the rounded 4-bit values, not from the original values. Otherwise
+  // prompts and decoded tokens would be computed with different weights.
   const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
@@ -56,7 +56,7 @@ function codeParts(
   ];
 }
 
-/** Returns the data of the gradient parts of an 8-bit weight, in the order of `gradientParts`. */
+/** Returns the data of the tensors that gradients need for an 8-bit weight, in the order of `gradientParts`. */
 export function codeGradientParts(
   tensor: StoredTensor,
   { form, use }: CodeOptions,
@@ -70,12 +70,11 @@ export function codeGradientParts(
   return [scales, storedAs(form, codes)];
 }
 
-/** Converts codes to the type of their form; unsigned codes are stored with 128 added. */
+/** Converts signed codes to the type of their form. Unsigned codes are stored with 128 added. */
 function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
   return form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128);
 }
 
-/** Transposes [N, blocks] to [blocks, N]. */
 function byBlock(offsets: Float32Array, N: number, blockCount: number): Float32Array {
   const result = new Float32Array(offsets.length);
   for (let row = 0; row < N; row++) {

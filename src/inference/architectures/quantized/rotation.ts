@@ -1,12 +1,12 @@
-// Rotation of values before they are rounded to 8 bits, as in QuaRot (Ashkboos et al., 2024): multiplication with a
-// Hadamard matrix over blocks of the last axis, which spreads each large number over its block. Without it, a few
-// channels with far larger numbers would make a row's step too coarse for the other channels. The rotation is its own
-// inverse, so x Wᵀ = (x H)(W H)ᵀ.
+// Rotates values before they are rounded to 8 bits, as in QuaRot (Ashkboos et al., 2024): multiplies blocks of the last
+// axis by a Hadamard matrix. The rotation spreads each large number over its block; otherwise a few channels with far
+// larger numbers would make a row's steps too coarse for the other channels. The rotation is its own inverse, so x Wᵀ =
+// (x H)(W H)ᵀ.
 
 /** Maximum size of a rotated block. Larger blocks take longer, and improve the accuracy little. */
 const rotationSizeMax = 64;
 
-/** Returns the block size of rotations in rows of length K; a power of two. */
+/** Returns the size of the blocks that are rotated in rows of length K; a power of two that divides K. */
 export function rotationSize(K: number): number {
   let size = 1;
   while (size < rotationSizeMax && K % (2 * size) === 0) size *= 2;
@@ -14,12 +14,12 @@ export function rotationSize(K: number): number {
 }
 
 /**
- * Rotation matrices by size. They are cached because every product of a model uses one; creating them each time took
- * half of a model's load time.
+ * Rotation matrices by size, cached because every product of a model uses one. Creating them each time took half of a
+ * model's load time.
  */
 const matrices = new Map<number, readonly number[]>();
 
-/** Returns the rotation matrix [size, size], which is symmetric. Returns the same array at every call. */
+/** Returns the symmetric rotation matrix [size, size]. Every call returns the same array. */
 export function rotationMatrix(size: number): readonly number[] {
   const known = matrices.get(size);
   if (known !== undefined) return known;
@@ -30,7 +30,7 @@ export function rotationMatrix(size: number): readonly number[] {
   return matrix;
 }
 
-/** Returns a copy of rows of length K with each block rotated. */
+/** Returns a copy of rows of length K, with each block of a row rotated. */
 export function rotated(values: Float32Array, K: number): Float32Array {
   const size = rotationSize(K);
   const result = values.slice();

@@ -7,7 +7,7 @@ import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
 import { embeddingName, modelParameters, outputProjection, type ParameterSpec } from "../parameters.ts";
 
-/** Precision in which most weights of products are computed. */
+/** Precision in which a model's matrix products use most weights. */
 export type Precision = "float32" | "int8" | "int4";
 
 /**
@@ -25,7 +25,7 @@ export type CodeType = NonNullable<IntegerKernels["codes"]>;
 /** Forms by parameter name; parameters that are absent here are float32. */
 export type WeightForms = ReadonlyMap<string, WeightForm>;
 
-/** A tensor that a graph takes for a weight or a part of it. */
+/** A tensor that a graph takes for a whole weight or, in a quantized form, for a part of it. */
 export interface WeightPart extends ParameterSpec {
   readonly dtype: DataType;
 }
@@ -33,7 +33,7 @@ export interface WeightPart extends ParameterSpec {
 /** Number of weights in a block of 4-bit codes. */
 export const blockSize = 32;
 
-/** Returns the names of the parts of a weight [N, K] in a form other than float32. */
+/** Returns the names of the tensors that make up a quantized weight [N, K]. */
 export function partNames(weight: string): {
   /** 8-bit codes [N, K], for looking up rows. */
   readonly rows: string;
@@ -45,9 +45,9 @@ export function partNames(weight: string): {
   readonly blockScales: string;
   /** 4-bit codes, uint8 [N, K/32, 16]. */
   readonly codes: string;
-  /** Offsets, float32 [K/32, N], that are added to the scaled codes of each block; only in the form `int4-offset`. */
+  /** Offset of each block, float32 [K/32, N], added to its scaled codes; only in the form `int4-offset`. */
   readonly offsets: string;
-  /** 8-bit codes [N, K] with a scale for each column, for gradients through products with the weight. */
+  /** 8-bit codes [N, K] with a scale for each column, for the backward pass through products with the weight. */
   readonly back: string;
   /** Scales of the columns in `back`, float32 [K]. */
   readonly backScales: string;
@@ -65,25 +65,25 @@ export function partNames(weight: string): {
 }
 
 /**
- * Use of a weight. The rows of an embedding are looked up, other weights are used in products, and the weight of a
- * tied embedding is used in both ways.
+ * How a graph uses a weight. The rows of an embedding are looked up, other weights are used in products, and the weight
+ * of a tied embedding is used in both ways.
  */
 export interface WeightUse {
   readonly isLookedUp: boolean;
   readonly isMultiplied: boolean;
-  /** True for the output projection (in a tied model, the embedding): the logits are products with this weight. */
+  /** True for the weight whose product gives the logits: the output projection, or the embedding of a tied model. */
   readonly isOutput: boolean;
 }
 
-/** Returns the use of a model's weight. */
+/** Returns how a model uses a weight. */
 export function weightUseFor(name: string, config: ModelConfig): WeightUse {
   const isOutput = name === `${outputProjection(config).path}.weight`;
   return { isLookedUp: name === embeddingName, isMultiplied: name !== embeddingName || isOutput, isOutput };
 }
 
 /**
- * Returns the forms in which prompts use the weights, given the forms for decoded tokens. Kernels for 4 bits are made
- * for few rows; for the many rows of a prompt, 8 bits are about three times as fast.
+ * Returns the weight forms for computing prompts, given the forms for decoded tokens. Kernels for 4 bits are made for
+ * few rows; for the many rows of a prompt, 8 bits are about three times as fast.
  */
 export function promptForms(forms: WeightForms): WeightForms {
   return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
@@ -94,7 +94,7 @@ export function isCodes(form: WeightForm): form is CodeType {
   return form === "int8" || form === "uint8";
 }
 
-/** Form in which prompts use weights that have 4 bits. */
+/** Form that prompts use for weights that have 4 bits. */
 export const promptCodes = "int8" satisfies CodeType;
 
 /** Like {@link promptForms}, for one weight. */
@@ -102,7 +102,7 @@ export function promptForm(form: WeightForm): WeightForm {
   return form === "int4" || form === "int4-offset" ? promptCodes : form;
 }
 
-/** Returns the parts of a parameter in a form. */
+/** Returns the tensors that make up a parameter in a given form. */
 export function partsOf(
   { name, shape }: ParameterSpec,
   form: WeightForm,
@@ -134,8 +134,8 @@ export function partsOf(
 }
 
 /**
- * Returns the parts that gradients through products with a parameter need in addition to {@link partsOf}. The gradient
- * through the logits uses rows of the output projection, which an embedding already has as a part; other gradients use
+ * Returns the tensors that gradients through products with a parameter need in addition to {@link partsOf}. The
+ * gradient through the logits uses rows of the output projection, which an embedding already has; other gradients use
  * the weight rounded by column.
  */
 export function gradientParts(
@@ -153,7 +153,7 @@ export function gradientParts(
   ];
 }
 
-/** Returns all tensors of a model whose weights have these forms, in the order of its parameters. */
+/** Returns all tensors of a model with the given weight forms, in the order of the model's parameters. */
 export function weightParts(
   config: ModelConfig,
   forms: WeightForms,
@@ -168,7 +168,7 @@ export function weightParts(
 }
 
 /**
- * Returns the parts of a parameter that are cached: the parts for decoded tokens, and any additional parts for
+ * Returns the tensors of a parameter that a cache file holds: those for decoded tokens, and any additional ones for
  * prompts.
  */
 export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {
@@ -179,7 +179,7 @@ export function keptParts(parameter: ParameterSpec, form: WeightForm, use: Weigh
   ];
 }
 
-/** Returns the size of all cached parts of weights in these forms, in bytes. */
+/** Returns the total size in bytes of the tensors that a cache file holds for weights in these forms. */
 export function keptBytes(config: ModelConfig, forms: WeightForms): number {
   return modelParameters(config)
     .flatMap((parameter) =>
@@ -188,7 +188,7 @@ export function keptBytes(config: ModelConfig, forms: WeightForms): number {
     .reduce((sum, part) => sum + byteLengthOf(part), 0);
 }
 
-/** Returns the size in bytes of all weights in these forms, including the parts for gradients. */
+/** Returns the size in bytes of all weights in these forms, including the tensors for gradients. */
 export function trainedBytes(config: ModelConfig, forms: WeightForms): number {
   const parts = weightParts(config, forms, { hasGradients: true });
   return parts.reduce((sum, part) => sum + byteLengthOf(part), 0);
