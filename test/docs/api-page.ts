@@ -1,5 +1,6 @@
 // Generates docs/reference/api.md from the document at /openapi.json: every route with the fields of its request and
 // its answers. A test compares the page with the document.
+import { Type } from "typebox";
 import {
   branchesOf,
   type ApiDocument,
@@ -7,6 +8,7 @@ import {
   type Parameter,
   type Schema,
 } from "../../src/api/http/testing/api-document.ts";
+import { pageQuerySchema, pageSchema } from "../../src/api/wire/page.ts";
 import { rangeText, typeText } from "./schema-words.ts";
 
 /** A route with the names and titles that the page shows. */
@@ -23,6 +25,14 @@ interface SharedObject {
 }
 
 type SharedObjects = ReadonlyMap<string, SharedObject>;
+
+/** Objects and fields that the page has described so far, so that it describes none twice. Mutable: `rowsOf` adds to it. */
+interface Described {
+  /** The first field with certain nested rows: its section's heading and its path, keyed by those rows as JSON. */
+  readonly objects: Map<string, { readonly heading: string; readonly path: string }>;
+  /** Rows of the chat request's fields as JSON. Other requests name equal fields without repeating their rows. */
+  readonly chatFields: Set<string>;
+}
 
 const sections: Readonly<Record<string, string>> = {
   chat: "Chat",
@@ -44,16 +54,19 @@ const sections: Readonly<Record<string, string>> = {
 export function apiPage(document: ApiDocument): string {
   const routes = routesIn(document);
   const shared = sharedObjects(routes);
+  const described: Described = { objects: new Map(), chatFields: new Set() };
   const parts = Object.entries(sections).map(([tag, title]) => {
     const texts = routes
       .filter(({ operation }) => operation.tags.includes(tag))
-      .map((route) => routeText(route, shared));
+      .map((route) => routeText(route, { shared, described }));
     return `## ${title}\n\n${texts.join("\n")}`;
   });
   const objects = [...shared].map(([title, { schema, isSent }]) => {
-    return `### ${title}\n\n${objectText(schema, { shared, isSent, self: title })}`;
+    return `### ${title}\n\n${objectText(schema, { shared, described, isSent, heading: title, self: title })}`;
   });
-  return `${introduction}\n${routeTable(routes)}\n${parts.join("\n")}\n## Objects\n\n${objects.join("\n")}`;
+  return [introduction, routeTable(routes), listText, ...parts, `## Objects\n\n${objects.join("\n")}`].join(
+    "\n",
+  );
 }
 
 function routesIn({ paths }: ApiDocument): readonly Route[] {
@@ -80,10 +93,27 @@ All routes, with every field of their requests and answers. \`npm run docs\` gen
 * Routes that accept \`Authorization: Bearer\` also accept the key in the header \`x-api-key\`.
 * Every error has the body [Error](#error), which lists all faults.
 * Every answer has the header \`x-request-id\`: the id sent with the request, or a new one. If you send an id, the id of a chat completion is \`chatcmpl-<id>\`, and the body's \`request_id\` has no effect. The header never contains the body's \`request_id\`.
-* Lists are paged: while \`has_more\` of a page is true, pass its \`last_id\` as \`after\` to get the next page.
+* If an object has the same fields as an earlier one, its description says so and does not repeat them.
 
 ## Routes
 `;
+
+const listParameters: readonly Row[] = Object.entries<Schema>(pageQuerySchema.properties).map(
+  ([name, schema]) => parameterRow({ name, in: "query", schema, description: schema.description }),
+);
+
+const listFields: readonly Row[] = Object.entries<Schema>(pageSchema(Type.Unknown()).properties)
+  .filter(([name]) => name !== "data")
+  .map(([name, schema]) => [`\`${name}\``, typeText(schema, () => null), ...answeredRow(schema, true)]);
+
+const listText = `## Lists
+
+Lists are paged: while \`has_more\` of a page is true, pass its \`last_id\` as \`after\` to get the next page. Most lists take these parameters:
+
+${table(["parameter", "in", "type", "default", "range", "description"], listParameters)}
+A page has the list \`data\` and these fields:
+
+${table(["field", "type", "values", "description"], listFields)}`;
 
 function routeTable(routes: readonly Route[]): string {
   const rows = routes.map(
@@ -129,50 +159,108 @@ function sharedObjects(routes: readonly Route[]): SharedObjects {
   return new Map([...found].filter(([, { places }]) => places.size > 1));
 }
 
-function routeText({ name, otherNames, operation }: Route, shared: SharedObjects): string {
+function routeText(
+  { name, otherNames, operation }: Route,
+  page: Pick<Context, "shared" | "described">,
+): string {
   const { summary, description = "", parameters = [], requestBody, responses } = operation;
   const also = otherNames.length === 0 ? "" : `The same as \`${otherNames.join("`, `")}\`.`;
   const parts = [`### ${name}\n`, `${[`${summary}.`, description, also].filter(Boolean).join(" ")}\n`];
-  if (parameters.length > 0) parts.push(parameterTable(parameters));
+  if (parameters.length > 0) parts.push(parameterText(parameters));
   for (const { schema } of Object.values(requestBody?.content ?? {}))
-    parts.push(`The body:\n\n${objectText(schema, { shared, isSent: true })}`);
+    parts.push(bodyText(schema, { ...page, isSent: true, heading: name }));
   for (const [status, response] of Object.entries(responses)) {
     // Skipped, because all errors have the same body, which the introduction links to.
     if (status === "4XX" || status === "5XX") continue;
     for (const [mediaType, { schema }] of Object.entries(response.content)) {
       const kind = mediaType === "application/json" ? "" : ` as \`${mediaType}\``;
-      parts.push(`The answer${status === "2XX" ? "" : ` ${status}`}${kind}: ${response.description}\n`);
-      if (mediaType !== "text/plain") parts.push(objectText(schema, { shared, isSent: false }));
+      const head = `The answer${status === "2XX" ? "" : ` ${status}`}${kind}: ${response.description}`;
+      const context = { ...page, isSent: false, heading: name };
+      if (mediaType === "text/plain") parts.push(`${head}\n`);
+      else parts.push(answerText(head, schema, context));
     }
   }
   return parts.join("\n");
 }
 
+/** Returns the table of a route's parameters. Only names the parameters that the section Lists describes. */
+function parameterText(parameters: readonly Parameter[]): string {
+  const isOfLists = (parameter: Parameter): boolean => isSame(parameterRow(parameter), listParameters);
+  const named = parameters.filter(isOfLists).map(({ name }) => `\`${name}\``);
+  const link = `Takes the [parameters of lists](#lists) ${named.join(", ")}.\n`;
+  const rest = parameters.filter((parameter) => !isOfLists(parameter));
+  return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [parameterTable(rest)] : [])].join("\n");
+}
+
+/** Returns the table of a request's fields. Only names the fields that it shares with a chat request. */
+function bodyText(schema: Schema, context: Context): string {
+  const chat = "POST /v1/chat/completions";
+  const { chatFields } = context.described;
+  const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
+  const isOfChat = (row: Row): boolean => chatFields.has(JSON.stringify(row));
+  const count = rows.filter(isOfChat).length;
+  if (context.heading === chat) for (const row of rows) chatFields.add(JSON.stringify(row));
+  // Fewer fields are easier to read in the table.
+  if (context.heading === chat || count < 4) return `The body:\n\n${objectText(schema, context, rows)}`;
+  const names = rows.filter(isOfChat).map(([name = ""]) => name);
+  return `The body takes fields of [\`${chat}\`](#${anchor(chat)}), with the same meaning: ${names.join(", ")}. Its other fields:
+
+${sentTable(rows.filter((row) => !isOfChat(row)))}`;
+}
+
+/** Returns an answer's heading line and the table of its fields, without those that the section Lists describes. */
+function answerText(head: string, schema: Schema, context: Context): string {
+  const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
+  const rest = rows.filter((row) => !isSame(row, listFields));
+  // A page has all fields of lists; other answers may have one of the same name.
+  if (rows.length - rest.length < listFields.length) return `${head}\n\n${objectText(schema, context, rows)}`;
+  const [[, type] = [], ...others] = rest;
+  if (others.length === 0)
+    return `${head} See [Lists](#lists) for the fields of a page; \`data\` is an ${type}.\n`;
+  return `${head} See [Lists](#lists) for the other fields of a page.\n\n${answeredTable(rest)}`;
+}
+
+function isSame(row: Row, known: readonly Row[]): boolean {
+  return known.some((other) => other.join("|") === row.join("|"));
+}
+
 function parameterTable(parameters: readonly Parameter[]): string {
-  const rows = parameters.map(({ name, in: place, schema, description = "", required = false }) => [
+  return table(["parameter", "in", "type", "default", "range", "description"], parameters.map(parameterRow));
+}
+
+function parameterRow({ name, in: place, schema, description = "", required = false }: Parameter): Row {
+  return [
     `\`${name}\``,
     place,
     typeText(schema, () => null),
     defaultText(schema, required),
     rangeText(schema),
     description,
-  ]);
-  return table(["parameter", "in", "type", "default", "range", "description"], rows);
+  ];
 }
 
 interface Context {
   readonly shared: SharedObjects;
+  readonly described: Described;
   readonly isSent: boolean;
+  /** Heading of the section that is being written. */
+  readonly heading: string;
   /** Title of the shared object that is being described. */
   readonly self?: string;
 }
 
-function objectText(schema: Schema, context: Context): string {
-  const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
+function objectText(schema: Schema, context: Context, known?: readonly Row[]): string {
+  const rows = known ?? (linkTo(schema, context) === null ? rowsOf(schema, "", context) : []);
   if (rows.length === 0) return `${capital(typeText(schema, (inner) => linkTo(inner, context)))}.\n`;
-  return context.isSent
-    ? table(["field", "type", "default", "range", "description", "example"], rows)
-    : table(["field", "type", "values", "description"], rows);
+  return context.isSent ? sentTable(rows) : answeredTable(rows);
+}
+
+function sentTable(rows: readonly Row[]): string {
+  return table(["field", "type", "default", "range", "description", "example"], rows);
+}
+
+function answeredTable(rows: readonly Row[]): string {
+  return table(["field", "type", "values", "description"], rows);
 }
 
 function capital(text: string): string {
@@ -185,7 +273,10 @@ function linkTo({ title = "" }: Schema, { shared, self }: Context): string | nul
 
 type Row = readonly string[];
 
-/** Returns a row for each property, followed by the rows of its nested properties. */
+/**
+ * Returns a row for each property, followed by the rows of its nested properties. If an earlier object had the same
+ * nested rows, the property's row names it instead.
+ */
 function rowsOf(schema: Schema, place: string, context: Context): readonly Row[] {
   return branchesOf(schema).flatMap((branch) => {
     if (linkTo(branch, context) !== null) return [];
@@ -193,13 +284,37 @@ function rowsOf(schema: Schema, place: string, context: Context): readonly Row[]
     return Object.entries(branch.properties ?? {}).flatMap(([name, property]) => {
       const inner = place === "" ? name : `${place}.${name}`;
       const isRequired = branch.required?.includes(name) === true;
-      const row = context.isSent ? sentRow : answeredRow;
-      return [
-        [`\`${inner}\``, typeText(property, (one) => linkTo(one, context)), ...row(property, isRequired)],
-        ...rowsOf(property, inner, context),
-      ];
+      const type = typeText(property, (one) => linkTo(one, context));
+      const row = context.isSent ? sentRow(property, isRequired) : answeredRow(property, isRequired);
+      const earlier = describedBefore(property, inner, context);
+      if (earlier === null) return [[`\`${inner}\``, type, ...row], ...rowsOf(property, inner, context)];
+      return [[`\`${inner}\``, type, ...withText(row, `Has the same fields as ${earlier}.`, context)]];
     });
   });
+}
+
+/**
+ * Returns a reference to the earlier field whose nested rows equal this schema's. Returns null if there is none; later
+ * fields may then refer to this one.
+ */
+function describedBefore(schema: Schema, path: string, context: Context): string | null {
+  const { described, heading } = context;
+  const rows = rowsOf(schema, "", { ...context, described: { objects: new Map(), chatFields: new Set() } });
+  // One or two rows are shorter than a sentence that refers to them.
+  if (rows.length < 3) return null;
+  const key = JSON.stringify(rows);
+  const first = described.objects.get(key);
+  if (first === undefined) described.objects.set(key, { heading, path });
+  if (first === undefined) return null;
+  return first.heading === heading
+    ? `\`${first.path}\` above`
+    : `\`${first.path}\` in [${first.heading}](#${anchor(first.heading)})`;
+}
+
+/** Returns a row's cells with a sentence added to the description. */
+function withText(row: Row, text: string, { isSent }: Context): Row {
+  const column = isSent ? 2 : 1;
+  return row.map((cell, index) => (index === column ? [cell, text].filter(Boolean).join(" ") : cell));
 }
 
 function sentRow(schema: Schema, isRequired: boolean): Row {

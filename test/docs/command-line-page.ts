@@ -1,5 +1,6 @@
 // Generates docs/reference/command-line.md from the definitions of the commands: arguments, flags and examples.
-import type { Command, Option } from "commander";
+import { Command, type Option } from "commander";
+import { addConnectionFlags } from "../../src/apps/cli/connection.ts";
 import { commandsOf, examples } from "../../src/apps/cli/examples.ts";
 import { createProgram } from "../../src/apps/cli/program.ts";
 
@@ -13,6 +14,9 @@ export function commandLinePage(): string {
     introduction,
     "## Reference",
     ["| command | description |", "|---|---|", ...rows].join("\n"),
+    "### Shared flags",
+    "Most commands have some of these flags. Each command below names those that it has, and describes its other flags.",
+    flagTable(sharedFlags),
     ...commands.map(([words, command]) => commandPart(words, command)),
   ]
     .join("\n\n")
@@ -73,16 +77,28 @@ The shell completes commands, flags and their values. It completes names of mode
 
 \`npm run docs\` generates this page from the code of the commands.`;
 
+/** Rows of the flags that most commands have. A command with another description of a flag has its own row. */
+const sharedFlags: readonly string[] = addConnectionFlags(new Command())
+  .option("--json", "print JSON")
+  .options.map(flagRow);
+
 function commandPart(words: string, command: Command): string {
   const usage = `hone ${[words, command.usage()].filter((part) => part !== "").join(" ")}`;
-  const flags = command.options.filter(({ hidden }) => !hidden).map(flagRow);
+  const shown = command.options.filter(({ hidden }) => !hidden);
+  const shared = shown.filter((option) => sharedFlags.includes(flagRow(option)));
+  const names = shared.map(({ long }) => `\`${long}\``).join(", ");
+  const flags = shown.filter((option) => !shared.includes(option)).map(flagRow);
   return [
     `### hone ${words}`,
     command.description(),
-    `\`\`\`\n${usage}\n\`\`\``,
-    ...(flags.length === 0 ? [] : [["| flag | description |", "|---|---|", ...flags].join("\n")]),
+    `Usage: \`${usage}\`${shared.length === 0 ? "" : `; [shared flags](#shared-flags) ${names}`}`,
+    ...(flags.length === 0 ? [] : [flagTable(flags)]),
     `\`\`\`sh\n${(examples[words] ?? []).join("\n")}\n\`\`\``,
   ].join("\n\n");
+}
+
+function flagTable(rows: readonly string[]): string {
+  return ["| flag | description |", "|---|---|", ...rows].join("\n");
 }
 
 function flagRow({ flags, description, defaultValue, argChoices }: Option): string {

@@ -7,10 +7,11 @@ export interface Piece {
   readonly text: string;
 }
 
-/** Replaces code, links and addresses by single words, so that only prose remains. */
+/** Replaces code, links, addresses and long lists of names by single words, so that only prose remains. */
 function plain(text: string): string {
   return text
     .replace(/``[^`]+``|`[^`]*`/g, "code")
+    .replace(/\bcode(?:, code){4,}\b/g, "code")
     .replace(/!\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replace(/<!--[\s\S]*?-->|<\/?[a-z][^>]*>/g, "")
