@@ -1,4 +1,5 @@
-// Attention over a cache equals the attention of the whole sequence, however the sequence is cut.
+// Tests that attention over a cache gives the same result as attention over the whole sequence, wherever the sequence
+// is split.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -89,7 +90,7 @@ function attendCache(options: {
     denseFrom([1, count, x.dims[2] ?? 0], ([, token = 0, channel = 0]) =>
       elementAt(x, [0, past + token, channel]),
     );
-  // Beyond the past, the cache contains garbage that must stay masked.
+  // From position `past` on, the cache holds garbage (7), which the mask must hide.
   const cache = (x: Dense) =>
     denseFrom([1, KV_HEADS, capacity, HEAD_SIZE], ([, head = 0, token = 0, channel = 0]) =>
       token < past ? elementAt(x, [0, token, head * HEAD_SIZE + channel]) : 7,

@@ -2,6 +2,7 @@
  * Builds attention from plain operations, and the masks added to its scores. Query heads that share a key head become
  * additional rows of one matrix, so keys and values are never repeated. For whole sequences, serving uses a fused
  * operation instead (`GraphBuilder.causalAttention`).
+ * - Shapes: B rows, T tokens of a row, Hq query heads, Hkv key and value heads, K head size.
  */
 import { assert } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -19,7 +20,7 @@ export interface AttentionOptions {
   readonly headSize: number;
   /** Factor of the scores, usually headSize^-0.5. */
   readonly scale: number;
-  /** Mask added to the scores; its shape depends on the function. */
+  /** Mask added to the scores; its shape depends on the function that takes these options. */
   readonly mask: Value;
 }
 
@@ -106,9 +107,9 @@ export function cacheMask(
 }
 
 /**
- * Builds self-attention over sequences, optionally after a prefix, with a gradient, for training.
+ * Builds differentiable self-attention over sequences, for training. Each sequence may continue a prefix.
  *
- * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], with S = T without a prefix; positions already applied
+ * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], with S = T without a prefix; position embeddings already applied
  * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, S], such as `causalMask` or `continuationMask`
  * @returns [B, T, Hq*K]
  */
@@ -126,7 +127,7 @@ export function selfAttention(
 }
 
 export interface CacheAttentionInputs {
-  /** Queries [B, 1, Hq*K], or [B, T, Hq*K] if T tokens of a row each see another part of the row's cache. */
+  /** Queries [B, 1, Hq*K], or [B, T, Hq*K] if each of a row's T tokens sees a different part of the row's cache. */
   readonly q: Value;
   readonly k: Value;
   readonly v: Value;
@@ -141,14 +142,14 @@ export interface CacheAttentionResults {
 }
 
 /**
- * Builds attention of one new token per row to a cache and itself, for serving. T tokens per row are computed as T
- * rows that read one cache, with the same bits.
- * - The cache is only read: an output as large as the cache would be copied in each run.
+ * Builds attention of one new token per row to a cache and itself, for serving. T tokens per row are computed as T rows
+ * that read one cache, with the same bits.
+ * - The cache is only an input. If it were also an output, the runtime would copy it in each run.
  * - The new token comes first in the softmax, so a larger cache only adds zeros to the end of its sums. A row's result
- *   is bit for bit independent of the other rows and the capacity, if capacities are multiples of 64 and exceed all
- *   past lengths.
+ * is bit for bit independent of the other rows and the capacity, if capacities are multiples of 64 and exceed all past
+ * lengths.
  * - Each query head is a matrix of one row, broadcast over its key head. Products of one row read the cache in place;
- *   those of a few rows first pack all of it (measured: twice to four times slower).
+ * products of a few rows first pack all of it (measured: twice to four times slower).
  *
  * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or [B, Hkv, 1, C, K],
  * which products of one token per row use unchanged
@@ -174,7 +175,8 @@ export function cacheAttention(
   const cacheShape = [...cached, kvHeads, 1, capacity, headSize];
   const newShape = [...tokens, kvHeads, 1, 1, headSize];
   const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
-  // Scaled separately, because a factor within the product would prevent the kernel for one row.
+  // Scales the queries before the product. With a factor inside the product, the runtime would not use its fast kernel
+  // for products of one row.
   const scaled = scale === 1 ? q : builder.multiply(q, scale);
   const queries = builder.reshape(scaled, [...tokens, kvHeads, groupSize(options), 1, headSize]);
   const keys = builder.reshape(k, newShape);
@@ -240,7 +242,7 @@ function maskedSoftmax(
   options: AttentionOptions & { readonly q: Value },
 ): Value {
   const [rows, length] = sizes(options.q);
-  // The rows of a key head are the rows of its query heads in turn, so the mask repeats for each query head.
+  // The rows of a key head are the rows of each of its query heads in turn, so the mask repeats for each query head.
   const keys = dimensionAt(scores.shape, 3);
   const perHead = builder.reshape(scores, [rows, options.kvHeads, groupSize(options), length, keys]);
   return builder.reshape(builder.softmax(builder.add(perHead, options.mask)), scores.shape);

@@ -28,7 +28,10 @@ export interface FusedAttentionOptions {
   readonly window?: number;
 }
 
-/** Cosines and sines, each [positions, P], that rotate the first 2 P of a head's `headSize` channels. */
+/**
+ * Rotary position embedding: cosines and sines, each [positions, P], that rotate the first 2 P of a head's `headSize`
+ * channels.
+ */
 export interface Rotation {
   readonly cos: Value;
   readonly sin: Value;
@@ -36,7 +39,8 @@ export interface Rotation {
 }
 
 /**
- * Chunks of a delta rule: u [N, B, H, C, V]; w, q and k [N, B, H, C, K]; p [N, B, H, C, C]; decay [N, B, H, 1, 1].
+ * Operands of `deltaScan`, which computes N chunks of C positions: u [N, B, H, C, V]; w, q and k [N, B, H, C, K]; p [N,
+ * B, H, C, C]; decay [N, B, H, 1, 1].
  */
 export type DeltaChunks = Readonly<Record<"u" | "w" | "q" | "p" | "k" | "decay", Value>>;
 
@@ -59,7 +63,10 @@ export class GraphBuilder {
     return node;
   }
 
-  /** Declares an input of each run. A plain symbol in its shape is bound to the size of the actual input. */
+  /**
+   * Declares an input, whose data is passed to each run. A plain symbol in its shape is bound to the size of the actual
+   * input.
+   */
   input(name: string, dtype: DataType, shape: Shape): Value {
     this.#claim(name);
     const value = this.#append("input", [], { name, dtype, shape: shape.map(canonicalDimension) });
@@ -135,7 +142,7 @@ export class GraphBuilder {
     return x.dtype === dtype ? x : this.#append("cast", [x], { dtype });
   }
 
-  /** Clamps to [minimum, maximum]; either may be infinite. At the limits, the gradient passes. */
+  /** Clamps to [minimum, maximum]; either may be infinite. The gradient passes between the limits and at them. */
   clip(x: Value, minimum: number, maximum: number): Value {
     return this.#append("clip", [x], { minimum, maximum });
   }
@@ -150,7 +157,9 @@ export class GraphBuilder {
     return this.#append("after", [x, ...signals], {});
   }
 
-  /** Returns the same value, marked to be kept by a recomputed part (`recompute.ts`). */
+  /**
+   * Returns the same value, marked so that a recomputed part keeps it instead of computing it again (`recompute.ts`).
+   */
   kept(x: Value): Value {
     return this.#append("kept", [x], {});
   }
@@ -163,7 +172,7 @@ export class GraphBuilder {
     return this.#append("recomputed", [result, ...inputs, ...captured], { inputCount: inputs.length });
   }
 
-  /** Copies an operation with other operands. */
+  /** Adds a copy of an operation, with other operands. */
   copy(node: Node, inputs: readonly Value[]): Node {
     return this.#node(node.kind, inputs, node.attributes);
   }
@@ -266,19 +275,19 @@ export class GraphBuilder {
     return sameShape(x.shape, target) ? x : this.#append("expand", [x], { shape: target });
   }
 
-  /** Sums over axes; over all axes if absent. */
+  /** Sums over `axes`, by default over all axes. */
   reduceSum(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceSum", [x], attributes);
   }
 
-  /** Averages over axes; over all axes if absent. */
+  /** Averages over `axes`, by default over all axes. */
   reduceMean(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceMean", [x], attributes);
   }
 
-  /** Returns the maximum over axes; over all axes if absent. */
+  /** Returns the maximum over `axes`, by default over all axes. */
   reduceMax(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceMax", [x], attributes);
@@ -327,20 +336,20 @@ export class GraphBuilder {
   }
 
   /**
-   * Reorders rows of `table` [N, …rest] like `gatherRows`, but with a gradient that is also a gather. Each row counts
-   * once; repeated ids are padding without a gradient.
+   * Returns the rows of `table` [N, …rest] at `ids`, like `gatherRows`, but its gradient is also a gather. Each row of
+   * the table takes its gradient from one index only. Other occurrences of the row's id are padding.
    *
    * @param ids int64 of any shape with M elements
-   * @param places int64 [N]: index of each row in the flat `ids`
-   * @param options.isPartial true if rows may have no place, which is written as M
+   * @param places int64 [N]: for each row of the table, the index in the flat `ids` from which it takes its gradient
+   * @param options.isPartial true if some rows may take no gradient; their entry in `places` is M
    */
   moveRows(table: Value, ids: Value, places: Value, options: { readonly isPartial?: boolean } = {}): Value {
     return this.#append("moveRows", [table, ids, places], { isPartial: options.isPartial ?? false });
   }
 
   /**
-   * Returns the table [N, ...rest] with rows [M, ...rest] replacing those at int64 ids [M]; rows of equal ids must be
-   * equal.
+   * Returns `table` [N, ...rest] with `rows` [M, ...rest] in place of its own rows at int64 `ids` [M]. If an id occurs
+   * twice, its rows must be equal.
    */
   placeRows(table: Value, rows: Value, ids: Value): Value {
     return this.#append("placeRows", [table, rows, ids], {});
@@ -413,8 +422,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Rotates the pairs (i, i + P) of each head, for all i below P, by the angle of the position. A head has K ≥ 2 P
-   * channels.
+   * Rotates the pairs (i, i + P) of each head, for all i below P, by the angle of the token's position. A head has K ≥
+   * 2 P channels.
    *
    * @param x [B, T, H*K]
    */
@@ -422,7 +431,7 @@ export class GraphBuilder {
     return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: false, headSize });
   }
 
-  /** Rotates back; this is also the gradient of `rotary`. */
+  /** Rotates by the opposite angles; this is also the gradient of `rotary`. */
   inverseRotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
     return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: true, headSize });
   }
@@ -430,7 +439,7 @@ export class GraphBuilder {
   /**
    * Returns fused self-attention over whole sequences, for serving (without a gradient).
    *
-   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
+   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; position embeddings already applied
    * @returns attention [B, T, Hq*K], and the keys and values in the cache's layout, [B, Hkv, T, K]
    */
   causalAttention(
@@ -454,7 +463,7 @@ export class GraphBuilder {
    * Returns self-attention over whole sequences, for training. Its gradient recomputes the probabilities block by
    * block.
    *
-   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
+   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; position embeddings already applied
    * @returns [B, T, Hq*K]
    */
   blockedAttention(q: Value, k: Value, v: Value, options: FusedAttentionOptions): Value {
@@ -464,7 +473,8 @@ export class GraphBuilder {
   /**
    * Returns the gradients of `blockedAttention` with respect to q, k and v.
    *
-   * @param values the result of `blockedAttention` (attended), and the gradient with respect to it, [B, T, Hq*K]
+   * @param values operands of `blockedAttention`; `attended`, its result; `gradient`, the gradient with respect to this
+   * result, [B, T, Hq*K]
    */
   blockedAttentionGradient(
     values: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", Value>>,
@@ -479,7 +489,7 @@ export class GraphBuilder {
    * Returns fused attention from some tokens to the filled part of a cache and to themselves, for serving (without a
    * gradient). For two or more tokens the result equals `causalAttention` over the whole sequence bit for bit.
    *
-   * @param inputs q [1, T, Hq*K]; k and v [1, T, Hkv*K]; positions already applied
+   * @param inputs q [1, T, Hq*K]; k and v [1, T, Hkv*K]; position embeddings already applied
    * @param past keys and values [1, Hkv, C, K], filled up to `length` (int64 [1], at most C)
    * @returns [1, T, Hq*K]
    */
@@ -493,8 +503,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Returns the gated delta rule over some tokens after a state, for serving (without a gradient). A token's numbers
-   * do not depend on how a sequence is cut.
+   * Returns the gated delta rule over some tokens after a state, for serving (without a gradient). A token's result
+   * does not depend on how the sequence is split into calls.
    *
    * @param inputs q and k [B, T, H*K]; v [B, T, H*V]; logDecay and strength [B, T, H]
    * @param state [B, H, K, V]
@@ -517,7 +527,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Runs the chunks of a delta rule in turn, from a state of zeros on; see `OpAttributes.deltaScan`.
+   * Runs the chunks of a delta rule in turn, starting with a state of zeros; see `OpAttributes.deltaScan`.
    *
    * @returns [N, B, H, C, V]
    */
@@ -530,7 +540,7 @@ export class GraphBuilder {
     return this.#node("deltaScanGradient", [u, w, q, p, k, decay, gradient], {}).outputs;
   }
 
-  /** Returns the graph of these outputs, without unneeded operations. */
+  /** Returns the graph that computes `outputs`, without operations that no output needs. */
   build(outputs: Readonly<Record<string, Value>>): Graph {
     const named = Object.entries(outputs).map(([name, value]) => ({ name, value }));
     for (const { name } of named) {
@@ -555,8 +565,8 @@ export class GraphBuilder {
   }
 
   #node<K extends OpKind>(kind: K, inputs: readonly Value[], attributes: OpAttributes[K]): Node {
-    // Asserts that the value is from this builder: another builder's value would silently stand for the value with the
-    // same id here.
+    // Asserts that each operand is from this builder. Otherwise, another builder's value would silently stand for this
+    // builder's value with the same id.
     for (const value of inputs) this.producer(value);
     const key = `${kind} ${inputs.map(({ id }) => id).join(" ")} ${attributesKey(attributes)}`;
     const known = this.#known.get(key);
@@ -611,7 +621,10 @@ function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly n
     : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
 }
 
-/** Cache of keys for long lists of numbers, such as a constant's values, which may occur many times in a graph. */
+/**
+ * Cache of the key of each long list of numbers, such as a constant's values, because a graph may use one list many
+ * times.
+ */
 const listKeys = new WeakMap<readonly unknown[], string>();
 const longListLength = 64;
 
@@ -629,7 +642,7 @@ function listKey(list: readonly unknown[]): string {
   return key;
 }
 
-/** Infinities and NaN need a special form, because JSON would write them as null. */
+/** Writes numbers as texts, because JSON would write infinities and NaN as null, and -0 as 0. */
 function exactNumber(value: unknown): unknown {
   return typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value;
 }

@@ -1,7 +1,8 @@
 /**
- * Builds the gated delta rule from plain operations and a scan over chunks of positions, for training (WY representation;
- * arXiv:2406.06484, with decay as in arXiv:2412.06464). Within a chunk, all positions are computed together. Serving uses
- * a fused operation instead (`GraphBuilder.deltaAttention`), whose results agree up to rounding.
+ * Builds the gated delta rule, a linear form of attention with a state, for training. Plain operations compute all
+ * positions of a chunk together, and a scan passes the state between chunks (WY representation; arXiv:2406.06484, with
+ * decay as in arXiv:2412.06464). Serving uses a fused operation instead (`GraphBuilder.deltaAttention`), whose results
+ * agree up to rounding.
  */
 import type { GraphBuilder } from "./builder.ts";
 import { dimensionProduct } from "./dimension.ts";
@@ -20,7 +21,7 @@ export interface ChunkedDeltaOptions {
 }
 
 /**
- * Returns the values that each position reads, from a state of zeros on.
+ * Returns the values that each position reads from the state, which starts with zeros.
  *
  * @param inputs q and k [B, T, H*K]; v [B, T, H*V]; logDecay (at most 0) and strength [B, T, H]
  * @returns [B, T, H*V]
@@ -57,7 +58,7 @@ export function chunkedDelta(
   return builder.slice(padded, 1, 0, length);
 }
 
-/** Cuts [B, T, H*X] into chunks [N, B, H, C, X]; zeros, which change no state, fill up the last chunk. */
+/** Cuts [B, T, H*X] into chunks [N, B, H, C, X], and pads the last chunk with zeros, which change no state. */
 function intoChunks(
   builder: GraphBuilder,
   x: Value,
@@ -70,7 +71,7 @@ function intoChunks(
   return builder.transpose(split, [1, 0, 3, 2, 4]);
 }
 
-/** Decays within chunks. */
+/** Factors by which the state decays between positions of a chunk. */
 interface ChunkDecays {
   /** From the start of the chunk to each position, including its own decay: [N, B, H, C, 1]. */
   readonly sinceStart: Value;
@@ -83,8 +84,8 @@ interface ChunkDecays {
 }
 
 /**
- * Sums only the decays between two positions. Differences of sums since the start would lose digits, because a state may
- * decay within few positions.
+ * Computes the decay between two positions as a sum over the positions between them. The difference of two sums since
+ * the start of the chunk would lose digits, because a state may decay within few positions.
  */
 function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkDecays {
   const [chunks, batch, heads] = logDecay.shape;
@@ -105,5 +106,5 @@ function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkDecays {
   };
 }
 
-/** Exponent whose power is 0. */
+/** Exponent so low that its power of e is 0. */
 const hidden = -1e30;

@@ -1,4 +1,4 @@
-// Dimensions: equal sizes have one spelling, and their arithmetic agrees with that of numbers.
+// Tests that equal dimensions have one spelling, and that their arithmetic agrees with that of numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

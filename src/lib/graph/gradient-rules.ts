@@ -1,8 +1,9 @@
 /**
- * Gradient rules (VJPs) of all operations, in an exhaustive record, so that a missing rule does not compile.
+ * Gradient rules (vector-Jacobian products) of all operations, in an exhaustive record, so that a missing rule does not
+ * compile.
  *
  * A rule computes the gradient with respect to each operand from the gradient with respect to the first result.
- * `gradient.ts` determines the order of operations.
+ * `gradient.ts` applies the rules from the last operation to the first.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -200,7 +201,8 @@ export const gradientRules: {
     assert(x !== undefined && weight !== undefined && ids !== undefined, "linearLogprob has three operands");
     return [
       () => slopesTimes(builder, outputs, gradient),
-      // Computes all logits in one piece, because training such a weight has enough memory.
+      // Computes the logits of all rows at once, not in blocks: training that changes this weight is expected to have
+      // enough memory for them.
       () => {
         const scores = builder.matMul(builder.after(x, [gradient]), weight, { transposeB: true });
         return builder.matMul(tokenLogprobSlope(builder, scores, ids, gradient), x, { transposeA: true });
@@ -237,7 +239,8 @@ export const gradientRules: {
   causalAttention: NOT_DIFFERENTIABLE,
   continuedAttention: NOT_DIFFERENTIABLE,
   deltaAttention: NOT_DIFFERENTIABLE,
-  // d(M⁻¹) = −M⁻¹ dM M⁻¹, and only the strictly lower part of a is in M.
+  // For M = I + the strictly lower part of a, d(M⁻¹) = −M⁻¹ dM M⁻¹. The rest of a has no gradient, because M does not
+  // contain it.
   unitLowerInverse: unary(({ builder, output, gradient }) => {
     const left = builder.matMul(output, gradient, { transposeA: true });
     const slope = builder.matMul(left, output, { transposeB: true, alpha: -1 });
@@ -288,7 +291,10 @@ function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "min
   });
 }
 
-/** Returns the gradient with respect to the rows of the log-probabilities, whose derivatives are the third result. */
+/**
+ * Returns the gradient with respect to x. The operation's third result contains the derivatives of each log-probability
+ * with respect to its row of x.
+ */
 function slopesTimes(builder: GraphBuilder, outputs: readonly Value[], gradient: Value): Value {
   const perRow = builder.reshape(gradient, [...gradient.shape, 1]);
   return builder.multiply(present(outputs[2], "the slopes"), perRow);
@@ -347,7 +353,7 @@ function flattenRows(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [count, dimensionAt(x.shape, -1)]);
 }
 
-/** Restores reduced axes as axes of size 1. */
+/** Gives a reduced tensor its reduced axes again, with size 1. */
 function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: readonly number[]): Value {
   return builder.reshape(
     reduced,
@@ -360,7 +366,8 @@ function scatterLast(builder: GraphBuilder, gradient: Value, inputs: readonly Va
   const [x, ids] = inputs;
   assert(x !== undefined && ids !== undefined, "gatherLast has two operands");
   const size = dimensionAt(x.shape, -1);
-  // Compares [..., M, 1] with [N]: gives one row per picked element, which are then summed over M.
+  // Compares [..., M, 1] with [N]: each picked element becomes a row of N numbers, and these rows are then summed over
+  // M.
   const column = [...ids.shape, 1];
   const isPicked = builder.equal(builder.iota(size), builder.reshape(ids, column));
   const spread = builder.where(isPicked, builder.reshape(gradient, column), 0);

@@ -1,4 +1,4 @@
-// Each gradient rule against central finite differences in float64.
+// Compares each gradient rule with central finite differences in float64.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildCase, compositeCases, differentiateCase, opCases } from "../../../test/op-cases.ts";
@@ -60,7 +60,7 @@ test("the gradient of an 8-bit product reaches only its source, as the rounded g
     x: { dims: [2, 3], data: Float64Array.of(1, 2, 3, 4, 5, 6) },
     factors: { dims: [2, 2], data: Float64Array.of(3, -2, 0.1, 12.7) },
   });
-  // The row 3, -2 in steps of 3/127 is 127 and -85 of them; 0.1, 12.7 in steps of 0.1 is 1 and 127.
+  // The factors (3, -2) are rounded to (127, -85) steps of 3/127, and (0.1, 12.7) to (1, 127) steps of 0.1.
   const row = (one: number, other: number, step: number): readonly number[] => [
     step * 0.25 * (2 * one - 127 * other),
     step * 0.5 * (127 * one),
@@ -88,7 +88,7 @@ test("the gradient of log-probabilities under 8-bit weights equals that under th
     rounded: slopeOf(builder.int8LinearLogprob(x, weight, ids)),
     exact: slopeOf(builder.linearLogprob(x, floats, ids)),
   });
-  // Rows that rounding leaves unchanged.
+  // Rounding leaves these rows unchanged, because they consist of whole steps.
   const outputs = interpret(graph, { x: { dims: [2, 2], data: Float64Array.of(1.27, -0.5, 0.2, 1.27) } });
   const exact = present(outputs["exact"], "a gradient").data;
   present(outputs["rounded"], "a gradient").data.forEach((value, index) =>
@@ -158,7 +158,9 @@ test("equal operands of a minimum share its gradient, as in PyTorch", () => {
   assert.deepEqual([...present(interpret(graph, { x: feed, y: feed })["slope"], "slope").data], [0.5, 0.5]);
 });
 
-/** Checks the gradients by all float inputs; returns the kinds of operations on their paths. */
+/**
+ * Checks the gradients with respect to all float inputs; returns the kinds of operations that compute these gradients.
+ */
 function check(opCase: OpCase, name: string): readonly OpKind[] {
   const built = buildCase(opCase);
   const forward = built.builder.nodes.map(({ kind }) => kind);

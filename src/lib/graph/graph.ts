@@ -26,7 +26,7 @@ type None = Readonly<Record<string, never>>;
 export interface OpAttributes {
   // Sources.
   readonly input: TensorType & { readonly name: string };
-  /** A named initializer; the session gets its data by name. */
+  /** A weight; the session gets its data by name. */
   readonly parameter: TensorType & { readonly name: string };
   /** A small tensor within the program, row-major; booleans are 0 and 1. */
   readonly constant: TensorType & { readonly values: readonly number[] };
@@ -124,12 +124,15 @@ export interface OpAttributes {
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
   /**
-   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: the rows at `ids`. For the gradient each row counts
-   * once, at its place in the flat `ids`. With `isPartial`, a place one past the end means that the row counts
-   * nowhere.
+   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: the rows at `ids`. A row of the table takes its
+   * gradient only from the index in the flat `ids` that `places` holds for it. With `isPartial`, an index one past the
+   * end means no gradient.
    */
   readonly moveRows: { readonly isPartial: boolean };
-  /** (table [N, …rest], rows [M, …rest], ids [M]) → the table with the rows at their ids; rows of equal ids are equal. */
+  /**
+   * (table [N, …rest], rows [M, …rest], ids [M]) → the table with `rows` in place of its own rows at `ids`; rows with
+   * the same id are equal.
+   */
   readonly placeRows: None;
   /** (updates [N, D], ids [N]) → [rows, D]: sums the updates of equal ids. */
   readonly scatterAddRows: { readonly rows: Dimension };
@@ -143,8 +146,8 @@ export interface OpAttributes {
   readonly tokenLogprob: None;
   /**
    * (x [N, D], weight [V, D], ids [N]) → (log-probabilities [N] of the ids under the scores x · weightᵀ, entropies [N]
-   * in nats, and the gradients [N, D] of each log-probability by its row of x). Computed in blocks of rows: no tensor
-   * is N × V.
+   * in nats, and the gradients [N, D] of each log-probability with respect to its row of x). Computed in blocks of
+   * rows: no tensor is N × V.
    */
   readonly linearLogprob: None;
   /**

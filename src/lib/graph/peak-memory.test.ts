@@ -1,4 +1,4 @@
-// The memory estimate, for programs whose memory is known by hand.
+// Tests the memory estimate with programs whose memory is known by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -8,7 +8,7 @@ import type { Value } from "./graph.ts";
 import { peakBytes } from "./peak-memory.ts";
 import { recomputed } from "./recompute.ts";
 
-/** Checks the peak, in tensors of the input's size. */
+/** Asserts a program's peak memory, counted in tensors of the input's size. */
 function check(
   build: (builder: GraphBuilder, x: Value) => Readonly<Record<string, Value>>,
   peak: number,

@@ -25,7 +25,7 @@ export function recomputed<Inputs extends readonly Value[]>(
   return builder.recomputed(result, inputs, captured);
 }
 
-/** Access to the backward walk, for the gradient of a recomputed part, which is one step of the walk. */
+/** Access to the backward walk for the operation `recomputed`, whose gradient is one step of that walk. */
 export interface RecomputedBackward {
   readonly builder: GraphBuilder;
   /** Forward operands of the operation `recomputed`. */
@@ -33,7 +33,7 @@ export interface RecomputedBackward {
   readonly inputCount: number;
   /** Gradient with respect to the part's result. */
   readonly gradient: Value;
-  /** Returns the value to read instead of a forward value, because this part may be nested in another recomputed one. */
+  /** Returns the value to read instead of a forward value: a copy if this part is nested in another recomputed part. */
   readonly valueOf: (value: Value) => Value;
   /** True if a value has a gradient. */
   readonly isActive: (value: Value) => boolean;
@@ -61,8 +61,8 @@ export function recomputedGradients(backward: RecomputedBackward): readonly (Val
   pullBack(nodes, gradients, (value) => copies.of(value));
   const found = (values: readonly Value[]) =>
     values.map((value) => (isActive(value) ? gradients.get(value.id) : undefined));
-  // Captured parameters come first: their gradients read the recomputed values, which would otherwise have to stay in
-  // memory.
+  // Makes the gradients of the inputs wait for those of captured parameters, which read the recomputed values.
+  // Otherwise, these values would have to stay in memory.
   const learned = found(captured);
   const signals = learned.filter((value) => value !== undefined);
   const passed = found(starts).map((value) =>

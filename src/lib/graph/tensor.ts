@@ -45,7 +45,7 @@ export function float32Data(tensor: Tensor | undefined): Float32Array {
   return tensor.data;
 }
 
-/** Returns the number of elements. */
+/** Returns the number of elements of a tensor with these sizes. */
 export function elementCount(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }

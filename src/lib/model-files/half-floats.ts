@@ -47,7 +47,11 @@ function narrowed(value: number): number {
   return sign | (((exponent + 14) << 10) + steps);
 }
 
-/** @param value at least 0 and below 2^31, the limit of exact halves */
+/**
+ * Rounds to the nearest integer, ties to even.
+ *
+ * @param value at least 0
+ */
 function roundedToEven(value: number): number {
   const floor = Math.floor(value);
   const rest = value - floor;

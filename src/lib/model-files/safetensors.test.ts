@@ -24,7 +24,7 @@ after(() => rmSync(folder, { recursive: true }));
 const matrix = { name: "matrix", shape: [2, 3], data: Float32Array.of(1, -2.5, 3.14159, 1e-30, 65504, -0) };
 const scalar = { name: "scalar", shape: [], data: Float32Array.of(7) };
 
-/** Writes a file from a header and its data, and expects a refusal with this reason. */
+/** Writes a file with this header and zeros as data, and expects a refusal whose message matches. */
 function checkRefusal(header: unknown, dataSize: number, message: RegExp): void {
   const json = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
   const size = Buffer.alloc(8);

@@ -13,7 +13,10 @@ const plainTypes = {
   I64: { weights: 1, bytes: 8 },
 } as const;
 
-/** The supported element types, each with a number of elements and their total bytes. */
+/**
+ * The supported element types, each with the number of weights and of bytes in a block; a plain type has blocks of one
+ * weight.
+ */
 const storedTypes = { ...plainTypes, ...blockTypes } as const;
 
 export type StoredType = keyof typeof storedTypes;
@@ -36,9 +39,9 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
 /**
  * Kind of change:
  * * `paired-rows`: the two rows of a rotary pair are adjacent within a head, but should be half a head apart.
- * * `plus-one`: one was added.
- * * `tiled-heads`: heads of values come in rounds over the heads of keys, but those of one head of keys should follow
- *   one another.
+ * * `plus-one`: one was added to each value.
+ * * `tiled-heads`: the file holds the first value head of each key head, then the second of each, and so on. All value
+ * heads of one key head should follow one another.
  */
 export type Rearrangement =
   | { readonly kind: "paired-rows"; readonly headCount: number }
@@ -47,7 +50,7 @@ export type Rearrangement =
 
 export interface TiledHeads {
   readonly kind: "tiled-heads";
-  /** Axis of the heads. */
+  /** Axis along which the heads follow one another. */
   readonly axis: "rows" | "columns";
   /** Number of rows or columns before the first head. */
   readonly first: number;
@@ -155,7 +158,7 @@ function untiled(values: Float32Array, tensor: StoredTensor, heads: TiledHeads):
   return values.map((_, at) => values[at - (at % width) + columns[at % width]]);
 }
 
-/** Returns a function from a row's index to its index in the file; null if the file has the same order. */
+/** Returns a function from a row's index to its index in the file; null if the file has the rows in order. */
 export function storedRowOf({ shape, rearranged }: StoredTensor): ((row: number) => number) | null {
   if (rearranged?.kind === "paired-rows") {
     const headSize = shape[0] / rearranged.headCount;

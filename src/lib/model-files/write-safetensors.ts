@@ -20,7 +20,7 @@ export interface WrittenTensor {
   readonly shape: readonly number[];
 }
 
-/** Metadata that says, for other programs, that weights have PyTorch's layout. */
+/** Default metadata; it says, for other programs, that weights have PyTorch's layout. */
 const usualMetadata = { format: "pt" };
 
 /** Returns the bytes of the values, converted to the type. With `F32`, the result shares the memory of `values`. */

@@ -30,7 +30,7 @@ export function blockBytes(
       return floatBytes * scores * (kind === "blockedAttention" ? 2 : 4);
     }
     case "int8MatMul": {
-      // Magnitudes, the rounded row, and the unscaled product.
+      // Counts the magnitudes of x, its rounded rows, and the unscaled product.
       const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
     }
@@ -39,7 +39,7 @@ export function blockBytes(
       return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock) * vocabularySize * 2;
     }
     case "int8LinearLogprob": {
-      // Logits, and the inputs of their gradient's rounding.
+      // Counts the logits, and the intermediates of rounding the probabilities for the gradient.
       return floatBytes * Math.min(first[0], rowsPerBlock) * second[1] * 4;
     }
     default:

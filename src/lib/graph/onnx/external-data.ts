@@ -1,6 +1,6 @@
-// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights. An entry
-// `prepacked…` holds a key and, after a bar each, `offset;length;checksum` of its pieces. This module reads and writes
-// no data.
+// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights. The value of an
+// entry `prepacked…` is a key, followed by `|offset;length;checksum` for each piece of the weight. This module reads
+// and writes no data.
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ArrangedWeight, FilePiece } from "../weight-source.ts";
 

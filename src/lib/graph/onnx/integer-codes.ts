@@ -9,22 +9,22 @@ const step = 1 / 127;
 const zero = 128;
 
 /**
- * Quantizes each row of x to bytes around 128, scaled by its largest magnitude. All products of the operand share the
- * result.
+ * Quantizes each row of x to bytes around 128, scaled by the row's largest magnitude. All products of x with 8-bit
+ * weights share the result.
  */
 export function rowCodes(
   model: OnnxModelWriter,
   x: string,
 ): { readonly codes: string; readonly size: string } {
   const last = model.constant("int64", [1], [-1]);
-  // In a zero row this divides by 0; the resulting codes do not matter, because they are multiplied by 0.
+  // Divides by 0 if a row is zero. The resulting codes do not matter, because they are multiplied by the row's size, 0.
   const size = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
   // The kernel uses one step for all rows, so rows are normalized first.
   const codes = model.shared("QuantizeLinear", [model.shared("Div", [x, size]), ...stepAndZero(model)]);
   return { codes, size };
 }
 
-/** Dequantizes the codes of {@link rowCodes}, for rows of magnitude 1. */
+/** Dequantizes the codes of {@link rowCodes} to rows whose largest magnitude is 1. */
 export function ofCodes(model: OnnxModelWriter, codes: string): string {
   return model.node("DequantizeLinear", [codes, ...stepAndZero(model)]);
 }
@@ -35,7 +35,7 @@ export interface WeightCodes {
   readonly dtype: DataType;
 }
 
-/** Multiplies the codes of rows with magnitudes of at most 1 by weights [K, N] with a scale per column. */
+/** Multiplies row codes, which stand for magnitudes of at most 1, by weights [K, N] with a scale per column. */
 export function codeProduct(
   model: OnnxModelWriter,
   codes: string,

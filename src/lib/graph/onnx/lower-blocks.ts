@@ -75,8 +75,9 @@ interface Block {
 }
 
 /**
- * The parts shared by attention and its gradient: operands by head, and the probabilities of a block. Each query head
- * is a separate product, because two threads divide nine query heads better than three key heads.
+ * Builds the parts that attention and its gradient share: operands split into heads, and the probabilities of a block.
+ * Each query head is a separate product, because two threads divide nine query heads more evenly than three key heads.
+ * - Shapes: G query heads per key head, U queries of a block, E keys up to the block's end.
  */
 class AttentionBlocks {
   /** Queries [B, Hkv, G, T, K]. */
@@ -158,7 +159,7 @@ class AttentionBlocks {
     return model.node("Reshape", [byToken, this.int(0, 0, queryHeads * headSize)]);
   }
 
-  /** Adds a block's values, which cover the keys up to its end, to the sum of earlier blocks. */
+  /** Adds a block's contribution, which covers the keys up to the block's end, to the sum of earlier blocks. */
   added(before: string, more: string, { size }: Block): string {
     const model = this.#model;
     const { headSize, kvHeads } = this.#attributes;
@@ -205,7 +206,7 @@ class AttentionBlocks {
   }
 
   /**
-   * Returns the mask of a block, [U, E]. It is a part of the last block's mask, because only the distance between
+   * Returns the mask of a block, [U, E]. It is a slice of the last block's mask, because only the distance between
    * query and key matters.
    */
   #maskOf({ start, end, size }: Block): string {
@@ -218,8 +219,8 @@ class AttentionBlocks {
   }
 
   /**
-   * Returns the mask of the queries from start to end: 0 where they see keys up to that end, and far below zero
-   * elsewhere.
+   * Returns the mask of the queries from `start` to `end` over the keys before `end`: 0 where a query sees a key, far
+   * below zero elsewhere.
    */
   #mask(start: string, end: string): string {
     const model = this.#model;

@@ -1,6 +1,6 @@
 /**
- * Lowers the chunks of a delta rule to loops in the model. Only what depends on the previous chunk is computed in the
- * loops; the rest of the gradient is computed for all chunks together.
+ * Lowers the chunks of a delta rule to loops in the model. A loop computes only what depends on the neighbouring chunk;
+ * the rest of the gradient is computed for all chunks together.
  */
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
@@ -44,7 +44,8 @@ export function deltaScanGradient(
   const { states, rests } = deltaScan(model, operands, sizes);
   const last = model.shared("Sub", [sizes.count, model.constant("int64", [1], [1])]);
   const lastChunk = model.shared("Squeeze", [last]);
-  // From the last chunk to the first: the gradients of each chunk's rest, and of the state after it.
+  // Walks from the last chunk to the first; collects the gradients of each chunk's rest (u − w S) and of the state
+  // after the chunk.
   const [, restSlopes, stateSlopes] = scan(model, sizes, (step, stateSlope) => {
     const chunk = model.node("Sub", [lastChunk, step]);
     const { w, q, p, k, decay } = chunkOf(model, operands, chunk);
@@ -70,7 +71,10 @@ export function deltaScanGradient(
   ];
 }
 
-/** Runs a body for each chunk from a state of zeros on; returns the last state, then what the body collects. */
+/**
+ * Runs a body for each chunk, starting with a state of zeros. Returns the last state, then the values that the body
+ * collects.
+ */
 function scan(
   model: OnnxModelWriter,
   { count, state }: DeltaSizes,
@@ -88,7 +92,7 @@ function chunkOf(model: OnnxModelWriter, operands: DeltaOperands, chunk: string)
   return { u: at(u), w: at(w), q: at(q), p: at(p), k: at(k), decay: at(decay) };
 }
 
-/** Reverses the first axis. */
+/** Reverses the order along the first axis. */
 function reversed(model: OnnxModelWriter, name: string): string {
   const int = (value: number): string => model.constant("int64", [1], [value]);
   return model.node("Slice", [name, int(-1), int(-(2 ** 31)), int(0), int(-1)]);
@@ -99,13 +103,16 @@ function product(model: OnnxModelWriter, a: string, b: string, transposed?: "tra
   return model.node("FusedMatMul", [a, b], { domain: CONTRIB_DOMAIN, attributes: { [transposed]: 1 } });
 }
 
-/** Size of the blocks on the diagonal whose inverses are a product of powers. Larger blocks would cancel digits. */
+/**
+ * Size of the blocks on the diagonal that are inverted by a product of powers. In larger blocks, the powers would
+ * cancel digits.
+ */
 const blockSizeMax = 8;
 
 /**
- * Adds the inverse of I + A, where A is the strictly lower part of a matrix; returns its name. The inverses of blocks on
- * the diagonal are (I − A)(I + A²)(I + A⁴), since A⁸ = 0. Two neighbours give the inverse of twice the size: with X of
- * both blocks and A between them, X − X A X.
+ * Adds the inverse of I + A, where A is the strictly lower part of a matrix; returns its name. The inverses of blocks
+ * on the diagonal are (I − A)(I + A²)(I + A⁴), since A⁸ = 0. The inverse of a block of twice the size is X − X A X,
+ * where X holds the inverses of its two halves and A the part between them.
  */
 export function unitLowerInverse(model: OnnxModelWriter, a: string, size: number): string {
   const masked = (isInside: (row: number, column: number) => boolean): string => {

@@ -8,12 +8,12 @@ import { codeProduct, integerProduct, ofCodes, rowCodes, signedNumbers } from ".
 import type { WeightCodes } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** Returns the rows of a block from a tensor that has as many rows as x. */
+/** Returns the current block's rows of a tensor that has as many rows as x. */
 type RowsOf = (of: string) => string;
 
 /** The computation of a block's logits x · Wᵀ, and the parts of W that their gradients need. */
 export interface Scores {
-  /** Returns the rows of x [M, D] in the form in which they are multiplied, and their logits [M, V]. */
+  /** Returns the block's rows of x [M, D], rounded if the product rounds them, and their logits [M, V]. */
   readonly of: (rows: RowsOf) => { readonly x: string; readonly scores: string };
   /** Returns the mean [M, D] of W's rows, weighted by probabilities [M, V]. */
   readonly mean: (probabilities: string) => string;
@@ -42,8 +42,8 @@ export function floatScores(model: OnnxModelWriter, x: string, weight: string): 
 }
 
 /**
- * Computes logits by integer products. Probabilities have few large values and a long tail that 8 bits would lose, so
- * they are split into two 8-bit numbers: a coarse one and its remainder.
+ * Computes logits by integer products. For the gradient, each probability is split into two 8-bit numbers, a coarse one
+ * and its remainder: a distribution has few large values and a long tail that 8 bits would lose.
  *
  * @param weight columns [D, V], the same codes as rows [V, D], and scales [V]
  */
@@ -111,8 +111,9 @@ function int16Product(model: OnnxModelWriter, values: string, weights: WeightCod
  * Adds the log-probabilities of ids under logits.
  *
  * @param operands x [N, D], ids int64 [N]
- * @param wanted the results that are used
- * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D]; "" for unused ones
+ * @param wanted the optional results to compute
+ * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D] (gradients with respect to x);
+ * "" for those not wanted
  */
 export function linearLogprob(
   model: OnnxModelWriter,
@@ -135,7 +136,7 @@ export function linearLogprob(
       model.node(operation, [of, last], { attributes: { keepdims: 0 } });
     const { x: ownRows, scores } = made.of(rows);
     const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
-    // Logarithm of the softmax's divisor, derived from the largest logit, where the result is most exact.
+    // Logarithm of the softmax's divisor. It is derived from the largest logit, where the result is most exact.
     const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
     const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
     const blockIds = rows(ids);
@@ -144,7 +145,7 @@ export function linearLogprob(
     const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
     const mean = wanted.slopes ? made.mean(probabilities) : "";
     if (wanted.entropy) {
-      // The expected logit equals the logit of the expected row of weights, which the slopes need anyway.
+      // The mean of the logits equals the logit of the mean row of weights, which is computed for the slopes anyway.
       const weighted = wanted.slopes ? [mean, ownRows] : [probabilities, scores];
       parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
     }

@@ -39,8 +39,8 @@ type LoweringRule<K extends OpKind> = (
 /**
  * Writes a graph as ONNX bytes.
  *
- * @param sourceOf returns the source of each parameter by name; for a source in a file, with the file's name in the
- * model
+ * @param sourceOf returns the location of a parameter's data by the parameter's name; a file has the name by which the
+ * model is to refer to it
  * @param onNode called with each operation of the model and its name there
  */
 export function lower(
@@ -121,7 +121,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   sqrt: direct("Sqrt"),
   tanh: direct("Tanh"),
   sigmoid: direct("Sigmoid"),
-  // QuickGelu takes one pass instead of two.
+  // QuickGelu with alpha 1 equals SiLU, and takes one pass instead of two.
   silu: direct("QuickGelu", { domain: CONTRIB_DOMAIN, attributes: { alpha: { float: 1 } } }),
   geluTanh: direct("Gelu", { attributes: { approximate: "tanh" } }),
   not: direct("Not"),
@@ -150,9 +150,9 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   where: direct("Where"),
 
   after: ({ inputs: [x] }, [value, ...signals], lowering) => {
-    // Lowered to a reshape, which moves no data; a size of 0 copies the operand's size. The number of elements in a
-    // signal is known only once the signal is computed, while a part of its shape may come from another tensor of the
-    // same size.
+    // Lowers to a reshape, which moves no data. Its target shape is 0 (keep the size) times each signal's number of
+    // elements, so it must wait for the signals. A single size of a signal would not do, because the runtime may read
+    // it from another tensor of the same size.
     const { model } = lowering;
     const { length: rank } = present(x, "an operand").shape;
     const zeros = model.constant("int64", [rank], Array<number>(rank).fill(0));
@@ -217,7 +217,8 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     assert(typeof K === "number" && typeof N === "number", "the sizes of a weight are known");
     emit(lowering, "MatMulNBits", operands, {
       domain: CONTRIB_DOMAIN,
-      // With larger blocks, and at other accuracy levels, a row's result depends on the number of rows.
+      // With larger blocks, and at other accuracy levels, the kernel's result for a row would depend on the number of
+      // rows.
       attributes: { K, N, bits: 4, block_size: 32, accuracy_level: 4 },
     });
   },
@@ -231,7 +232,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     emit(lowering, "ScatterND", [present(table, "a table"), indices, present(rows, "rows")]);
   },
   scatterAddRows: ({ outputs }, [updates, ids], lowering) => {
-    // ScatterElements adds elements in order; ScatterND would race on equal ids.
+    // ScatterElements adds elements in order, while threads of ScatterND would race on equal ids.
     const { model } = lowering;
     const rows = present(updates, "updates");
     const column = model.node("Unsqueeze", [present(ids, "ids"), model.constant("int64", [1], [1])]);
@@ -264,7 +265,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
   },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
-    // The first result must have a name.
+    // The kernel requires a name for its first result, even if no operation uses it.
     const outputs = [result || `%unused 0 of ${inverse}`, ...(inverse ? [inverse] : [])];
     model.node("SimplifiedLayerNormalization", operands, {
       attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
@@ -399,9 +400,9 @@ function queriesOf(
 }
 
 /**
- * Adds attention for rows of equal length, including the past.
+ * Adds attention for rows that all have the same length, including their past.
  *
- * @param operands q, k, v, and past keys and values or "" twice
+ * @param operands q, k, v, and the past keys and values; "" for both if there is no past
  * @param totals names of int64 [1]: the length of each row, and the number of rows
  */
 function fusedAttention(
@@ -415,7 +416,7 @@ function fusedAttention(
   const int32 = { attributes: { to: dataTypeNumbers.int32 } };
   const rowLengths = model.node("Cast", [model.node("Expand", [last, totals.rows])], int32);
   const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
-  // The kernel always returns three results: the attention, and all keys and values.
+  // The kernel always returns three results (the attention, and all keys and values), so unused ones need names too.
   const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
   model.node("GroupQueryAttention", [...operands, rowLengths, total], {
     domain: CONTRIB_DOMAIN,

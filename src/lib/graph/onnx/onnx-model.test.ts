@@ -1,4 +1,4 @@
-// A model's bytes against the field numbers of the format; the runtime's tests check the computation.
+// Tests a model's bytes against the field numbers of the ONNX format; the runtime's tests check the computation.
 // https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -50,7 +50,10 @@ interface SymbolSource {
 }
 
 export class OnnxModelWriter {
-  /** Nodes of the model, and of the loop bodies being written, the innermost last. */
+  /**
+   * Encoded nodes: first the model's, then those of each loop body that is being written, from the outermost to the
+   * innermost.
+   */
   readonly #scopes: Uint8Array[][] = [[]];
   readonly #initializers: Uint8Array[] = [];
   readonly #inputs: Uint8Array[] = [];
@@ -140,8 +143,8 @@ export class OnnxModelWriter {
   }
 
   /**
-   * Like {@link OnnxModelWriter.node} with one output, which equal operations share; the inputs must be named outside
-   * loops.
+   * Like {@link OnnxModelWriter.node} with one output, but equal operations share one node. The inputs must be named
+   * outside loops.
    */
   shared(
     operation: string,
@@ -156,10 +159,11 @@ export class OnnxModelWriter {
    * Adds a loop, whose body can read all names outside it.
    *
    * @param count int64 of rank 0: number of iterations
-   * @param initial types and names of the initial state; the sizes may change between iterations
-   * @param body adds the operations of one iteration; returns the names of the next state, and then of float32 values
-   * that are collected
-   * @returns the names of the last state, and then of the collected values of all iterations, along a new first axis
+   * @param initial names and types of the initial state; the sizes may change between iterations
+   * @param body adds the operations of one iteration; returns the names of the next state, followed by the names of the
+   * float32 values to collect
+   * @returns the names of the last state, followed by the names of the collected values of all iterations, along a new
+   * first axis
    */
   loop(
     count: string,

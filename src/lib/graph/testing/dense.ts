@@ -53,7 +53,10 @@ export function positionOf(dims: readonly number[], coordinates: readonly number
   return position;
 }
 
-/** Returns the accessor of a matrix in the last two axes, at coordinates of the leading axes, which are broadcast. */
+/**
+ * Returns a function that reads the elements of one matrix of x. The matrix spans the last two axes; `outer` selects it
+ * in the leading axes, which are broadcast.
+ */
 export function matrixAt(x: Dense, outer: readonly number[]): (row: number, column: number) => number {
   const [rows = 1, columns = 1] = x.dims.slice(-2);
   const start = rows * columns * positionOf(x.dims.slice(0, -2), outer);
@@ -79,7 +82,7 @@ export function mapDense(operands: readonly Dense[], combine: (...elements: numb
   return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
 }
 
-/** Reduces axes to one element each, which stay with size 1 or are dropped. */
+/** Reduces each of the axes to one element. A reduced axis keeps size 1 or is dropped, as `keepDimensions` says. */
 export function reduceDense(
   x: Dense,
   options: { readonly axes: readonly number[]; readonly keepDimensions: boolean },
@@ -88,7 +91,7 @@ export function reduceDense(
   const { axes, keepDimensions } = options;
   const kept = x.dims.map((size, axis) => (axes.includes(axis) ? 1 : size));
   const groups = Array.from({ length: elementCount(kept) }, (): number[] => []);
-  // Axes of size 1 are broadcast, so each element finds its group.
+  // Maps each element to the position of its group, since `positionOf` broadcasts axes of size 1.
   const groupOf = denseFrom(x.dims, (at) => positionOf(kept, at)).data;
   x.data.forEach((element, place) => present(groups[groupOf[place]], "a group").push(element));
   const dims = keepDimensions ? kept : kept.filter((_, axis) => !axes.includes(axis));

@@ -1,4 +1,4 @@
-// The meaning of the operations of delta rules, for the reference interpreter: one number at a time.
+// Computes the operations of delta rules for the reference interpreter, one number at a time.
 import { present } from "../../../base/domain/assert.ts";
 import type { Dense } from "./dense.ts";
 
@@ -48,7 +48,10 @@ function filled(dims: readonly number[], at: (chunk: number, head: number) => Ma
   return { dims, data: Float64Array.from(matrices.flat()) };
 }
 
-/** One head of one row: what the scan computes for each chunk. */
+/**
+ * Runs the scan for one head of one row; returns the state before each chunk, the chunk's rest (u − w S) and its
+ * result.
+ */
 function scanHead(operands: readonly Dense[], head: number) {
   const [u, w, q, p, k, decay] = operands;
   const [count = 0] = u.dims;

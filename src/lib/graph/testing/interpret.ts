@@ -1,5 +1,5 @@
 /**
- * The slow reference interpreter: the meaning of each operation, one rule per kind, in float64.
+ * The slow reference interpreter: computes each operation by definition, with one rule per kind, in float64.
  *
  * Lowering and gradients are checked against it.
  */
@@ -455,7 +455,7 @@ function logprobsUnder(rows: Dense, scores: Dense, ids: Dense): readonly Dense[]
   ];
 }
 
-/** Rounds each block of numbers to 127 steps up to its largest magnitude. */
+/** Rounds each number to a multiple of 1/127 of the largest magnitude in its block. */
 function inSteps(row: Float64Array, blockSize: number): Float64Array {
   return row.map((element, index) => {
     const start = index - (index % blockSize);

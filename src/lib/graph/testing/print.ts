@@ -23,7 +23,7 @@ export function printGraph(graph: Graph): string {
 
 function formatAttributes({ attributes }: Node): string {
   const entries = Object.entries(attributes)
-    // Part of the printed result type.
+    // The printed result type already shows these attributes.
     .filter(([name]) => name !== "dtype" && name !== "shape")
     .map(([name, value]) => `${name}: ${formatAttribute(value)}`);
   return entries.length === 0 ? "" : ` {${entries.join(", ")}}`;

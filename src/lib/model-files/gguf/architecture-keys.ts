@@ -4,7 +4,7 @@ import type { ServiceError } from "../../../base/domain/service-error.ts";
 import type { GgufValue } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
 
-/** A key that does not affect results, if its value is harmless. */
+/** A key that Hone does not read, because its value usually does not affect results. */
 interface HarmlessKey {
   /**
    * True if the value does not affect results.
@@ -12,21 +12,21 @@ interface HarmlessKey {
    * @param value never null
    */
   readonly isHarmless: (value: GgufValue, context: KeyContext) => boolean;
-  /** Cure in the refusal, which says what Hone computes instead. */
+  /** Part of the error message for a harmful value, which says what Hone computes instead. */
   readonly cure: string;
 }
 
-/** Sizes of the model, to compare values with. */
+/** Properties of the model, with which `isHarmless` compares a key's value. */
 export interface KeyContext {
   readonly headSize: number;
   readonly contextLength: number;
   readonly rotaryBase: number;
   readonly normEpsilon: number;
-  /** The only supported `tensor_data_layout`: reading restores the row order of q and k for it. */
+  /** The only supported `tensor_data_layout`. Reading restores the row order of q and k from this layout only. */
   readonly tensorLayout: string;
 }
 
-/** Keys that every configuration uses, without the name of the architecture. */
+/** Keys that Hone reads for every architecture, without the architecture's name in front. */
 const readKeys: ReadonlySet<string> = new Set([
   "context_length",
   "embedding_length",
@@ -70,11 +70,11 @@ const wholeHeads: HarmlessKey = {
   cure: "the rotary embedding of this architecture covers whole heads",
 };
 
-/** Harmless keys, without the name of the architecture. */
+/** Keys that Hone does not read, without the architecture's name in front. */
 const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
   // The embedding and the list of tokens determine the size of the vocabulary.
   vocab_size: { isHarmless: isAny, cure: "" },
-  // Hone's text embeddings are always those of the last token.
+  // Hone's text embeddings are always the last token's.
   pooling_type: {
     isHarmless: (value) => value === 0 || value === 3,
     cure: "embeddings of the last token are computed (0 or 3)",
@@ -131,12 +131,12 @@ const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
     cure: "this architecture has one rotary embedding for all layers",
   },
   "rope.scaling.alpha": { isHarmless: isZero, cure: "this scaling is not computed" },
-  // Informational, except for Granite, where it switches the rotary embedding.
+  // Informational, except for Granite, where it switches the rotary embedding on and off.
   "rope.scaling.finetuned": { isHarmless: isAny, cure: "" },
 };
 
 /**
- * Refuses the first key under the architecture's name that the configuration does not honour.
+ * Refuses the first key of the architecture that Hone neither reads nor knows to be harmless.
  *
  * @param own the keys that this architecture reads in addition to those of all architectures
  * @throws ServiceError `unsupported` naming the key, its value and what is computed

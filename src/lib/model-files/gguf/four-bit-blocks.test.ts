@@ -31,7 +31,8 @@ for (const type of ["Q4_0", "Q4_1", "Q4_K"]) {
   });
 
   test(`${type}: restores the order of paired rows`, () => {
-    // Two rows have no order to undo, four of half the width do; a block of Q4_K is as wide as a row.
+    // Splits the two rows into narrower ones, because the order of two paired rows needs no restoring. Q4_K keeps its
+    // rows, because its block is as wide as a row.
     const [rowCount, width] = tensor.shape;
     const shape = type === "Q4_K" ? [rowCount, width] : [(rowCount * width) / 32, 32];
     const paired = { ...tensor, shape, rearranged: { kind: "paired-rows", headCount: 1 } as const };

@@ -34,7 +34,7 @@ type FourBitType = keyof typeof copiers;
 /** True if {@link readFourBitBlocks} can read the tensor. */
 export function hasFourBitBlocks(tensor: StoredTensor): tensor is StoredTensor<FourBitType> {
   const { rearranged } = tensor;
-  // Columns may move within blocks.
+  // Restoring the order of columns may move weights within a block or between blocks, so whole blocks cannot be copied.
   const movesColumns = rearranged?.kind === "tiled-heads" && rearranged.axis === "columns";
   return Object.hasOwn(copiers, tensor.type) && !movesColumns;
 }
@@ -59,7 +59,7 @@ export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlo
   return { codes, scales, offsets: tensor.type === "Q4_0" ? null : offsets };
 }
 
-/** Restores the row order that the converter changed; blocks do not cross rows. */
+/** Restores the row order that the converter changed. Moves whole blocks, because no block crosses a row. */
 function restoreRowOrder(taken: BlockArrays, tensor: StoredTensor): BlockArrays {
   const storedOf = storedRowOf(tensor);
   if (storedOf === null) return taken;
@@ -101,7 +101,7 @@ function copyHalves(bytes: Uint8Array, from: number, block: number, { codes }: B
   }
 }
 
-/** Copies eight groups of 32; two groups share 32 bytes. */
+/** Copies the eight groups of 32 weights in a Q4_K block; two groups share 32 bytes. */
 function copyQ4K(bytes: Uint8Array, from: number, block: number, into: BlockArrays): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {

@@ -16,15 +16,19 @@ interface GgufArchitecture {
    * requires.
    */
   readonly hasPairedRows: boolean;
-  /** True if norms are stored as factors, unlike the Hugging Face layout, which stores their distance from one. */
+  /**
+   * True if the file stores each norm weight as a factor, while the Hugging Face layout stores the factor minus one.
+   */
   readonly hasWholeNorms: boolean;
   /** Parts of tensor names in the Hugging Face layout, by the part of the file's name between `blk.0.` and `.weight`. */
   readonly layerParts: Readonly<Record<string, string>>;
-  /** Names of tensors outside the layers, likewise. */
+  /**
+   * Names of tensors outside the layers in the Hugging Face layout, by the part of the file's name before `.weight`.
+   */
   readonly outerParts: Readonly<Record<string, string>>;
   /** Tensors with factors for the rotary embedding, which become numbers in config.json. */
   readonly ropeTensors: readonly string[];
-  /** True if the values of `rope.scaling.yarn_*` are read; otherwise they must be the usual ones. */
+  /** True if Hone reads the values of `rope.scaling.yarn_*`; otherwise they must be the default ones. */
   readonly readsYarnSettings: boolean;
   /** Keys that only this architecture reads, without the architecture's name. */
   readonly ownKeys: readonly string[];
@@ -50,7 +54,7 @@ const layerParts: Readonly<Record<string, string>> = {
   ffn_down: "mlp.down_proj",
 };
 
-/** Names of three norms in models with norms after attention and feed-forward. */
+/** Parts of tensor names in models with additional norms after attention and after the feed-forward network. */
 const outputNormParts: Readonly<Record<string, string>> = {
   ...layerParts,
   post_attention_norm: "post_attention_layernorm",
@@ -58,7 +62,7 @@ const outputNormParts: Readonly<Record<string, string>> = {
   post_ffw_norm: "post_feedforward_layernorm",
 };
 
-/** Names of fused projections. */
+/** Parts of tensor names in models with fused projections. */
 const fusedParts: Readonly<Record<string, string>> = {
   ...layerParts,
   attn_qkv: "self_attn.qkv_proj",
@@ -118,7 +122,7 @@ const plain = {
 
 const longRopeTensors = ["rope_factors_short.weight", "rope_factors_long.weight"] as const;
 
-/** Row order of Llama's files. */
+/** Properties of Llama's files, in which the two rows of a rotary pair are next to each other. */
 const paired = {
   ...plain,
   hasPairedRows: true,
@@ -154,7 +158,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ],
     fields: graniteFields,
   },
-  // Files of this architecture do not list the layers without rotary embedding: every fourth layer, as in llama.cpp.
+  // Files of this architecture do not say which layers have no rotary embedding. As in llama.cpp, it is every fourth.
   smollm3: {
     ...plain,
     architecture: "SmolLM3ForCausalLM",
@@ -177,7 +181,8 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     architecture: "Lfm2ForCausalLM",
     modelType: "lfm2",
     layerParts: convolutionParts,
-    // Converters name the norm after the last layer as if it came before the first.
+    // The norm after the last layer: some converters write it under the name of a norm before the first layer
+    // (`token_embd_norm`).
     outerParts: {
       ...outerParts,
       output_norm: "model.embedding_norm",
@@ -202,7 +207,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
       "ssm.inner_size",
       "full_attention_interval",
       "rope.dimension_count",
-      // The positions of texts are the same in all sections.
+      // Not used, because the positions of texts are the same in all sections.
       "rope.dimension_sections",
       "nextn_predict_layers",
     ],
@@ -259,7 +264,7 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
       "a model of this architecture without a rotary embedding is not computed",
     );
   }
-  // Absent and 0 both mean the usual value.
+  // An absent key and a value of 0 both mean the default value.
   const written = (name: string, usual: number): number => {
     const value = metadata.number(`${prefix}.${name}`) ?? 0;
     return value === 0 ? usual : shortestDecimal(value);
@@ -333,7 +338,8 @@ function layerCount(metadata: GgufMetadata, prefix: string): number {
 }
 
 /**
- * Returns how the converter rearranged a tensor of a delta rule: llama.cpp repeats the heads of keys in rounds.
+ * Returns the converter's rearrangement of a tensor of a delta rule (llama.cpp repeats the heads of keys in rounds);
+ * null if it changed nothing.
  *
  * @param part the part of the tensor's name in the Hugging Face layout within `linear_attn`
  */
@@ -391,7 +397,7 @@ function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
 }
 
 /**
- * Returns the layers with sliding windows, and the window's size.
+ * Returns the type of each layer (sliding window or full attention), and the window's size.
  *
  * @param usualPeriod number of layers of which all but the last use a window, unless the file says otherwise
  */
@@ -411,7 +417,10 @@ function slidingFields(
   };
 }
 
-/** Reads a list of flags, or a number: the period, where 0 makes every layer use a window. */
+/**
+ * Returns a function that is true for layers with a sliding window. The file has a list of flags, or a period: the last
+ * layer of each period has no window, and with a period of 0 all layers have one.
+ */
 function slidingRule(
   metadata: GgufMetadata,
   prefix: string,
@@ -438,7 +447,7 @@ function headCount(metadata: GgufMetadata, prefix: string): number {
 /** Maximum number of layers, above that of any model. A list of this length is created before any tensor is read. */
 const layersMax = 10_000;
 
-/** Classes whose config.json declares biases; other classes fix them. */
+/** Model classes whose config.json says which projections have biases; other classes always have the same ones. */
 const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "Qwen3ForCausalLM",
@@ -511,14 +520,14 @@ function withRopeFields(
   return { rope_scaling: { rope_type: "default", ...scaling, ...others } };
 }
 
-/** Checks that the embedding covers all tokens, because others could not be computed. */
+/** Checks that the embedding has a row for each token, because a token without a row could not be computed. */
 function checkVocabulary(metadata: GgufMetadata, { shape }: StoredTensor): void {
   const count = metadata.texts("tokenizer.ggml.tokens")?.length ?? 0;
   if (shape.length === 2 && count <= shape[0]) return;
   throw metadata.error(`it has ${count} tokens, and its token_embd.weight is [${shape.join(", ")}]`);
 }
 
-/** Supported version of the block layout. */
+/** Supported `general.quantization_version`: the version of the layout of quantized blocks. */
 const blockVersion = 2;
 
 function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"]): void {
@@ -529,8 +538,8 @@ function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"])
 }
 
 /**
- * Refuses this combination: llama.cpp also multiplies the rotary embedding of sliding layers, and Transformers does
- * not.
+ * Refuses YaRN and factors of the rotary embedding in models with sliding windows: llama.cpp also applies the factor in
+ * sliding layers, and Transformers does not.
  */
 function refuseScaledMagnitude(metadata: GgufMetadata, prefix: string): void {
   const [typeKey, factorKey] = [`${prefix}.rope.scaling.type`, `${prefix}.rope.scaling.attn_factor`];
@@ -632,7 +641,7 @@ export function ggufTensors(
   }
   return named;
 
-  /** True for tensors of layers that predict further tokens. */
+  /** True for tensors of the layers that predict further tokens, which Hone does not compute. */
   function isBehindLayers(ggufName: string): boolean {
     const layer = /^blk\.(\d+)\./.exec(ggufName)?.[1];
     return layer !== undefined && Number(layer) >= layerCount(metadata, prefix) && prefix === "qwen35";
@@ -651,7 +660,7 @@ export function ggufTensors(
   }
 }
 
-/** Returns the file's name of a tensor that {@link ggufTensors} returns, or would return. */
+/** Returns a tensor's name in the GGUF file by its Hugging Face name, also for a tensor that the file lacks. */
 export function ggufTensorName(name: string, architecture: string): string {
   const known = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
   const match = /^(?:model\.layers\.(?<layer>\d+)\.)?(?<part>.+)\.(?<kind>weight|bias)$/.exec(name);
@@ -663,7 +672,7 @@ export function ggufTensorName(name: string, architecture: string): string {
   return layer === undefined ? `${found}.${kind}` : `blk.${layer}.${found}.${kind}`;
 }
 
-/** Returns the key from which a field of config.json is derived; null if there is none. */
+/** Returns the GGUF key from which a field of config.json is derived; null if there is none. */
 export function ggufKeyOf(field: string, architecture: string): string | null {
   const key = Object.hasOwn(keysOfFields, field) ? keysOfFields[field] : undefined;
   return key === undefined ? null : `${architecture}.${key}`;

@@ -30,7 +30,7 @@ interface Pointer {
   readonly file: string;
   /** `general.architecture`; absent if an older program wrote the pointer. */
   readonly architecture?: string;
-  /** Stamp of each part at the time the folder was written. */
+  /** Size and modification time of each part when the folder was written. */
   readonly stamps: readonly Stamp[];
   /** Tensors under their Hugging Face names, so that processes that load weights need not read the metadata again. */
   readonly tensors: readonly (Omit<StoredTensor, "file"> & { readonly part: number })[];
@@ -117,7 +117,10 @@ export function findGgufFolder(file: string, cacheFolder: string): string | null
   return isDerivedFromGguf(folder) ? folder : null;
 }
 
-/** Returns the first part of a model's file, and the name of its folder, which begins with a key of the file's path. */
+/**
+ * Returns the first part of a model's file, and the name of the model's folder. The name begins with `place`, a hash of
+ * the first part's path.
+ */
 function namesOf(file: string): { readonly first: string; readonly place: string; readonly name: string } {
   const parts = ggufParts(file).map((part) => statPart(part));
   const first = parts[0].path;
@@ -155,7 +158,7 @@ export function ggufFilesOf(folder: string): readonly string[] | null {
   return isDerivedFromGguf(folder) ? partsOf(folder, readPointer(folder)) : null;
 }
 
-/** Names in a model's file that correspond to the names in its folder, for messages. */
+/** Converts names in a derived folder to the names in its GGUF file, which messages should use. */
 export interface GgufNames {
   /** Name of the file. */
   readonly file: string;
@@ -176,7 +179,10 @@ export function ggufNamesOf(folder: string): GgufNames | null {
   };
 }
 
-/** All fields may be absent except the file, because older programs wrote only that. */
+/**
+ * Safe cast: the program wrote the file. All fields but `file` may be absent, because older programs wrote only that
+ * one.
+ */
 function readPointer(folder: string): Partial<Pointer> {
   return JSON.parse(readFileSync(join(folder, pointerName), "utf8")) as Partial<Pointer>;
 }

@@ -94,7 +94,7 @@ function takeBlanks(metadata: GgufMetadata, added: readonly AddedToken[]): reado
   return added.map((token) => ({ ...token, rstrip: !phi3BlanksLeft.has(token.content) }));
 }
 
-/** Returns the processor that adds the special tokens around a text which no template renders. */
+/** Returns the post-processor, which adds special tokens around texts that no chat template renders. */
 function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unknown {
   // By default, texts begin with the beginning-of-text token in SentencePiece models and in two kinds of byte-level
   // ones.
@@ -123,7 +123,7 @@ function specialTokens(metadata: GgufMetadata, tokens: readonly string[]): Reado
   return { tokenizer_class: "PreTrainedTokenizerFast", ...Object.fromEntries(named), ...templates(metadata) };
 }
 
-/** Returns one template, or a list of named templates that includes the default one. */
+/** Returns the chat template, or a list of named templates that includes the default one. */
 function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
   const key = "tokenizer.chat_template";
   const [usual, names] = [metadata.text(key), metadata.texts("tokenizer.chat_templates") ?? []];

@@ -11,7 +11,7 @@ export interface RopeScalingSource {
   /** Architecture name in the file (`general.architecture`). */
   readonly architecture: string;
   readonly contextLength: number;
-  /** True if YaRN's limits and magnitude can be set; otherwise the usual values apply. */
+  /** True if the file may set YaRN's limits and magnitude; otherwise the default values apply. */
   readonly readsYarnSettings: boolean;
   readonly rotarySize: number;
 }
@@ -54,9 +54,9 @@ export function ropeScaling(source: RopeScalingSource): RopeScalingFields {
 
 interface Settings {
   readonly type: "linear" | "yarn" | "longrope";
-  /** Common factor; 1 scales nothing. */
+  /** Scaling factor of all pairs; 1 means no scaling. */
   readonly factor: number;
-  /** Factor of cosines and sines. */
+  /** Factor that multiplies cosines and sines. */
   readonly attentionFactor: number;
 }
 
@@ -93,7 +93,7 @@ function readSettings(source: RopeScalingSource): Settings {
   }
 }
 
-/** Returns scaling by explicit factors for each pair, multiplied by the common factor. */
+/** Returns scaling by an explicit factor for each pair, multiplied by the factor of all pairs. */
 function explicit({ factor, attentionFactor }: Settings, factors: readonly number[]): RopeScalingFields {
   const all = factors.map((each) => each * factor);
   return {
@@ -106,7 +106,10 @@ function explicit({ factor, attentionFactor }: Settings, factors: readonly numbe
   };
 }
 
-/** Returns Llama 3.1's scaling. The file lists factors; config.json names the method that computes them. */
+/**
+ * Returns Llama 3.1's scaling. The file lists a factor for each pair, while config.json names the method that computes
+ * them.
+ */
 function listedOnce(source: RopeScalingSource, settings: Settings, tensor: StoredTensor): RopeScalingFields {
   if (settings.type === "yarn") {
     throw source.metadata.refused(

@@ -38,13 +38,13 @@ const entriesS =
   "3176000740077007020722076307040745072607201711174217341754171027402701276127122703271527203723375337353710475047" +
   "31470247054722572457206713670077";
 
-/** Weights that the octal digits stand for. */
+/** Weights for which the octal digits in the tables stand. */
 const levelsXXS = [4, 12, 20, 28, 36, 44, 52, 62] as const;
 const levelsS = [1, 3, 5, 7, 9, 11, 13, 15] as const;
 
 let tables: { readonly xxs: Float32Array; readonly s: Float32Array } | null = null;
 
-/** Creates the tables for the first block, because most processes read none. */
+/** Creates the tables when the first block is decoded, because most processes decode none. */
 function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } {
   tables ??= {
     xxs: Float32Array.from(entriesXXS, (digit) => levelsXXS[Number(digit)]),
@@ -54,8 +54,8 @@ function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } 
 }
 
 /**
- * Decodes a block of eight groups of 32: indices of entries, then for each group four times seven sign bits, each for eight
- * weights, and a scale.
+ * Decodes a block of eight groups of 32 weights. Layout: indices of table entries, then for each group a scale and four
+ * times seven sign bits, each seven for eight weights.
  */
 export function decodeIQ3XXS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
@@ -81,8 +81,8 @@ function withParity(signs: number): number {
 }
 
 /**
- * Layout: eight groups of 32, with indices of entries, their ninth bits, a sign bit for each weight, then scales of
- * four bits.
+ * Layout: eight groups of 32, with indices of table entries, their ninth bits, a sign bit for each weight, then scales
+ * of four bits.
  */
 export function decodeIQ3S(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);

@@ -5,7 +5,10 @@ import { assert } from "../../../base/domain/assert.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../half-floats.ts";
 import { byteLengthOf, type StoredType } from "../stored-tensor.ts";
 
-/** A whole number is written as uint32, in lists as int32, any other as float32. Wrap whole floats in {@link float}. */
+/**
+ * Value of a key. Integers are written as uint32 (in lists as int32), other numbers as float32. Wrap a float that
+ * happens to be an integer in {@link float}.
+ */
 export type WrittenValue =
   | string
   | number
@@ -27,7 +30,7 @@ export function float(value: number): WrittenFloat {
 
 export interface WrittenTensor {
   readonly name: string;
-  /** Row-major, outermost first, as in `StoredTensor`; the file has the reverse. */
+  /** Row-major, outermost axis first, as in `StoredTensor`; the file has the axes in reverse order. */
   readonly shape: readonly number[];
   readonly type: StoredType;
   /** Floats to convert, or the bytes of the tensor. */
