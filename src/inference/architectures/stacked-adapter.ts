@@ -1,6 +1,6 @@
-// Converts adapters between separate projections and the fused projections of some models' files, exactly: the parts'
-// matrices A are stacked, and those of B become blocks on a diagonal. Every module gets the largest rank, filled up
-// with zeros, because programs that load adapters expect one rank and scale for all modules.
+// Converts adapters between separate projections and the fused projections of some models' files, without loss: the
+// projections' A matrices are stacked, and their B matrices become blocks on a diagonal. Every module gets the largest
+// rank, filled up with zeros, because programs that load adapters expect one rank and scale for all modules.
 import { present } from "../../base/domain/assert.ts";
 import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import type { NamedTensor } from "../../lib/model-files/write-safetensors.ts";
@@ -12,7 +12,7 @@ import { hasFusedMatrices } from "./module-names.ts";
 import { lastNamesOf, loraNames } from "./parameters.ts";
 import { storedProjections, type StoredProjection } from "./stored-projections.ts";
 
-/** Description of an adapter before it was stacked. */
+/** Rank, alpha and projections of an adapter before it was stacked. */
 export interface UnfusedAdapter {
   readonly rank: number;
   readonly alpha: number;
@@ -20,21 +20,21 @@ export interface UnfusedAdapter {
   readonly targets: readonly ProjectionName[];
 }
 
-/** Field of adapter_config.json that describes the adapter before stacking. Other programs ignore it. */
+/** Field of adapter_config.json that describes the adapter before stacking. Other programs ignore this field. */
 export const unfusedField = "unfused_adapter";
 
 export interface StackedAdapter {
   readonly rank: number;
   readonly alpha: number;
-  /** Last names of the modules, such as `qkv_proj`. */
+  /** Last path components of the modules, such as `qkv_proj`. */
   readonly moduleNames: readonly string[];
-  /** Matrices named by `loraNames` of the modules' paths, A before B. */
+  /** LoRA matrices of all modules, A before B, by the names of `loraNames`. */
   readonly tensors: readonly NamedTensor[];
-  /** Content of {@link unfusedField}; null if nothing was stacked. */
+  /** Value of the field {@link unfusedField}; null if nothing was stacked. */
   readonly unfused: JsonObject | null;
 }
 
-/** Returns the adapter in the layout of the model's files. */
+/** Converts an adapter to the layout of the model's files, where several projections may share a matrix. */
 export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): StackedAdapter {
   const { targets, alpha } = adapter;
   const modules = storedProjections(config).filter(({ parts }) =>
@@ -97,8 +97,8 @@ export function readSplitProjections(reader: ConfigReader, config: ModelConfig):
 }
 
 /**
- * Returns the start of each part's block in its module's matrices: the first row of A, which is also the first column
- * of B.
+ * Returns, for each projection, the start of its block in the matrices of its module: the first row of A, which is also
+ * the first column of B.
  */
 export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): ReadonlyMap<string, number> {
   return new Map(
@@ -109,7 +109,7 @@ export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): Read
 }
 
 /**
- * Extracts a part's columns from rows of its module's B.
+ * Extracts the columns of one projection from rows of its module's B.
  *
  * @returns null if other columns of these rows are not zero
  */

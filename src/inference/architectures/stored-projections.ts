@@ -1,5 +1,6 @@
-// Maps the decoder's projections to the matrices in files of models and adapters. Most families have one matrix per
-// projection. Some fuse queries, keys and values into one matrix, or gate and up; the parts' rows follow one another.
+// Maps the decoder's projections to the matrices in files of models and adapters. Most model classes store one matrix
+// per projection. Some fuse queries, keys and values into one matrix, or gate and up, with the rows of one projection
+// after those of another.
 import { present } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import { rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
@@ -13,12 +14,12 @@ import {
   type Projection,
 } from "./parameters.ts";
 
-/** A matrix in a file, and the projections whose rows it holds, in row order. */
+/** A matrix in a file, and the projections that it holds, in the order of their rows. */
 export interface StoredProjection {
   /** Path of the module, such as `model.layers.0.self_attn.qkv_proj`. */
   readonly path: string;
   readonly inputSize: number;
-  /** Total output size of all parts. */
+  /** Total output size of all projections in the matrix. */
   readonly outputSize: number;
   readonly parts: readonly StoredPart[];
 }
@@ -26,11 +27,11 @@ export interface StoredProjection {
 export interface StoredPart {
   readonly name: ProjectionName;
   readonly projection: Projection;
-  /** Index of the part's first row. */
+  /** Index of the projection's first row in the matrix. */
   readonly from: number;
 }
 
-/** Returns the matrices of all layers' projections in files, in a fixed order. */
+/** Returns the file matrices of all layers' projections, in a fixed order. */
 export function storedProjections(config: ModelConfig): readonly StoredProjection[] {
   const matrices = Object.entries(moduleNames(config.architecture).matrices);
   return config.layers.flatMap((layerConfig, layer) => {
@@ -79,8 +80,8 @@ export function storedParameters(config: ModelConfig): readonly ParameterSpec[] 
 }
 
 /**
- * Renames the tensors of {@link storedParameters} to those of {@link modelParameters}: parts of a matrix become views
- * of its rows. Others are unchanged.
+ * Renames the tensors of {@link storedParameters} to the names of {@link modelParameters}. Each projection of a fused
+ * matrix becomes a view of the matrix's rows; all other tensors are unchanged.
  */
 export function parameterTensors(
   stored: ReadonlyMap<string, StoredTensor>,

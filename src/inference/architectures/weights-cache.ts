@@ -1,5 +1,5 @@
-// Cache files of weights derived from a model's own, laid out for mapping: one file per model and kind. This module
-// does not know their location or content.
+// Cache files of weights that Hone derives from a model's own weights. Each model has one file per kind, laid out for
+// memory mapping. Callers decide the location and the content.
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -20,7 +20,7 @@ import type { DataArrays } from "../../lib/graph/tensor.ts";
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 
-/** Tensors that are made together, in file order. */
+/** A group of tensors that are computed together, in file order. */
 export interface CachedPart {
   readonly name: string;
   readonly dtype: DataType;
@@ -29,30 +29,30 @@ export interface CachedPart {
 
 export interface CacheEntry {
   readonly parts: readonly CachedPart[];
-  /** Makes the data of each part; called only when they are written. */
+  /** Computes the data of each tensor in the group. Called only when the file is written. */
   readonly make: () => readonly DataArrays[DataType][];
 }
 
-/** Identity of a model's cache file. */
+/** Identity of a model's cache file: its folders, name ending and format. */
 export interface CachePlace {
   readonly modelFolder: string;
   readonly cacheFolder: string;
   /** If true, refuses to write a missing file. */
   readonly isReadOnly?: boolean;
-  /** End of the file's name; differs for each kind of file of a model. */
+  /** End of the file's name; each kind of file has a different ending. */
   readonly ending: string;
-  /** Format version; must change whenever files would hold other bytes or another order. */
+  /** Format version. It must change whenever the content or the order of files changes. */
   readonly format: string;
 }
 
-/** Alignment of mapped tensors in bytes. */
+/** Alignment of mapped tensors, in bytes. */
 const alignment = 4096;
 
 /**
- * Writes the entries into a file unless it exists.
+ * Writes the tensors into a cache file if the file does not exist yet.
  *
- * @param stored the tensors that the entries are made from
- * @returns location of each part, by its name
+ * @param stored the model's tensors from which the entries are computed
+ * @returns location in the file of each tensor, by name
  */
 export function ensureCached(
   place: CachePlace,
@@ -81,7 +81,7 @@ function ensureFile(
   if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(cacheFolder, { recursive: true });
   write(file, entries);
-  // A model has one file of each kind; files made from its earlier weights are obsolete.
+  // A model has one file of each kind. Earlier files belong to earlier weights of the model, so they are removed.
   for (const other of readdirSync(cacheFolder)) {
     const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
     if (isEarlier) removeUnlessMapped(join(cacheFolder, other));
@@ -89,7 +89,7 @@ function ensureFile(
   return file;
 }
 
-/** Returns a key that changes with any of the model's files. */
+/** Returns a key that changes when any of the model's files changes. */
 function contentKey(format: string, stored: readonly StoredTensor[]): string {
   const files = [...new Set(stored.map(({ file }) => file))].sort().map((file) => {
     const { size, mtimeMs } = statSync(file);
@@ -104,8 +104,8 @@ function hash(value: unknown): string {
 }
 
 function write(file: string, entries: readonly CacheEntry[]): void {
-  // Two processes may convert at the same time; each writes its own partial file, and the last rename wins with the
-  // same bytes.
+  // Two processes may convert at the same time. Each writes its own partial file, and both have the same bytes, so it
+  // does not matter whose rename comes last.
   const partial = `${file}.${process.pid}.partial`;
   const descriptor = openSync(partial, "w");
   try {
@@ -125,7 +125,10 @@ function write(file: string, entries: readonly CacheEntry[]): void {
   }
 }
 
-/** On Windows, a file that a process has mapped cannot be replaced. The mapped file has the same bytes. */
+/**
+ * On Windows, a file that a process has mapped cannot be replaced. The file there is kept, because it has the same
+ * bytes.
+ */
 function putInPlace(partial: string, file: string): void {
   try {
     renameSync(partial, file);
@@ -135,7 +138,10 @@ function putInPlace(partial: string, file: string): void {
   }
 }
 
-/** On Windows, a process may still map the file; it is then deleted at the next change of the model's files. */
+/**
+ * On Windows, a file that a process still maps cannot be deleted. It is deleted at the next change of the model's
+ * files.
+ */
 function removeUnlessMapped(file: string): void {
   try {
     rmSync(file, { force: true });

@@ -1,4 +1,4 @@
-// Tests where a session finds weights: in memory, in place, or converted once into a file.
+// Tests where a session gets weights from: memory, the model's own file, or a file that is converted once.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -211,7 +211,7 @@ test("training over 8 bits uses the served weights, and one more file for gradie
   }
 });
 
-/** Five tokens of a prompt, or one token after eleven. */
+/** Returns inputs for a prompt of five tokens, or for one token after eleven earlier ones. */
 function feedsOf(kind: "prompt" | "token", config: ModelConfig): Readonly<Record<string, Tensor>> {
   if (kind === "prompt") {
     return { tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]), places: int64Tensor([2], [2, 4]) };
@@ -264,7 +264,8 @@ for (const [quantization, kind, codes] of [
     const expected = interpret(graph, dense)["logits"].data;
     const actual = float32Data(outputs["logits"]);
     const size = Math.max(...expected.map(Math.abs));
-    // A number halfway between two steps may be rounded to either, depending on the last bit of its divisor.
+    // The tolerance allows for numbers halfway between two steps, which may be rounded either way, depending on the
+    // last bit of the scale.
     actual.forEach((value, index) => assert(Math.abs(value - expected[index]) < 0.01 * size));
   });
 }

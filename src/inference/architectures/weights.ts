@@ -24,15 +24,17 @@ import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
 
-/** A weight that is computed in float32. */
+/** Source of a float32 weight. */
 type FloatSource = WeightSource<"float32">;
 
 export interface ReadWeightsOptions {
-  /** Cache folder for converted weights of large models; null converts into memory each time. */
+  /**
+   * Folder for cache files of large models' converted weights. If null, weights are converted into memory each time.
+   */
   readonly cacheFolder: string | null;
-  /** If true, refuses to write a missing cache file. */
+  /** If true, throws an error if a needed cache file is missing, instead of writing it. */
   readonly isReadOnly?: boolean;
-  /** Float32 size in bytes above which the cache file is used. */
+  /** Size of a model's weights in float32, in bytes, above which the cache file is used. */
   readonly memoryBytesMax?: number;
 }
 
@@ -72,9 +74,9 @@ export function readQuantizedWeights(
 }
 
 /**
- * Reads the weights of a model folder all in 8 bits, with the additional parts for gradients. They equal the weights
- * of {@link readQuantizedWeights}, and share the cache file with a model served in 8 bits. On a machine without an
- * exact kernel for 8 bits, all weights are float32.
+ * Reads the weights of a model folder, all in 8 bits, with the additional tensors for gradients. The weights equal
+ * those of {@link readQuantizedWeights} with 8 bits, and share their cache file. On a machine without an exact kernel
+ * for 8 bits, all weights are float32.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -100,8 +102,8 @@ export function readInt8TrainingWeights(
 }
 
 /**
- * Returns the label (`precisionLabel`) of the precision that {@link readQuantizedWeights} would give; reads no
- * weights.
+ * Returns the precision (`precisionLabel`) of the weights that {@link readQuantizedWeights} would return, without
+ * reading weights.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -110,23 +112,29 @@ export function readPrecision(folder: string, config: ModelConfig, choice: FormC
   return precisionLabel(config, readForms(folder, config, choice), choice.quantization);
 }
 
-/** False if the model is computed in float32 on every machine; only GGUF files hold quantized types. */
+/**
+ * False if every machine computes the model in float32. With `as-stored`, that is every model outside of GGUF files,
+ * because only GGUF files hold quantized types.
+ */
 export function mayBeRounded(folder: string, quantization: Quantization): boolean {
   return quantization !== "off" && (quantization !== "as-stored" || ggufFilesOf(folder) !== null);
 }
 
-/** Returns the forms that {@link readQuantizedWeights} would give; reads no weights, and throws the same errors. */
+/**
+ * Returns the weight forms that {@link readQuantizedWeights} would choose, without reading weights. Throws the same
+ * errors.
+ */
 export function readForms(folder: string, config: ModelConfig, choice: FormChoice): WeightForms {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
   return chooseForms(config, stored, choice);
 }
 
-/** Format version of the cache file. */
+/** Format version of the cache files for quantized weights. */
 const quantizedFormat = "hone-quantized-2";
 
 /**
- * Weights that are all in 8 bits have a separate file, because training may need it in addition to the file for
- * serving.
+ * Returns the identity of a model's cache file. Weights that are all in 8 bits have a separate file, because training
+ * may need it in addition to the file for serving.
  */
 function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
   const isInt8 = [...forms.values()].every(isCodes);
@@ -135,8 +143,8 @@ function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "c
 }
 
 /**
- * Returns the locations of a large model's parts in a cache file, created if missing; a small model's parts are in
- * memory.
+ * Returns the locations of weights: in a cache file for a large model, which is written if missing, or in memory for a
+ * small model.
  */
 function kept(
   place: Omit<CachePlace, "cacheFolder">,
@@ -194,7 +202,8 @@ export function readModelWeights(
 }
 
 /**
- * Checks that the weights of a folder match its configuration, and are complete in their files; computes nothing.
+ * Checks that the weights of a folder match its configuration, and that the files contain all their bytes. Reads no
+ * values.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -202,7 +211,7 @@ export function checkWeights(folder: string, config: ModelConfig): void {
   checkedTensors(folder, config);
 }
 
-/** Returns only the rotary tables, for graphs whose weights are inputs. */
+/** Returns the cosines and sines of the rotary embeddings, for graphs that take their weights as inputs. */
 export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readonly data: Float32Array }> {
   return new Map(
     config.rotaries.flatMap((rotary, index) => {
@@ -217,7 +226,7 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
   );
 }
 
-/** Returns the tensors in the order of the parameters, after checking that they match the model. */
+/** Returns the stored tensors in the order of the parameters, after checking that they match the model. */
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
   const stored = readStoredTensors(folder);
   const names = ggufNamesOf(folder);
@@ -239,8 +248,8 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
 }
 
 /**
- * True for tensors that Hone ignores: rotary frequencies and tied output projections in older files, and layers that
- * predict further tokens.
+ * True for tensors that Hone ignores: rotary frequencies and tied output projections in older files, and the `mtp`
+ * layers, which predict several tokens ahead.
  */
 function isRedundant(name: string, config: ModelConfig): boolean {
   const isOfDraftHead = name.startsWith("mtp.");
@@ -249,7 +258,7 @@ function isRedundant(name: string, config: ModelConfig): boolean {
   );
 }
 
-/** True if the file's own bytes are the values that {@link converted} returns. */
+/** True if the tensor's bytes in the file already are the float32 values that {@link converted} would return. */
 function isUsableInPlace({ name, type, offset, rearranged }: StoredTensor, config: ModelConfig): boolean {
   const isWidened = type !== "F32";
   const isChanged = rearranged !== undefined || isStoredAsOffset(name, config);

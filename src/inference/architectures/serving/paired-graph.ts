@@ -1,6 +1,7 @@
-// The graph of one new token per row with two caches, which may differ in capacity, in adapter, or both; only for models
-// without delta rules. Products with weights cover all rows, so that weights are read once. Attention and low-rank
-// products run for each group with the decode graph's operations, so a row gets the same bits.
+// Builds the graph of one new token per row with two caches, which may differ in capacity, adapter, or both; only for
+// models without delta rules. Products with weights cover all rows, so that weights are read once. Attention and
+// low-rank products run separately for each cache with the decode graph's operations, so a row gets the same bits as
+// there.
 import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
@@ -14,20 +15,20 @@ import { servingLoraParameters } from "../lora.ts";
 import { noRecall, weightParts, type ServingOptions } from "../serving-graphs.ts";
 import { cacheNames, cacheOf, stateNames, stateOf, tokenTaps } from "./sequence-memory.ts";
 
-/** The groups of rows in a call; a group shares a cache and an adapter. */
+/** The two groups of rows in a call. The rows of a group share a cache and an adapter. */
 export const pairedGroups = [0, 1] as const;
 
 export type PairedGroup = (typeof pairedGroups)[number];
 
-/** Returns a group's name for an input of the decode graph. */
+/** Returns the name of a group's input, given the name of the same input in the decode graph. */
 export function groupName(name: string, group: PairedGroup): string {
   return `${name}.${group}`;
 }
 
 /**
- * Builds the graph; the inputs of group g with Bg rows are:
+ * Builds the graph. The inputs of group g with Bg rows are:
  * * `tokens.g` int64 [Bg, 1] and `past_lengths.g` int64 [Bg].
- * * `rows.g` int64 [Bg]: its rows in the call, the first B0 or the others.
+ * * `rows.g` int64 [Bg]: indices of the group's rows in the call; group 0 has the first B0 rows, group 1 the others.
  * * Per cache `keys.i.g` and `values.i.g` [Bg, Hkv, 1, Cg, K]; per state `state.i.g` [Bg, K-1, D].
  * * LoRA matrices `<name>.g`, if the graph takes adapters.
  *
@@ -106,7 +107,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
   return builder.build({ logits, ...outputs });
 }
 
-/** Returns a memoized `make`, so that projections of the same value share the result. */
+/** Returns `make` with a cache of its results. Projections with the same input thereby share intermediate values. */
 function madeOnce<Made>(make: (value: Value) => Made): (value: Value) => Made {
   const made = new Map<Value, Made>();
   return (value) => {

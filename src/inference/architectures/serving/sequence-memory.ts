@@ -1,6 +1,6 @@
-// Memory of a sequence between calls of the serving graphs. Layers with attention have caches, with keys and values of
-// each position; other layers have states of a fixed size: the last inputs of a convolution, and the matrices of a delta
-// rule. Graphs number caches and states from 0, in the order of their layers.
+// Data of a sequence that stays in memory between calls of the serving graphs. A layer with attention has a cache of
+// each position's keys and values. Other layers have states of a fixed size: the last inputs of a convolution, and the
+// matrices of a delta rule.
 import { assert } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
@@ -10,7 +10,7 @@ import type { ModelConfig } from "../config.ts";
 import { convolutionWidth } from "../parameters.ts";
 
 /**
- * Dimensions of a state:
+ * Kind and dimensions of a state. Graphs number caches and states from 0, in the order of their layers.
  * * `inputs`: the inputs of a convolution at the last positions, oldest first, [kernel size - 1, width].
  * * `matrices`: one matrix for each head, [heads, key size, value size].
  */
@@ -19,17 +19,19 @@ export interface StateShape {
   readonly dims: readonly number[];
 }
 
-/** Returns the number of layers with keys and values. */
+/** Returns the number of a model's caches, one for each layer with attention. */
 export function countCaches(config: ModelConfig): number {
   return config.layers.filter(({ kind }) => kind === "attention").length;
 }
 
-/** Returns the states of a sequence, in the order of their layers. */
+/** Returns the shapes of all states of a sequence, in the order of their layers. */
 export function stateShapes(config: ModelConfig): readonly StateShape[] {
   return config.layers.flatMap((_, layer) => layerStates(config, layer));
 }
 
-/** Returns the states of one layer: the inputs of its convolution, then the matrices of its delta rule. */
+/**
+ * Returns the shapes of one layer's states: first the inputs of its convolution, then the matrices of its delta rule.
+ */
 function layerStates(config: ModelConfig, layer: number): readonly StateShape[] {
   const { convolution, delta } = config;
   const { kind } = config.layers[layer];
@@ -40,19 +42,19 @@ function layerStates(config: ModelConfig, layer: number): readonly StateShape[] 
   return [inputs, { kind: "matrices", dims: [delta.valueHeads, delta.keySize, delta.valueSize] }];
 }
 
-/** Returns the number of a layer's cache. */
+/** Returns the index of a layer's cache among the model's caches. */
 export function cacheOf({ layers }: ModelConfig, layer: number): number {
   return layers.slice(0, layer).filter(({ kind }) => kind === "attention").length;
 }
 
-/** Returns the number of a layer's state of some kind. */
+/** Returns the index of a layer's state of a given kind among the model's states. */
 export function stateOf(config: ModelConfig, layer: number, kind: StateShape["kind"]): number {
   const before = Array.from({ length: layer }, (_, index) => layerStates(config, index).length);
   const place = layerStates(config, layer).findIndex((state) => state.kind === kind);
   return before.reduce((sum, count) => sum + count, 0) + place;
 }
 
-/** Returns the names of one cache's inputs and outputs. */
+/** Returns the names of the graph's inputs and outputs for one cache. */
 export function cacheNames(cache: number): {
   readonly keys: string;
   readonly values: string;
@@ -68,9 +70,9 @@ export function cacheNames(cache: number): {
 }
 
 /**
- * Returns the names of one state's input and output.
+ * Returns the names of the graph's input and output for one state.
  *
- * @param part number of the part in a graph of several parts that have separate inputs; absent if they share one
+ * @param part index of the prompt part in a graph whose parts have separate inputs; absent if the parts share one input
  */
 export function stateNames(
   state: number,
@@ -80,13 +82,16 @@ export function stateNames(
   return { state: `state.${place}`, newState: `new_state.${place}` };
 }
 
-/** Inputs of a convolution's outputs, oldest first, and the sequence's state after the last position. */
+/**
+ * The taps of a convolution, and the state after the last position. Tap i of an output is its input K-1-i positions
+ * earlier, where K is the kernel size.
+ */
 export interface ConvolvedRows {
   readonly taps: readonly Value[];
   readonly newState: Value;
 }
 
-/** Returns the taps of one new position per row: x [B, 1, D] after the state [B, K-1, D]. */
+/** Returns the taps for one new position per row: x [B, 1, D] follows the state [B, K-1, D]. */
 export function tokenTaps(builder: GraphBuilder, state: Value, x: Value): ConvolvedRows {
   const joined = builder.concat([state, x], 1);
   const size = positionsOf(state);
@@ -98,10 +103,10 @@ export function tokenTaps(builder: GraphBuilder, state: Value, x: Value): Convol
 }
 
 /**
- * Returns the taps of whole rows x [B, T, D], padded on the right.
+ * Returns the taps for whole rows x [B, T, D], padded on the right.
  *
- * @param ends int64 [B, K-1]: the last real positions of each row, counted in the flattened rows of K-1+T positions
- * that begin with K-1 zeros
+ * @param ends int64 [B, K-1]: the last real positions of each row. They are indices into the flattened rows of K-1+T
+ * positions, each of which begins with K-1 zeros.
  */
 export function wholeRowTaps(builder: GraphBuilder, x: Value, ends: Value): ConvolvedRows {
   const [rows, length, width] = x.shape;
@@ -112,8 +117,8 @@ export function wholeRowTaps(builder: GraphBuilder, x: Value, ends: Value): Conv
 }
 
 /**
- * Returns the taps of several new positions per row: x [B, T, D] after the state [B, K-1, D]. The new states [B, T,
- * K-1, D] are those after each position.
+ * Returns the taps for several new positions per row: x [B, T, D] follows the state [B, K-1, D]. The result has the
+ * state after each position, [B, T, K-1, D].
  */
 export function draftTaps(builder: GraphBuilder, state: Value, x: Value): ConvolvedRows {
   const [rows, length, width] = x.shape;
@@ -124,7 +129,8 @@ export function draftTaps(builder: GraphBuilder, state: Value, x: Value): Convol
 }
 
 /**
- * Returns rows [B, T, D] of `joined` [B, K-1+T, D] by their distance, from K-1 positions before x to x itself.
+ * Returns K values [B, T, D], which are slices of `joined` [B, K-1+T, D]: x moved back by K-1 positions, then by one
+ * less each time, and finally x itself.
  *
  * @param size K-1
  */
@@ -135,10 +141,10 @@ export function shiftedRows(builder: GraphBuilder, joined: Value, x: Value, size
 }
 
 /**
- * Returns the taps of a list of tokens x [1, N, D] that continue several states [P, K-1, D].
+ * Returns the taps for tokens x [1, N, D] of several prompt parts, which continue the states [P, K-1, D].
  *
- * @param places int64 [K-1, N]: each token's inputs before its own, and `ends` int64 [P, K-1]: the last inputs of each
- * part, as indices of the flattened states followed by the tokens
+ * @param places int64 [K-1, N]: the inputs before each token, and `ends` int64 [P, K-1]: the last inputs of each part.
+ * Both are indices into the flattened states followed by the tokens.
  */
 export function listTaps(
   builder: GraphBuilder,

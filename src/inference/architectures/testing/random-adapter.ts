@@ -3,7 +3,9 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import type { ModelConfig } from "../config.ts";
 import { createLoraAdapter, type LoraAdapter, type LoraOptions } from "../lora.ts";
 
-/** Like `createLoraAdapter`, with matrices B uniform within `bound` of 0. */
+/**
+ * Like `createLoraAdapter`, but draws the B matrices uniformly from −bound to `bound` instead of setting them to zero.
+ */
 export function createRandomAdapter(
   config: ModelConfig,
   { bound = 0.5, ...options }: LoraOptions & { readonly bound?: number },

@@ -1,5 +1,5 @@
-// Draws weights of an untrained model from a seed, and writes a model: for the start of pretraining, tests and
-// benchmarks.
+// Creates the weights of an untrained model from a seed, and writes them to a folder. Used for the start of
+// pretraining, and in tests and benchmarks.
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -8,8 +8,8 @@ import { isNormWeight, isStoredAsOffset, modelParameters } from "../parameters.t
 import { writeSafetensors, type WriteOptions } from "../../../lib/model-files/write-safetensors.ts";
 
 /**
- * Draws every weight: norms are one, biases zero, the rest uniform with the given standard deviation. The same seed
- * gives the same weights.
+ * Draws random weights: norms are one, biases zero, and all others uniform with the given standard deviation. The same
+ * seed gives the same weights.
  *
  * @returns by name, in the order of `modelParameters`
  */

@@ -1,11 +1,11 @@
-// For tests and benches: a model's weights in memory, without a file.
+// For tests and benchmarks: a model's weights in memory, without a file.
 import { present } from "../../../base/domain/assert.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
 import { modelParameters } from "../parameters.ts";
 import { rotarySources } from "../weights.ts";
 
-/** Returns sources from weights in memory, with the rotary tables; the arrays are not copied. */
+/** Returns weight sources for arrays in memory, and for the rotary tables. Does not copy the arrays. */
 export function weightsInMemory(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,

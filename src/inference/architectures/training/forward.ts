@@ -1,5 +1,5 @@
-// The decoder for training: log-probabilities of given tokens at given positions of whole sequences, with a gradient.
-// The trainer adds the loss, the gradient and the optimizer.
+// The decoder as a training computation: log-probabilities of given tokens at given positions of whole sequences, with
+// a gradient. The trainer adds the loss, the gradient and the optimizer.
 import type { ProjectionName } from "../../../base/domain/model.ts";
 import { present } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
@@ -15,14 +15,17 @@ import { type TokenLayout, arrangeTokens } from "./layout.ts";
 export interface TrainingInputs {
   /** Layout of the tokens; every position is below the context length. */
   readonly layout: TokenLayout;
-  /** int64 [N]: tokens whose next token is scored, as indices of the flat layout (b·T + t in rows); never padding. */
+  /**
+   * int64 [N]: tokens whose next token is scored, as indices into the flattened layout (b·T + t in rows). Padding is
+   * never scored.
+   */
   readonly places_N: Value;
   /**
-   * int64: for each entry of the flat layout, its index in `places_N`, or N if it has none. If absent, an entry may
-   * occur in `places_N` more than once, and the gradient takes longer.
+   * int64: for each token of the flattened layout, its index in `places_N`, or N if the token is not there. If this
+   * value is absent, a token may occur in `places_N` more than once, but the gradient takes longer.
    */
   readonly wantedOfPlace?: Value;
-  /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */
+  /** int64 [N]: the tokens whose log-probabilities are computed, usually those that follow the tokens at `places_N`. */
   readonly targets_N: Value;
 }
 
@@ -39,7 +42,10 @@ export interface TrainingForwardOptions {
     | { readonly kind: "nothing" };
   /** True to compute the entropy. */
   readonly hasEntropy: boolean;
-  /** Forms of the frozen weights: float32 or 8 bits; all float32 if absent. Trained weights are float32. */
+  /**
+   * Forms of the weights that are not trained: float32 or 8 bits; all float32 if absent. Trained weights are always
+   * float32.
+   */
   readonly forms?: WeightForms;
 }
 
@@ -48,11 +54,13 @@ export interface TrainingForward {
   readonly logprobs_N: Value;
   /** Entropy in nats of the distributions that the targets were drawn from, [N]; no gradient flows through it. */
   readonly entropy_N: Value | null;
-  /** Trained parameters by name, in the order of `loraParameters` or `modelParameters`. */
+  /**
+   * Trained parameters by name, in the order of `loraParameters` or `modelParameters`. The gradient is taken for these.
+   */
   readonly learned: ReadonlyMap<string, Value>;
 }
 
-/** Adds the training computation to a graph. */
+/** Adds the decoder's training computation to a graph. */
 export function addTrainingForward(
   builder: GraphBuilder,
   config: ModelConfig,

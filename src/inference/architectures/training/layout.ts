@@ -1,5 +1,5 @@
-// Layout of the tokens of a training program, and the operations that relate them: attention and convolutions. The
-// decoder's norms and projections process a list of tokens; only these operations use padded rows, so only they pay
+// Layout of the tokens in a training computation, and the operations that relate tokens to each other: attention and
+// convolutions. Norms and projections process a list of tokens; only these operations use padded rows, so only they pay
 // for padding. No token depends on another sequence.
 import { assert, present } from "../../../base/domain/assert.ts";
 import { continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
@@ -15,10 +15,10 @@ import { deltaOptions } from "../serving-graphs.ts";
 import { shiftedRows } from "../serving/sequence-memory.ts";
 
 /**
- * Layout of a program's tokens:
+ * Layout of the tokens in a training computation:
  * - `rows`: whole sequences, padded on the right with any id.
  * - `list`: whole sequences, one after another without padding.
- * - `prefixed`: prefixes without padding, then rows that each continue one of them.
+ * - `prefixed`: prefixes without padding, then rows that each continue one of the prefixes.
  */
 export type TokenLayout = Chunks &
   (
@@ -27,47 +27,47 @@ export type TokenLayout = Chunks &
     | ({ readonly kind: "prefixed" } & TokenList & Prefixes)
   );
 
-/** Division of rows for delta rules. */
+/** Division of rows into chunks, which delta rules compute one after another. */
 interface Chunks {
   /**
-   * int64 [U], of any content: U chunks of `chunkSize` positions hold a row. Only models with delta rules need it; they
-   * are not trained with prefixes.
+   * int64 [U] with any content; only its length matters: U chunks of `chunkSize` positions hold a row. Only models with
+   * delta rules need it; these models are not trained with prefixes.
    */
   readonly chunks_U?: Value;
 }
 
-/** L tokens without padding, and R rows of at most T of these tokens. */
+/** A list of L tokens without padding, and R rows of at most T tokens, which refer to the list. */
 interface TokenList {
-  /** int64 [L] */
+  /** Token ids, int64 [L]. */
   readonly tokens_L: Value;
-  /** int64 [L]: from 0 at the start of a sequence. */
+  /** int64 [L]: each token's position in its sequence, from 0. */
   readonly positions_L: Value;
-  /** int64 [R, T]: each entry's index in the list; any index for padding, which is on the right. */
+  /** int64 [R, T]: index in the list of each row's tokens; any index for padding, which is on the right. */
   readonly rows_RT: Value;
   /**
-   * int64 [L]: each token's index in the flattened rows; with prefixes, in the flattened prefixes followed by the
-   * rows.
+   * int64 [L]: each token's index in the flattened rows. In a layout with prefixes, the index refers to the flattened
+   * prefixes followed by the flattened rows.
    */
   readonly places_L: Value;
 }
 
-/** G prefixes of at most P tokens. */
+/** G prefixes of at most P tokens, which rows continue. */
 interface Prefixes {
-  /** int64 [G, P]: entries of the prefixes, as in `rows_RT`. */
+  /** int64 [G, P]: index in the list of each prefix's tokens, with padding as in `rows_RT`. */
   readonly prefixes_GP: Value;
-  /** float32 [R, G]: 1 if the row continues the prefix, else 0. */
+  /** float32 [R, G]: 1 if row r continues prefix g, else 0. */
   readonly prefixOfRow_RG: Value;
   /** int64 [R]: the length of each row's prefix. */
   readonly prefixLengths_R: Value;
 }
 
-/** The decoder's view of the tokens. */
+/** The token arrangement as inputs and functions that the decoder takes. */
 export type TokenArrangement = Pick<
   DecoderParts,
   "tokens_BT" | "positions_BT" | "attend" | "taps" | "recall"
 >;
 
-/** Arranges the tokens of a layout for the decoder. */
+/** Converts a layout of tokens to the decoder's inputs and functions. */
 export function arrangeTokens(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -86,7 +86,7 @@ export function arrangeTokens(
       recall: (inputs) => recallRows(builder, config, layout, inputs),
     };
   }
-  // Each token becomes a row, because no row may be longer than the context.
+  // Each token becomes a separate row, because a row of all tokens could be longer than the context.
   const alone = (list: Value): Value => builder.reshape(list, [...list.shape, 1]);
   return {
     tokens_BT: alone(layout.tokens_L),
@@ -103,7 +103,7 @@ export function arrangeTokens(
   };
 }
 
-/** Attends within each row of the list, causally. */
+/** Computes causal attention within each row of the list. */
 function attendList(
   attention: RowAttention,
   { rows_RT, places_L }: TokenList,
@@ -116,13 +116,16 @@ function attendList(
   return toList(builder, flatRows(builder, attended_RTW), { ids_M: flatIds(builder, rows_RT), places_L });
 }
 
-/** Returns rows [B, T, D] shifted by each distance up to `count`, the largest first; zeros precede each row. */
+/**
+ * Returns the taps of rows [B, T, D]: the rows moved back by `count` positions, then by one less each time, and finally
+ * unchanged. Zeros precede each row.
+ */
 function rowTaps(builder: GraphBuilder, x: Value, count: number): readonly Value[] {
   const [rows, , width] = x.shape;
   return shiftedRows(builder, builder.concat([builder.full([rows, count, width], 0), x], 1), x, count);
 }
 
-/** Like {@link rowTaps}, within each row of the list. */
+/** Like {@link rowTaps}, but for the rows that a list of tokens holds. */
 function listTaps(
   builder: GraphBuilder,
   { rows_RT, places_L }: TokenList,
@@ -136,7 +139,10 @@ function listTaps(
   );
 }
 
-/** Returns the values that a delta rule reads within rows [B, T, W]. Padding is on the right, where no token reads it. */
+/**
+ * Returns the values that a delta rule reads within rows [B, T, W]. Padding is on the right, so it cannot affect
+ * earlier tokens.
+ */
 function recallRows(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -156,7 +162,7 @@ function recallRows(
   return builder.kept(recalled);
 }
 
-/** Like {@link recallRows}, within each row of the list. */
+/** Like {@link recallRows}, but for the rows that a list of tokens holds. */
 function recallList(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -177,7 +183,7 @@ function recallList(
   return toList(builder, flatRows(builder, recalled), { ids_M: flatIds(builder, rows_RT), places_L });
 }
 
-/** Like {@link rowTaps}, within prefixes, and within rows that each continue a prefix. */
+/** Like {@link rowTaps}, but for prefixes, and for rows that each continue a prefix. */
 function prefixedTaps(
   builder: GraphBuilder,
   layout: TokenList & Prefixes,
@@ -194,8 +200,8 @@ function prefixedTaps(
 }
 
 /**
- * Returns the last `count` positions [R, count, W] of each row's prefix, and zeros before a shorter prefix. Computed as
- * a product with zeros and ones, because its gradient is faster than a scatter.
+ * Returns the last `count` positions of each row's prefix, [R, count, W]; a shorter prefix is preceded by zeros.
+ * Computed as a product with zeros and ones, because the gradient of a product is faster than a scatter.
  */
 function prefixEnds(builder: GraphBuilder, prefix_GPW: Value, layout: Prefixes, count: number): Value {
   const { prefixLengths_R, prefixes_GP } = layout;
@@ -211,7 +217,7 @@ function prefixEnds(builder: GraphBuilder, prefix_GPW: Value, layout: Prefixes, 
   return builder.matMul(builder.cast(isWanted, "float32"), prefixOfEachRow(builder, prefix_GPW, layout));
 }
 
-/** Attends causally: prefixes within themselves; rows to their prefix and themselves. */
+/** Computes causal attention: prefixes attend to themselves, rows to their prefix and themselves. */
 function attendPrefixed(
   attention: RowAttention,
   layout: TokenList & Prefixes,
@@ -227,7 +233,10 @@ function attendPrefixed(
   return toList(builder, attended_MW, { ids_M: q.ids_M, places_L: layout.places_L });
 }
 
-/** Splits a list into prefixes [G, P, W] and rows [R, T, W]; `ids_M` are the list's indices of their entries. */
+/**
+ * Splits a list into prefixes [G, P, W] and rows [R, T, W]. Also returns `ids_M`, the index in the list of each of
+ * their entries.
+ */
 function splitPrefixed(
   builder: GraphBuilder,
   { rows_RT, prefixes_GP, places_L }: TokenList & Prefixes,
@@ -247,8 +256,8 @@ function splitPrefixed(
 }
 
 /**
- * Expands [G, P, W] to [R, P, W]. Computed as a product, because its gradient sums over the rows of a prefix many
- * times faster than a scatter.
+ * Returns the prefix of each row: expands [G, P, W] to [R, P, W]. Computed as a product, because the gradient of a
+ * product sums over the rows of a prefix many times faster than a scatter.
  */
 function prefixOfEachRow(builder: GraphBuilder, x_GPW: Value, { prefixOfRow_RG }: Prefixes): Value {
   const [count, capacity, width] = x_GPW.shape;
@@ -267,14 +276,17 @@ class RowAttention {
     this.#config = config;
   }
 
-  /** Computes causal attention within rows [B, T, W]. Padding is on the right, where no token attends. */
+  /** Computes causal attention within rows [B, T, W]. Padding is on the right, so no token attends to it. */
   causal({ layerConfig, q, k, v }: AttentionInputs): Value {
     const { headCount: queryHeads, kvHeadCount: kvHeads, attentionScale: scale } = this.#config;
     const options = { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 };
     return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
   }
 
-  /** Computes attention from rows q [R, T, W] that continue their prefix; k and v [R, P+T, W] begin with the prefix. */
+  /**
+   * Computes attention for rows that continue a prefix. The queries q [R, T, W] are those of the rows; k and v [R, P+T,
+   * W] begin with each row's prefix.
+   */
   continued({ layerConfig, q, k, v }: AttentionInputs, { prefixLengths_R, prefixes_GP }: Prefixes): Value {
     const mask = continuationMask(this.builder, {
       prefixLengths: prefixLengths_R,
@@ -296,9 +308,9 @@ class RowAttention {
 }
 
 /**
- * Converts padded rows [M, W] back to the list, as rows of one token [L, 1, W].
+ * Converts padded rows [M, W] back to the list of tokens [L, 1, W].
  *
- * @param ids_M index in the list of each entry of the flat rows
+ * @param ids_M index in the list of each padded row
  */
 function toList(
   builder: GraphBuilder,
@@ -306,7 +318,7 @@ function toList(
   { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
 ): Value {
   const [length] = places_L.shape;
-  // Marks each token's own entry; other entries are padding, whose results are unused.
+  // 1 for the entry that belongs to a token; 0 for padding, whose results are unused.
   const isToken_M = builder.equal(
     builder.gatherRows(places_L, ids_M),
     builder.iota(dimensionAt(ids_M.shape, 0)),

@@ -1,4 +1,4 @@
-// Tests the adapter cache: each adapter is read once, in a thread if there is one, with the same result either way.
+// Tests that the adapter cache reads each adapter once, and that reading in a thread gives the same result.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,11 +14,11 @@ import { AdapterCache, AdapterThread } from "./adapter-cache.ts";
 const config = readModelConfig(modelFolder);
 const scratch = mkdtempSync(join(tmpdir(), "hone-adapters-"));
 after(() => rmSync(scratch, { recursive: true }));
-// The thread itself keeps no process alive.
+// The adapter thread does not keep the process alive, so this timer does until the tests end.
 const alive = setInterval(() => undefined, 1000);
 after(() => clearInterval(alive));
 
-/** Returns a folder with an adapter of this rank, whose B is not zero. */
+/** Returns a folder with an adapter of this rank whose B matrices are not zero. */
 function folderOf(rank: number): string {
   const folder = join(scratch, `rank-${rank}`);
   const made = createLoraAdapter(config, { rank, seed: rank });

@@ -1,5 +1,5 @@
-// Cache of adapters in memory, in the form in which graphs take them as inputs; evicts the least recently used
-// adapter. Each running request holds a reference to its adapter, so an eviction never affects it.
+// Cache of adapters in memory, in the form that graphs take as inputs. Evicts the least recently used adapter. Each
+// running request holds a reference to its adapter, so an eviction does not affect running requests.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { overOtherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -12,7 +12,7 @@ export interface AdapterCacheOptions {
   readonly countMax: number;
   /** Hex SHA-256 of the base model's weights; adapters trained on other weights are refused. */
   readonly weights?: string;
-  /** Thread that can read adapters; if absent, the caller's thread reads them. */
+  /** Thread that reads adapters; if absent, the calling thread reads them. */
   readonly thread?: AdapterThread;
 }
 
@@ -21,7 +21,7 @@ interface Kept {
   readonly hash: string | undefined;
 }
 
-/** A read in progress in the thread, shared by all callers that wait for it. */
+/** A read that is in progress in the thread. All callers that wait for the adapter share it. */
 interface Reading {
   readonly hash: string | undefined;
   readonly done: Promise<void>;
@@ -42,7 +42,7 @@ export class AdapterCache {
   }
 
   /**
-   * Returns an adapter; reads it in the caller's thread if it is not in memory.
+   * Returns an adapter. If it is not in memory, the calling thread reads it and blocks meanwhile.
    *
    * @throws ServiceError `conflict` if the adapter was trained on other weights, or the folder's content differs from
    * the adapter that was stored there
@@ -56,7 +56,7 @@ export class AdapterCache {
   }
 
   /**
-   * Reads an adapter in the thread.
+   * Starts reading an adapter in the thread.
    *
    * @returns a promise that resolves when the adapter is in memory, and rejects with the errors of {@link load}; null
    * if the adapter is already in memory, or there is no thread
@@ -82,7 +82,7 @@ export class AdapterCache {
     this.#readings.delete(id);
   }
 
-  /** @param isWanted returns false if, during the read, the adapter was dropped or requested with other contents */
+  /** @param isWanted returns false if the adapter was dropped during the read, or requested with another hash */
   async #readIn(thread: AdapterThread, reference: AdapterReference, isWanted: () => boolean): Promise<void> {
     const { id, hash } = reference;
     try {
@@ -110,11 +110,11 @@ export class AdapterCache {
 
   #named({ id, hash }: AdapterReference, feeds: AdapterFeeds): LoadedAdapter {
     this.#readCount += 1;
-    // Without a hash, each read gets a new revision, because the folder may have changed since an earlier read.
+    // Without a hash, each read gets a new revision, because the folder may have changed since the last read.
     return { id, revision: hash ?? `read ${this.#readCount}`, ...feeds };
   }
 
-  /** Stores an adapter as the most recently used. */
+  /** Stores an adapter in the cache as the most recently used one. */
   #keep(id: string, kept: Kept): void {
     this.#adapters.delete(id);
     this.#adapters.set(id, kept);
@@ -125,17 +125,18 @@ export class AdapterCache {
   }
 }
 
-// Reads adapters in a thread, so that an engine's steps continue. The matrices are transferred, not copied.
+// Reads adapters in a separate thread, so that an engine's steps continue meanwhile. The thread transfers the matrices
+// instead of copying them.
 
-/** Time limit of a read: far longer than the largest adapter takes from a slow disk. */
+/** Time limit of a read in milliseconds, much longer than the largest adapter takes from a slow disk. */
 const readMs = 60_000;
-/** Memory limit of the thread for objects; the adapter's matrices do not count towards it. */
+/** Memory limit of the thread for JavaScript objects. The adapter's matrices do not count towards it. */
 const memoryMebibytes = 512;
 
 export class AdapterThread {
   readonly #pool: WorkerPool<AdapterTasks, ModelConfig>;
 
-  /** Creates the reader; starts no thread yet. */
+  /** Creates the reader without starting a thread. */
   constructor(config: ModelConfig) {
     this.#pool = new WorkerPool({
       module: new URL("./adapter-tasks.js", import.meta.url),
@@ -146,7 +147,7 @@ export class AdapterThread {
     });
   }
 
-  /** Starts the thread, so that the first adapter need not wait for it. */
+  /** Starts the thread ahead of time, so that the first adapter need not wait for it. */
   startAhead(): void {
     this.#pool.prepare();
   }

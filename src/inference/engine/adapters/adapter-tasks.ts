@@ -1,4 +1,4 @@
-// Thread that reads adapters of one model.
+// Entry point of the thread that reads adapters of one model.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";

@@ -1,5 +1,5 @@
-// Reads an adapter's folder into the inputs of serving graphs. Blocks while reading; a large adapter takes a few
-// tenths of a second.
+// Reads an adapter's folder into the inputs of serving graphs. Blocks the thread while reading; a large adapter takes a
+// few tenths of a second.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Tensor } from "../../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -8,14 +8,14 @@ import { servingLoraInputs, type LoraAdapter } from "../../architectures/lora.ts
 import { readLoraAdapter } from "../../architectures/peft-folder.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
-/** The parts of a loaded adapter that come from its files. */
+/** Fields of a loaded adapter that are read from its files. */
 export type AdapterFeeds = Pick<LoadedAdapter, "rank" | "feeds">;
 
 /**
- * Reads an adapter.
+ * Reads an adapter from its folder.
  *
- * @throws ServiceError `conflict` if the folder cannot be read, or its content differs from the adapter that was
- * stored there
+ * @throws ServiceError `conflict` if the folder cannot be read, or its content differs from the adapter that was stored
+ * there
  */
 export function readAdapter(
   { folder, hash }: Pick<AdapterReference, "folder" | "hash">,
@@ -30,8 +30,8 @@ export function readAdapter(
 }
 
 /**
- * Converts an adapter to the inputs of its model's serving graphs. For null, returns inputs that add nothing to the
- * base model's results.
+ * Converts an adapter to inputs of its model's serving graphs. For null, returns inputs that do not change the base
+ * model's results.
  */
 export function toAdapterFeeds(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
   const inputs = [...servingLoraInputs(config, adapter)];

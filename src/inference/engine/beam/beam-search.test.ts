@@ -1,5 +1,5 @@
-// Tests the search with tiny models whose answers can all be listed: against that list if there is a beam for each
-// hypothesis, and against the definition if there are fewer.
+// Tests beam search with tiny models whose possible answers can all be listed. With a beam for each hypothesis, the
+// search must find the best answers of that list; with fewer beams, it must match the definition of beam search.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
@@ -22,7 +22,10 @@ interface Case extends Omit<PlainSearch, "candidatesAfter"> {
 
 const tokenOf = (id: number, logprob: number): GeneratedToken => ({ id, logprob, alternatives: [] });
 
-/** Some hypotheses allow few tokens, and some none; the latter are complete answers or dead ends. */
+/**
+ * Creates a model with random probabilities. With `allows` = "some", some hypotheses have few next tokens, and some
+ * none; the latter are complete answers or dead ends.
+ */
 function tinyModel(seed: number, vocabularySize: number, allows: "all" | "some"): TinyModel {
   return (answer) => {
     const random = seededRandom("tiny model", seed, ...answer);
@@ -37,7 +40,7 @@ function tinyModel(seed: number, vocabularySize: number, allows: "all" | "some")
   };
 }
 
-/** Runs the search; returns its answers and the number of its steps. */
+/** Runs a beam search; returns its answers and the number of its steps. */
 function search({ model, width, lengthPenalty, promptLength, stopping }: Case) {
   const { maxTokens } = stopping;
   const stopTokenIds = new Set(stopping.stopTokenIds);
@@ -137,7 +140,8 @@ test("with fewer beams it finds what its definition finds, though it may end ear
 });
 
 test("waits for a longer answer if the penalty can make it the best", () => {
-  // The end is likely at first; after that, answers continue with certainty and gain with each token.
+  // At first the end token is likely. An answer that continues instead has only certain tokens, so its mean
+  // log-probability rises with each token.
   const model: TinyModel = (answer) => ({
     tokens: answer.length === 0 ? [tokenOf(0, Math.log(0.7)), tokenOf(1, Math.log(0.3))] : [tokenOf(1, 0)],
     mayEnd: false,

@@ -1,13 +1,13 @@
-// State of one beam search: the live hypotheses (unfinished answers), the complete answers, and whether a live
-// hypothesis can still beat them. This module knows only tokens and log-probabilities, neither logits nor how they are
-// computed.
+// State of one beam search: the live hypotheses (unfinished answers) and the complete answers. The search ends when no
+// live hypothesis can become one of the best answers. This module knows only tokens and log-probabilities, not logits
+// or how they are computed.
 import type { FinishReason, GeneratedToken } from "../../../base/domain/generation.ts";
 
 export interface BeamOptions {
   readonly width: number;
   /**
-   * Exponent for length normalization: the sum of log-probabilities is divided by the length to this power. So 0
-   * compares sums and 1 compares means; higher values favour longer answers.
+   * Exponent for length normalization: an answer's sum of log-probabilities is divided by its length to this power. So
+   * 0 compares sums and 1 compares means; higher values favour longer answers.
    */
   readonly lengthPenalty: number;
   readonly promptLength: number;
@@ -16,13 +16,13 @@ export interface BeamOptions {
   readonly stopTokenIds: ReadonlySet<number>;
 }
 
-/** An unfinished answer, as the hypothesis that it extends and the token that it appends. */
+/** An unfinished answer, stored as the hypothesis that it extends and the token that it appends. */
 export interface Hypothesis {
   /** The hypothesis that this one extends; null for the empty hypothesis. */
   readonly before: Hypothesis | null;
   readonly token: GeneratedToken | null;
   readonly length: number;
-  /** Sum of its tokens' log-probabilities. */
+  /** Sum of the log-probabilities of the hypothesis's tokens. */
   readonly logprob: number;
 }
 
@@ -30,7 +30,7 @@ export interface Hypothesis {
 export interface Candidates {
   /** Some of the most probable tokens, the most probable first. */
   readonly tokens: readonly GeneratedToken[];
-  /** True if the hypothesis may also end as it is, without a further token. */
+  /** True if the hypothesis may end without a further token. */
   readonly isComplete: boolean;
 }
 
@@ -49,13 +49,16 @@ export interface BeamAnswer {
   readonly score: number;
 }
 
-/** Fraction by which score bounds are widened; it exceeds the rounding error of a score. */
+/** Relative tolerance for comparing scores with bounds; larger than the rounding error of a score. */
 const slack = 1e-9;
 
 export class BeamSearch {
   readonly #options: BeamOptions;
   #live: readonly Hypothesis[] = [{ before: null, token: null, length: 0, logprob: 0 }];
-  /** At most `width` answers, the best first. Equal scores are ordered by greater sum, then by earlier completion. */
+  /**
+   * The best complete answers, at most `width`, the best first. Equal scores are ordered by greater sum, then by
+   * earlier completion.
+   */
   readonly #answers: BeamAnswer[] = [];
 
   constructor(options: BeamOptions) {
@@ -67,24 +70,25 @@ export class BeamSearch {
     return this.#live;
   }
 
-  /** Answers found, the best first; final once no hypothesis is live. */
+  /** Complete answers, the best first; final once no hypothesis is live. */
   get answers(): readonly BeamAnswer[] {
     return this.#answers;
   }
 
   /**
-   * Number of candidates that are considered for each hypothesis. Even if half of them end answers, the other half
-   * suffices for one per beam.
+   * Number of candidates that are considered for each hypothesis: twice the beam width. Even if half of them end the
+   * answer, one is left for each beam.
    */
   get candidateCountMax(): number {
     return 2 * this.#options.width;
   }
 
   /**
-   * Advances by one token. Tokens that end answers complete them; the best `width` of the other hypotheses stay live.
+   * Extends every live hypothesis by one token. Stop tokens complete answers; the best `width` of the other hypotheses
+   * stay live.
    *
-   * @param candidatesOf candidates of every live hypothesis
-   * @returns the live hypotheses, in order
+   * @param candidatesOf returns the possible next tokens of a live hypothesis
+   * @returns the live hypotheses, the most probable first
    */
   advance(candidatesOf: (hypothesis: Hypothesis) => Candidates): readonly Survivor[] {
     const { width, maxTokens, stopTokenIds } = this.#options;
@@ -99,8 +103,8 @@ export class BeamSearch {
         else survivors.push({ parent, hypothesis });
       }
     }
-    // The sort is stable. Among candidates with equal log-probabilities, those of the more probable parent come first;
-    // among those of one parent, the more probable token.
+    // The sort is stable: candidates with equal log-probabilities keep their order. The candidates of the more probable
+    // parent come first; within one parent, the more probable token.
     survivors.sort((one, other) => other.hypothesis.logprob - one.hypothesis.logprob);
     survivors.length = Math.min(width, survivors.length);
     if (survivors[0]?.hypothesis.length === maxTokens) {
@@ -121,14 +125,14 @@ export class BeamSearch {
     answers.length = Math.min(this.#options.width, answers.length);
   }
 
-  /** @param length length of the answer, without the token that ends it */
+  /** @param length number of tokens in the answer, without its stop token */
   #score(logprob: number, length: number): number {
     return logprob / (this.#options.promptLength + length) ** this.#options.lengthPenalty;
   }
 
   /**
    * True if no extension of a live hypothesis can enter the best answers. Log-probabilities are at most 0, so a sum
-   * only falls; divided by the largest divisor that can still occur, it bounds the scores of all extensions:
+   * only falls. The sum so far, divided by the largest possible divisor, therefore bounds the scores of all extensions:
    * * the largest divisor is that of the longest answer or, for a negative penalty, of the shortest;
    * * all live hypotheses have the same length, so the bound of the most probable one holds for all.
    *
@@ -147,7 +151,7 @@ function isBetter(one: BeamAnswer, other: BeamAnswer): boolean {
   return one.hypothesis.logprob > other.hypothesis.logprob;
 }
 
-/** Returns a hypothesis's tokens, the first one first. */
+/** Returns a hypothesis's tokens in order. */
 export function tokensOf(hypothesis: Hypothesis): readonly GeneratedToken[] {
   const tokens: GeneratedToken[] = [];
   for (let at = hypothesis; at.before !== null && at.token !== null; at = at.before) tokens.push(at.token);

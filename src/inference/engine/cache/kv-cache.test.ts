@@ -48,7 +48,7 @@ const check = (lane: KvLane, slot: number, mark: number, count: number): void =>
   }
 };
 
-/** Creates a cache for few slots, with a clock that advances this many milliseconds at each reading. */
+/** Creates a small cache. Its clock advances by `msPerLook` milliseconds at each reading. */
 const cacheOf = (bytesMax = 2 ** 30, msPerLook = 0): KvCache => {
   let ms = 0;
   return new KvCache(shape, { bytesMax, slotCountMax: 128 }, { monotonicMs: () => (ms += msPerLook) });
@@ -106,7 +106,7 @@ test("a lane that is nearly full grows in chunks while its slots change in any w
         lane.dropLastSlot();
         marks.pop();
       } else if (action === 4 && lane.lengths[one] > 0) {
-        // Refills the same slot with other numbers and another length.
+        // Empties the slot and fills it again with other numbers, up to another length.
         lane.advance(one, -lane.lengths[one]);
         fill(lane, one, 200 + step, random.index(2) === 0 ? lane.capacity : 1 + random.index(lane.capacity));
         marks[one] = 200 + step;
@@ -114,7 +114,7 @@ test("a lane that is nearly full grows in chunks while its slots change in any w
       marks.forEach((mark, slot) => check(lane, slot, mark, lane.lengths[slot]));
     }
   }
-  // With some seeds the full slot is dropped before that.
+  // With some seeds the full slot is dropped before the lane must grow, so not every run resizes the lane.
   assert.ok(resizedCount > 0);
 });
 
@@ -127,7 +127,8 @@ test("resizing pauses when a step's time is up, and continues in the next step",
     cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 1024 }));
     return lane.capacity;
   });
-  // One step for the keys or the values of each slot and layer, and one step that finds nothing left to copy.
+  // The lane takes one step for the keys or the values of each slot and layer, and a last step that finds nothing left
+  // to copy.
   assert.equal(capacities.indexOf(448), 16);
   for (let slot = 0; slot < 4; slot++) check(lane, slot, slot, 320);
 });
@@ -163,7 +164,7 @@ test("writes only the real positions of padded rows", () => {
   cache.ensure(lane, 1, 8, 64);
   const slot = lane.takeSlot();
   const { kvHeadCount, headSize } = shape;
-  // Row 1 of two, with 5 positions of which 3 are real.
+  // The entries to write are row 1 of two rows, with 5 positions of which 3 are real.
   const keys = Float32Array.from({ length: 2 * kvHeadCount * 5 * headSize }, (_, index) => index);
   lane.write(0, slot, { row: 1, start: 0, count: 3 }, { keys, values: keys, positionCount: 5 });
   lane.advance(slot, 3);

@@ -1,44 +1,55 @@
-// The KV cache: all lanes, and the memory they may take. A step computes over a lane's whole capacity, so lanes grow
-// with their rows and shrink when mostly unused. Resizing spreads its copying over earlier steps, a few milliseconds
-// each, so that no step waits for a large copy.
+// The KV cache: all lanes (groups of rows that are computed together), and the memory that they may take. A step
+// computes over a lane's whole capacity, so lanes grow with their rows and shrink when mostly unused. Resizing copies a
+// few milliseconds' worth in each step, so that no step waits for a large copy.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";
 import { stateBytes } from "./sequence-states.ts";
 import { positionBytes, SpareSlabs } from "./slab.ts";
 
-/** Number of steps after which a mostly unused lane shrinks. Short answers leave and enter a lane within a few steps. */
+/**
+ * Number of steps after which a mostly unused lane shrinks. A lower number would resize a lane whose rows only leave
+ * and enter within a few steps, as short answers do.
+ */
 const shrinkAfterSteps = 64;
 
-/** Time limit for copying in one step while lanes are resized. */
+/** Time limit in milliseconds for copying in one step while lanes are resized. */
 const copyMsPerStep = 6;
 
-/** Assumed copy speed before the first measurement; writing to untouched memory is slow. */
+/**
+ * Assumed copy speed in bytes per millisecond before the first measurement. It is low, because writing to untouched
+ * memory is slow.
+ */
 const firstBytesPerMs = 2e6;
 
 /**
- * Size of a layer's keys from which a slab reserves address space for all possible slots. Used space takes memory in
- * pages of 2 MB, so smaller slabs would take more pages than they use.
+ * Size of a layer's keys in bytes, above which a slab reserves address space for all possible slots. Used memory comes
+ * in pages of 2 MB, so with smaller slabs, pages would take more memory than the slots use.
  */
 const fullRoomBytes = 2 ** 20;
 
-/** Maximum size of spare slabs. */
+/** Maximum total size of spare slabs in bytes. A slab is the memory block of one lane. */
 const spareBytesMax = 2 ** 29;
 
-/** Memory of a slot: a part that grows with its positions, and the states, which do not. */
+/**
+ * Memory of a slot, which holds one row of a batch. The keys and values grow with its positions; the states have a
+ * fixed size.
+ */
 export interface SlotBytes {
   readonly bytesPerPosition: number;
   readonly bytesPerSlot: number;
 }
 
-/** Returns the memory of a slot of a model. */
+/** Returns the memory that a slot of a model takes. */
 export function slotBytesOf(
   shape: Parameters<typeof positionBytes>[0] & Pick<ModelShape, "states">,
 ): SlotBytes {
   return { bytesPerPosition: positionBytes(shape), bytesPerSlot: stateBytes(shape) };
 }
 
-/** Returns the bytes to reserve for slots of one lane that may each grow to `positionCountMax` positions. */
+/**
+ * Returns the number of bytes to reserve for the slots of one lane if each may grow to `positionCountMax` positions.
+ */
 export function laneBytes(
   slotCount: number,
   positionCountMax: number,
@@ -47,7 +58,10 @@ export function laneBytes(
   return slotCount * (roundUpPositions(positionCountMax) * bytesPerPosition + bytesPerSlot);
 }
 
-/** Returns the maximum size of the cache: bounded by its limit, and by the context length of each slot. */
+/**
+ * Returns the maximum size of the cache in bytes: its configured limit, or less if all slots together cannot use that
+ * much.
+ */
 export function keyValueBytesMax(
   limits: SlotBytes & {
     readonly kvCacheBytesMax: number;
@@ -64,11 +78,11 @@ export interface KvCacheLimits {
   readonly slotCountMax: number;
 }
 
-/** Expected needs of a lane's rows, beyond their present contents. */
+/** Needs of a lane in the near future, beyond the present contents of its rows. */
 export interface LaneProspect {
-  /** Positions that pending prompts will fill. */
+  /** Number of positions that pending prompts will fill. */
   readonly positionCount: number;
-  /** Reserved maximum length of the lane's longest row. */
+  /** Maximum length, in positions, that is reserved for the lane's longest row. */
   readonly positionCountMax: number;
 }
 
@@ -76,7 +90,7 @@ export class KvCache {
   readonly #shape: ModelShape;
   readonly #limits: KvCacheLimits;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** Lanes, with the number of consecutive steps in which each needed few of its slots. */
+  /** All lanes; the value is the number of consecutive steps in which the lane needed few of its slots. */
   readonly #lanes = new Map<KvLane, number>();
   readonly #spares = new SpareSlabs(spareBytesMax);
   #bytesPerMs = firstBytesPerMs;
@@ -87,14 +101,14 @@ export class KvCache {
     this.#clock = clock;
   }
 
-  /** Current size of all lanes' slabs. */
+  /** Current size in bytes of the memory blocks of all lanes. */
   get bytes(): number {
     let total = 0;
     for (const lane of this.#lanes.keys()) total += lane.bytes;
     return total;
   }
 
-  /** @param owner key of the model or adapter that computes the keys and values */
+  /** @param owner key of the model or adapter that computes the keys and values of the lane */
   openLane(owner: string): KvLane {
     const lane = new KvLane(this.#shape, owner, this.#spares);
     this.#lanes.set(lane, 0);
@@ -106,14 +120,14 @@ export class KvCache {
     this.#lanes.delete(lane);
   }
 
-  /** Evicts spare slabs until the rest take at most this size. */
+  /** Frees spare slabs until the remaining ones take at most `bytesMax`. */
   limitSpares(bytesMax: number): void {
     this.#spares.limit(bytesMax);
   }
 
   /**
-   * Makes room in a lane for `slotCount` slots of `positionCount` positions each, immediately. Never fails, because
-   * the scheduler reserves a request's whole need before the request starts.
+   * Immediately makes room in a lane for `slotCount` slots of `positionCount` positions each. The room always fits the
+   * limit, because the scheduler reserves a request's whole need before the request starts.
    *
    * @param positionCountMax reserved maximum length of the lane's longest row
    */
@@ -132,7 +146,10 @@ export class KvCache {
     else lane.reshape(slots, roundUpPositions(needed));
   }
 
-  /** Copies lanes that are being resized, for a few milliseconds. Call it once per step, between calls of the model. */
+  /**
+   * Continues copying the lanes that are being resized, for a few milliseconds. Must be called once per step, between
+   * calls of the model.
+   */
   resizeLanes(prospectOf: (lane: KvLane) => LaneProspect): void {
     const startMs = this.#clock.monotonicMs();
     const isOver = (): boolean => this.#clock.monotonicMs() - startMs >= copyMsPerStep;
@@ -146,11 +163,11 @@ export class KvCache {
     const startMs = this.#clock.monotonicMs();
     const copiedBytes = lane.resize(isOver);
     const ms = this.#clock.monotonicMs() - startMs;
-    // Short copies give imprecise speeds.
+    // Only long copies count, because short ones give imprecise speeds.
     if (ms >= copyMsPerStep / 2) this.#bytesPerMs = (this.#bytesPerMs + copiedBytes / ms) / 2;
   }
 
-  /** Starts resizing a lane that will soon be full, or that has used little of its room. */
+  /** Starts resizing a lane that will soon be full, or that uses little of its room. */
   #startResizing(lane: KvLane, { positionCount, positionCountMax }: LaneProspect): void {
     if (lane.slotRoom === 0) return;
     const needed = Math.max(1, positionCount, ...lane.lengths);
@@ -167,7 +184,7 @@ export class KvCache {
     lane.startResizing(this.#slotRoom(slots, capacity), capacity);
   }
 
-  /** Returns the number of steps that copying the whole lane may take, doubled as a margin. */
+  /** Returns twice the number of steps that copying the whole lane should take; the doubling is a safety margin. */
   #copyStepCount(lane: KvLane): number {
     const bytesPerStep = this.#bytesPerMs * copyMsPerStep;
     const addedBytes = lane.usedCount * positionBytes(this.#shape);
@@ -181,7 +198,7 @@ export class KvCache {
     return stepCount === shrinkAfterSteps;
   }
 
-  /** True if the lane can have this size in addition to all others. */
+  /** True if the lane can have this size while all other lanes keep theirs. */
   #fits(lane: KvLane, slots: number, capacity: number): boolean {
     const more =
       slots * capacity +
@@ -192,8 +209,8 @@ export class KvCache {
   }
 
   /**
-   * Returns the number of slots to make room for: more than needed, because the rows of a burst may come one at a
-   * time, and each change of the room copies all earlier rows.
+   * Returns the number of slots for which to make room. It may be more than needed: the rows of a burst may come one at
+   * a time, and each change of the room copies all earlier rows.
    */
   #slotRoom(slots: number, capacity: number): number {
     const { kvHeadCount, headSize } = this.#shape;
@@ -206,7 +223,10 @@ export class KvCache {
     return Math.max(slots, Math.min(wanted, slotCountMax, affordable));
   }
 
-  /** Shrinks every lane to the contents of its rows; the memory in use is then within the reservations. */
+  /**
+   * Shrinks every lane to the contents of its rows. The memory in use then fits into the reservations of the running
+   * requests.
+   */
   #shrinkAll(): void {
     for (const lane of this.#lanes.keys()) {
       lane.stopResizing();
@@ -219,8 +239,8 @@ export class KvCache {
 }
 
 /**
- * Returns a capacity a quarter above the need. Growing copies a row's contents, but unused room costs compute in every
- * step.
+ * Returns a capacity a quarter above the need. Spare capacity saves copies when rows grow, but every step computes over
+ * it too.
  */
 export function grownCapacity(needed: number, positionCountMax: number): number {
   return Math.max(

@@ -1,12 +1,15 @@
-// A lane: keys, values and states of rows that are computed together. Used slots come first, so a batch is a contiguous view
-// that a graph takes without a copy. A lane does not know the use or adapter of a slot, nor the total memory, which
-// the cache manages.
+// A lane: the keys, values and states of rows that are computed together, each in a slot. Used slots come first, so a
+// batch is a contiguous view that a graph takes without a copy. A lane does not know the use or adapter of a slot, or
+// the cache's total memory.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { SequenceStates } from "./sequence-states.ts";
 import { copyRun, positionBytes, Slab, type SpareSlabs } from "./slab.ts";
 
-/** Granularity of capacities. Sums over a row are thereby grouped alike at every capacity. */
+/**
+ * Capacities are multiples of this number of positions. Kernels thereby group the sums over a row in the same way at
+ * every capacity.
+ */
 export const positionGranule = 64;
 
 export function roundUpPositions(count: number): number {
@@ -28,7 +31,10 @@ export interface EntryRange {
   readonly count: number;
 }
 
-/** Positions [position, position + count) of a slot, stored in a block starting at `offset`. */
+/**
+ * Positions [position, position + count) of a slot, which are also stored in a block of positions, starting there at
+ * `offset`.
+ */
 export interface BlockRange {
   readonly position: number;
   readonly offset: number;
@@ -36,27 +42,33 @@ export interface BlockRange {
 }
 
 /**
- * The slab that replaces a lane's slab, filled in passes while rows continue; each pass copies what was added since
- * the previous one. A pass copies all slots of one part before the next part, because most of the time is spent on
- * touching new memory in large pages, and this order touches one new page at a time.
+ * A new slab, which is filled in passes while the lane keeps using its old slab; each pass copies what was added since
+ * the previous one. A part is the keys or values of one layer. A pass copies all slots of one part before the next,
+ * because touching new memory takes most of the time, and this order touches one large page at a time.
  */
 interface Resizing {
   readonly slab: Slab;
-  /** Number of positions of each slot that are copied in all parts. */
+  /** For each slot, the number of positions that have been copied in all parts. */
   readonly copiedCounts: number[];
-  /** Number of positions of each slot that are copied in all parts after this pass. */
+  /** For each slot, the number of positions that will have been copied in all parts after the current pass. */
   readonly passCounts: number[];
-  /** Next part and slot to copy; null between passes. */
+  /** Part and slot to copy next; null between passes. */
   cursor: { part: number; slot: number } | null;
 }
 
-/** The contents of some slots, which are numbers below `usedCount`. Code that moves a slot must inform its holder. */
+/**
+ * Contents of the used slots, which are numbered from 0 to `usedCount` - 1. Code that moves a slot must inform the row
+ * that uses the slot.
+ */
 export class KvLane {
   readonly shape: ModelShape;
-  /** Number of filled positions, by slot. */
+  /** Number of filled positions of each slot. */
   readonly lengths: number[] = [];
   readonly states: SequenceStates;
-  /** States after each draft token of a slot, in order, until they are accepted or the slot continues without them. */
+  /**
+   * For each slot, the states after each of its draft tokens, in order. They are kept until the tokens are accepted, or
+   * the slot continues without them.
+   */
   readonly #draftStates = new Map<number, Float32Array[]>();
   readonly #owner: string;
   readonly #spares: SpareSlabs | null;
@@ -65,7 +77,7 @@ export class KvLane {
 
   /**
    * @param owner key of the model or adapter that computes these keys and values
-   * @param spares pool that slabs are taken from and returned to; if absent, each slab is new
+   * @param spares pool from which the lane takes slabs and to which it returns them; if absent, each slab is new
    */
   constructor(shape: ModelShape, owner = "", spares: SpareSlabs | null = null) {
     this.shape = shape;
@@ -79,17 +91,20 @@ export class KvLane {
     return this.lengths.length;
   }
 
-  /** Number of positions that a slot has room for. */
+  /** Number of positions for which each slot has room. */
   get capacity(): number {
     return this.#slab.capacity;
   }
 
-  /** Number of slots that were ever written, including writes for an earlier lane, because written slots take memory. */
+  /**
+   * Number of slots that were ever written, which take memory. Includes slots that an earlier lane wrote in the same
+   * slab.
+   */
   get slotCapacity(): number {
     return this.#slab.writtenSlotCount;
   }
 
-  /** Maximum number of slots without another slab. */
+  /** Number of slots that the lane's present slab can hold. */
   get slotRoom(): number {
     return this.#slab.slotRoom;
   }
@@ -103,27 +118,27 @@ export class KvLane {
     return this.#resizing?.slab.capacity ?? null;
   }
 
-  /** Size in bytes of all filled positions. */
+  /** Size in bytes of the keys and values at all filled positions. */
   get heldBytes(): number {
     return this.lengths.reduce((sum, length) => sum + length, 0) * positionBytes(this.shape);
   }
 
-  /** Size in bytes of everything that may have been written, including the slab that is being filled. */
+  /** Size in bytes of all memory that may have been written, including a new slab that is being filled. */
   get bytes(): number {
     return this.#slab.writtenBytes + (this.#resizing?.slab.writtenBytes ?? 0) + this.states.bytes;
   }
 
-  /** Returns a view of the keys of consecutive slots, not a copy: [slotCount, kv head, capacity, head size]. */
+  /** Returns the keys of consecutive slots as a view, not a copy: [slotCount, kv head, capacity, head size]. */
   keys(layer: number, slot: number, slotCount: number): Float32Array {
     return this.#view(this.#slab.keys[layer], slot, slotCount);
   }
 
-  /** Returns a view of the values, like {@link KvLane.keys}. */
+  /** Returns the values of consecutive slots as a view, like {@link KvLane.keys}. */
   values(layer: number, slot: number, slotCount: number): Float32Array {
     return this.#view(this.#slab.values[layer], slot, slotCount);
   }
 
-  /** Takes the next slot, which is empty; there must be room for it. */
+  /** Starts using the next slot, which is empty. The lane must have room for it. */
   takeSlot(): number {
     assert(this.usedCount < this.slotRoom, "a slot is taken only where there is room");
     this.#resizing?.copiedCounts.push(0);
@@ -137,7 +152,7 @@ export class KvLane {
     return slot;
   }
 
-  /** Releases the last slot. */
+  /** Frees the last slot. */
   dropLastSlot(): void {
     assert(this.usedCount > 0, "only a used slot is dropped");
     this.#resizing?.copiedCounts.pop();
@@ -147,9 +162,9 @@ export class KvLane {
   }
 
   /**
-   * Copies the contents of one slot over another slot, of this lane or of `target`.
+   * Overwrites a slot with the contents of another slot; the target slot may be in another lane.
    *
-   * @param start number of first positions that both slots already share
+   * @param start number of leading positions that are already equal in both slots
    */
   copySlot(from: number, to: number, start = 0, target: KvLane = this): void {
     if (target === this && from === to) return;
@@ -186,8 +201,8 @@ export class KvLane {
   }
 
   /**
-   * Writes a range of new entries after the slot's contents. Leaves the length unchanged until {@link KvLane.advance},
-   * because layers are written one after another.
+   * Writes a range of new entries after the slot's contents. Does not change the slot's length, because other layers
+   * are written afterwards; see {@link KvLane.advance}.
    */
   write(layer: number, slot: number, { row, start, count }: EntryRange, entries: NewEntries): void {
     const { kvHeadCount, headSize } = this.shape;
@@ -202,7 +217,7 @@ export class KvLane {
   }
 
   /**
-   * Copies positions of a slot into a block.
+   * Copies positions of a slot into a block of positions.
    *
    * @param block [layer, keys then values, kv head, position, head size]
    */
@@ -220,8 +235,8 @@ export class KvLane {
   }
 
   /**
-   * Copies positions from a block that {@link KvLane.copyToBlock} wrote. Leaves the length unchanged, as {@link
-   * KvLane.write} does.
+   * Copies positions into a slot from a block that {@link KvLane.copyToBlock} wrote. Does not change the slot's length,
+   * as {@link KvLane.write}.
    */
   copyFromBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.capacity, "keys and values of a block fit the slot");
@@ -236,7 +251,7 @@ export class KvLane {
     );
   }
 
-  /** Visits each head of each layer, with its offsets in the slot's slab and in a block. */
+  /** Calls a function for each head of each layer, with the head's offsets in the slot's slab and in a block. */
   #eachRun(
     slot: number,
     block: Float32Array,
@@ -256,7 +271,7 @@ export class KvLane {
   }
 
   /**
-   * Adds `count` positions, which every layer now holds, to the slot's length; a negative count removes the last
+   * Adds `count` positions to the slot's length; every layer must already hold them. A negative count removes the last
    * positions.
    */
   advance(slot: number, count: number): void {
@@ -264,12 +279,14 @@ export class KvLane {
     this.#forgetCopied(slot, this.lengths[slot]);
   }
 
-  /** Stores the states after each draft token of a slot, whose length and states end before them. */
+  /**
+   * Stores the states after each draft token of a slot. The slot's length and states are those before the draft tokens.
+   */
   keepDraftStates(slot: number, states: readonly Float32Array[]): void {
     this.#draftStates.set(slot, [...states]);
   }
 
-  /** Adds the slot's next draft token, whose keys and values every layer holds, to its contents. */
+  /** Adds the slot's next draft token to its contents; every layer must already hold the token's keys and values. */
   acceptDraft(slot: number): void {
     const states = this.#draftStates.get(slot)?.shift();
     if (states !== undefined) this.states.write(slot, states);
@@ -278,9 +295,9 @@ export class KvLane {
 
   /**
    * Resizes the lane immediately, keeping the contents of used slots. Takes as long as copying them, unless only the
-   * number of slots changes and the slab has room; see {@link KvLane.startResizing}.
+   * number of slots changes and the present slab has room; {@link KvLane.startResizing} spreads the copying instead.
    *
-   * @param slotRoom number of slots that fit without another copy
+   * @param slotRoom number of slots that must fit
    */
   reshape(slotRoom: number, capacity: number): void {
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
@@ -291,7 +308,9 @@ export class KvLane {
     this.resize(() => false);
   }
 
-  /** Creates the slab of the new size; {@link KvLane.resize} fills it while the old slab stays in use. */
+  /**
+   * Starts resizing by creating a slab of the new size. {@link KvLane.resize} fills it while the old slab stays in use.
+   */
   startResizing(slotRoom: number, capacity: number): void {
     assert(this.#resizing === null, "a lane is resized once at a time");
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
@@ -307,7 +326,7 @@ export class KvLane {
     this.#resizing = null;
   }
 
-  /** Releases the lane's memory; the lane must be empty. */
+  /** Releases the lane's memory. The lane must have no used slots. */
   close(): void {
     assert(this.usedCount === 0, "only an empty lane is closed");
     this.stopResizing();
@@ -317,11 +336,11 @@ export class KvLane {
   }
 
   /**
-   * Continues copying into the new slab, and replaces the old slab once nothing is missing. If a slot has outgrown the
-   * new slab meanwhile, the lane stays unchanged.
+   * Continues copying into the new slab. Replaces the old slab when everything is copied. If a slot has meanwhile
+   * outgrown the new slab, gives the new slab up and keeps the old one.
    *
-   * @param isOver called after each piece; true ends the copying for now
-   * @returns copied bytes
+   * @param isOver called after each copied range; true ends the copying for now
+   * @returns number of copied bytes
    */
   resize(isOver: () => boolean): number {
     const resizing = this.#resizing;
@@ -358,7 +377,7 @@ export class KvLane {
     return copiedBytes;
   }
 
-  /** Marks the copy of a slot as stale, starting at a position. */
+  /** Records that the copy of a slot is outdated from a position on. */
   #forgetCopied(slot: number, position: number): void {
     if (this.#resizing === null) return;
     const { copiedCounts, passCounts } = this.#resizing;

@@ -1,8 +1,8 @@
-// States of a lane's slots: what layers keep of a sequence besides keys and values, in a fixed size. Each state is
-// [slot, ...], so that consecutive slots are a view that a graph takes without a copy.
+// Fixed-size states of a lane's slots: the data of a sequence that layers keep besides keys and values. Each state is
+// an array [slot, ...], so that consecutive slots are a view that a graph takes without a copy.
 import type { StateShape } from "../../architectures/serving/sequence-memory.ts";
 
-/** Returns the number of float values in each state. */
+/** Returns the number of float values in each state, by its index. */
 export function stateSizes(shapes: readonly StateShape[]): readonly number[] {
   return shapes.map(({ dims }) => dims.reduce((product, size) => product * size, 1));
 }
@@ -32,13 +32,16 @@ export class SequenceStates {
     return this.#values.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** Returns a view of one state of consecutive slots, not a copy. */
+  /** Returns the values of one state in consecutive slots, as a view, not a copy. */
   view(state: number, slot: number, slotCount: number): Float32Array {
     const size = this.#sizes[state];
     return this.#values[state].subarray(slot * size, (slot + slotCount) * size);
   }
 
-  /** Makes room for this many slots, and frees room that few slots need; `usedCount` first slots keep their contents. */
+  /**
+   * Makes room for `slotCount` slots, or frees room if few slots are needed. The first `usedCount` slots keep their
+   * contents.
+   */
   resize(slotCount: number, usedCount: number): void {
     if (this.#sizes.length === 0) return;
     const isRoomy = this.#slotRoom > 8 && slotCount * 4 <= this.#slotRoom;
@@ -51,19 +54,22 @@ export class SequenceStates {
     });
   }
 
-  /** Sets a slot's states to those before the first token. */
+  /** Resets a slot's states to zeros, as before the first token. */
   clear(slot: number): void {
     for (const state of this.#values.keys()) this.view(state, slot, 1).fill(0);
   }
 
-  /** Copies a slot's states over another slot's, of these states or of `target`. */
+  /**
+   * Overwrites the states of slot `to` with those of slot `from`. Slot `to` may belong to another lane, whose states
+   * are `target`.
+   */
   copy(from: number, to: number, target: SequenceStates = this): void {
     for (const state of this.#values.keys()) target.view(state, to, 1).set(this.view(state, from, 1));
   }
 
   /**
-   * Replaces the states of all slots by new arrays [slot, size], which the caller gives away. Spares the copy that
-   * {@link SequenceStates.view} would need.
+   * Replaces the states of all slots by new arrays [slot, size]. The caller must no longer use these arrays. Spares the
+   * copy into {@link SequenceStates.view}.
    */
   replaceAll(values: readonly Float32Array[], slotCount: number): void {
     this.#values = values;
@@ -78,7 +84,7 @@ export class SequenceStates {
     }
   }
 
-  /** Returns a copy of a slot's states, one after another. */
+  /** Returns a copy of a slot's states in one array, one state after another. */
   read(slot: number): Float32Array {
     const copy = new Float32Array(this.#sizes.reduce((sum, size) => sum + size, 0));
     let end = 0;
@@ -89,7 +95,7 @@ export class SequenceStates {
     return copy;
   }
 
-  /** Writes states that {@link SequenceStates.read} returned. */
+  /** Writes a slot's states from an array that {@link SequenceStates.read} returned. */
   write(slot: number, states: Float32Array): void {
     let start = 0;
     for (const [state, size] of this.#sizes.entries()) {

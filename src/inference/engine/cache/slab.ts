@@ -1,6 +1,6 @@
-// Memory for the keys and values of some slots at one capacity. Each layer is [slot, kv head, capacity, head size], so
-// that consecutive slots are a view that a graph takes without a copy. A slab does not know how much of a slot is
-// filled.
+// A slab: one block of memory for the keys and values of several slots, with the same capacity in positions. Each layer
+// is [slot, kv head, capacity, head size], so that consecutive slots are a view that a graph takes without a copy. A
+// slab does not know how much of a slot is filled.
 import type { ModelShape } from "../model-shape.ts";
 
 /** Returns the bytes of the keys and values of one position of one slot, over all layers. */
@@ -16,11 +16,11 @@ export interface SlotRange {
 }
 
 export class Slab {
-  /** Number of slots that fit. A slot's room takes physical memory only once it is written. */
+  /** Number of slots that fit. A slot takes physical memory only once it is written. */
   readonly slotRoom: number;
-  /** Number of positions that a slot has room for. */
+  /** Number of positions for which each slot has room. */
   readonly capacity: number;
-  /** Number of first slots that include all written slots; their room takes memory. */
+  /** Number of leading slots that include all written slots; these take physical memory. */
   writtenSlotCount = 0;
   /** Keys of each layer. */
   readonly keys: readonly Float32Array[];
@@ -33,8 +33,8 @@ export class Slab {
     this.slotRoom = slotRoom;
     this.capacity = capacity;
     const size = slotRoom * kvHeadCount * capacity * headSize;
-    // One allocation for all layers: the C library maps large allocations afresh, but clears smaller ones that it
-    // reuses, which would write to all of the room.
+    // One allocation holds all layers, because it is then large. The C library maps large allocations afresh; smaller
+    // ones reuse memory that must be cleared, which would touch all of the slab at once.
     const sizeBytes = size * Float32Array.BYTES_PER_ELEMENT;
     const memory = new ArrayBuffer(2 * layerCount * sizeBytes);
     const part = (index: number): Float32Array => new Float32Array(memory, index * sizeBytes, size);
@@ -42,7 +42,7 @@ export class Slab {
     this.values = Array.from({ length: layerCount }, (_, layer) => part(2 * layer + 1));
   }
 
-  /** Returns the offset of a slot's head in a layer's keys or values. */
+  /** Returns the index of a slot's head in the keys or values of a layer. */
   start(slot: number, head: number): number {
     const { kvHeadCount, headSize } = this.#shape;
     return (slot * kvHeadCount + head) * this.capacity * headSize;
@@ -52,7 +52,7 @@ export class Slab {
     return this.writtenSlotCount * this.capacity * positionBytes(this.#shape);
   }
 
-  /** Sets every number to 0, as in a new slab; written memory stays allocated. */
+  /** Sets all written values to 0, as in a new slab. The memory stays allocated. */
   clear(): void {
     const size = this.start(this.writtenSlotCount, 0);
     for (const part of [...this.keys, ...this.values]) part.fill(0, 0, size);
@@ -63,7 +63,7 @@ export class Slab {
     return 2 * this.#shape.layerCount;
   }
 
-  /** Copies positions to the same slot, or to the given slot, of another slab or this one. */
+  /** Copies positions to a slot of another slab or of this one; by default, to the slot with the same number. */
   copyTo(target: Slab, range: SlotRange, targetSlot = range.slot): void {
     for (let part = 0; part < this.partCount; part++) this.copyPartTo(target, part, range, targetSlot);
   }
@@ -86,7 +86,10 @@ export class Slab {
   }
 }
 
-/** Copies numbers between runs that do not overlap. For short runs a loop is faster than `set`, which needs a view. */
+/**
+ * Copies a run of values between arrays; the two runs must not overlap. For short runs a loop is faster than `set`,
+ * which needs a view.
+ */
 export function copyRun(
   source: Float32Array,
   from: number,
@@ -101,12 +104,12 @@ export function copyRun(
   for (let index = 0; index < size; index++) target[to + index] = source[from + index];
 }
 
-// Slabs of earlier lanes, kept for later lanes, the newest first: touching new memory costs more than all copying into
-// it, and bursts of requests follow each other.
+// Spare slabs: those of closed or resized lanes, kept for later lanes. Touching new memory costs more than all copying
+// into it, and bursts of requests follow each other.
 
 interface Spare {
   readonly slab: Slab;
-  /** Owner of the numbers in the slab. */
+  /** Key of the model or adapter that computed the values in the slab. */
   readonly owner: string;
 }
 
@@ -119,12 +122,12 @@ export class SpareSlabs {
     this.#bytesMax = bytesMax;
   }
 
-  /** Total size of the written parts of spare slabs, in bytes. */
+  /** Total size of the written memory of spare slabs, in bytes. */
   get bytes(): number {
     return this.#spares.reduce((sum, { slab }) => sum + slab.writtenBytes, 0);
   }
 
-  /** Stores a slab that its owner no longer uses. */
+  /** Adds a slab that its lane no longer uses. */
   give(slab: Slab, owner: string): void {
     if (slab.writtenSlotCount === 0) return;
     this.#spares.push({ slab, owner });
@@ -132,8 +135,8 @@ export class SpareSlabs {
   }
 
   /**
-   * Returns a slab of this size, or null. It never contains another owner's numbers: a step multiplies the values
-   * after a row's end by zero, which does not cancel the NaN or infinity of a broken model.
+   * Returns a spare slab of this size, or null if there is none. The slab never contains another owner's values: a step
+   * multiplies the values after a row's end by zero, which does not cancel the NaN or infinity of a broken model.
    */
   take(slotRoom: number, capacity: number, owner: string): Slab | null {
     const fits = ({ slab }: Spare): boolean => slab.slotRoom === slotRoom && slab.capacity === capacity;
@@ -145,7 +148,10 @@ export class SpareSlabs {
     return slab;
   }
 
-  /** Returns the smallest slot room, at least `slots`, of a spare slab with this capacity; null if there is none. */
+  /**
+   * Returns how many slots the smallest suitable spare slab holds, or null if there is none. Suitable slabs have room
+   * for `slots` slots and exactly this capacity.
+   */
   slotRoom(slots: number, capacity: number): number | null {
     const rooms = this.#spares
       .filter(({ slab }) => slab.slotRoom >= slots && slab.capacity === capacity)
@@ -153,7 +159,7 @@ export class SpareSlabs {
     return rooms.length === 0 ? null : Math.min(...rooms);
   }
 
-  /** Drops the oldest slabs until the remaining ones fit this size. */
+  /** Frees the oldest spare slabs until the remaining ones take at most `bytesMax`. */
   limit(bytesMax: number): void {
     while (this.#spares.length > 0 && this.bytes > bytesMax) this.#spares.shift();
   }

@@ -1,4 +1,5 @@
-// Tests distances by their definitions, and between models: zero to itself, and small to its rounded weights.
+// Tests distances between distributions by their definitions, and between models: zero from a model to itself, and
+// small to a model with rounded weights.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";

@@ -1,4 +1,4 @@
-// Measures the difference between two forms of a model's weights on given tokens, such as the original and a quantized
+// Measures how much two forms of a model's weights differ on given tokens, for example the original and a quantized
 // form. Computes the same windows of tokens with both forms, and compares the predicted probabilities.
 import type { ModelConfig } from "../../architectures/config.ts";
 import type { ModelWeights } from "../../architectures/weights.ts";
@@ -7,26 +7,27 @@ import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
 export interface ModelComparison {
-  /** Number of predicted tokens. */
+  /** Number of tokens that were predicted with both forms. */
   readonly tokenCount: number;
   /** Perplexity under each form: exp of the mean of −log p over the tokens. */
   readonly perplexity: { readonly reference: number; readonly other: number };
   /** Kullback–Leibler divergence of the other form's distribution from the reference's, in nats per token. */
   readonly divergence: { readonly mean: number; readonly max: number };
-  /** Share of the tokens for which both forms predict the same most probable token. */
+  /** Share of the tokens for which both forms have the same most probable token. */
   readonly sameGreedyShare: number;
 }
 
 /**
- * Number of tokens in a window; each of them is predicted from the preceding tokens of the window. Longer windows
- * hardly change the result, but take more memory for logits.
+ * Number of tokens in a window. Each token is predicted from the preceding tokens of its window. Longer windows hardly
+ * change the result, but take more memory for logits.
  */
 export const windowTokens = 256;
 
 /**
  * Compares two forms of one model's weights.
  *
- * @param tokenIds tokens to predict, split into windows of {@link windowTokens} that are computed independently
+ * @param tokenIds tokens to predict; they are split into windows of {@link windowTokens}, which are computed
+ * independently
  */
 export async function compareModels(
   config: ModelConfig,
@@ -84,15 +85,22 @@ function summary(distances: readonly RowDistance[]): ModelComparison {
 }
 
 interface RowDistance {
-  /** Natural logarithms of the probabilities that the two rows give the actual token. */
+  /**
+   * Natural logarithms of the probabilities of the actual token: in the reference's distribution, then in the other
+   * one.
+   */
   readonly logprobs: readonly [number, number];
-  /** Kullback–Leibler divergence of the second row's distribution from the first's, in nats. */
+  /** Kullback–Leibler divergence of the other distribution from the reference's, in nats. */
   readonly divergence: number;
-  /** True if both rows have the same most probable token. */
+  /** True if both distributions have the same most probable token. */
   readonly isSameGreedy: boolean;
 }
 
-/** @param token the actual token */
+/**
+ * Compares two rows of logits for the same position.
+ *
+ * @param token the actual next token
+ */
 export function distance(reference: Float32Array, other: Float32Array, token: number): RowDistance {
   const [first, second] = [normalizerOf(reference), normalizerOf(other)];
   let divergence = 0;
@@ -102,13 +110,13 @@ export function distance(reference: Float32Array, other: Float32Array, token: nu
   }
   return {
     logprobs: [reference[token] - first.logSum, other[token] - second.logSum],
-    // Clamped: rounding can make the divergence of equal distributions negative.
+    // Clamped, because rounding can make the divergence of equal distributions negative.
     divergence: Math.max(0, divergence),
     isSameGreedy: first.greatest === second.greatest,
   };
 }
 
-/** Returns the logarithm of the sum of exponentials, and the index of the greatest logit. */
+/** Returns the logarithm of the sum of the logits' exponentials, and the index of the greatest logit. */
 function normalizerOf(scores: Float32Array): { readonly logSum: number; readonly greatest: number } {
   let greatest = 0;
   for (let index = 1; index < scores.length; index++) if (scores[index] > scores[greatest]) greatest = index;

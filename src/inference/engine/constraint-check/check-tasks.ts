@@ -1,5 +1,5 @@
-// Thread that checks constraints outside of the serving engine. Parses a constraint as the engine does, and finds the
-// tokens of a model's vocabulary that may come next.
+// Entry point of the thread that checks constraints outside of the serving engine. Parses a constraint as the engine
+// does, and finds the tokens of a model's vocabulary that may come next.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
@@ -9,7 +9,7 @@ import { buildTokenTrie, type TokenTrie } from "../../../lib/constraints/grammar
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
-/** Start parameters of the thread. */
+/** Parameters with which the thread starts. */
 export interface CheckThreadData {
   readonly limits: GrammarLimits;
 }
@@ -17,7 +17,7 @@ export interface CheckThreadData {
 export interface CheckTasks {
   readonly check: {
     readonly task: {
-      /** Name of the base model whose vocabulary is used. */
+      /** Name of the base model whose vocabulary the check uses. */
       readonly base: string;
       readonly vocabulary: TokenVocabulary;
       readonly constraint: Constraint;
@@ -32,9 +32,9 @@ export interface CheckTasks {
 const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
-  // Builds the data that all constraints share before the first check, whose time is measured.
+  // The data that all constraints share is built before the first check, because that check's time is limited.
   constraintBase();
-  /** Prepared vocabularies by base model, the most recently used last. */
+  /** Vocabularies as prefix trees, by base model; the most recently used last. */
   const tries = new Map<string, TokenTrie>();
   const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {
     const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });

@@ -43,7 +43,7 @@ test("returns the results of a check from its thread", async (t) => {
 test("aborts a check that exceeds its time limit, and serves the next", async (t) => {
   const constraints = checker(0.2);
   t.after(() => constraints.stop());
-  // Each of these leads to the maximum number of states.
+  // Each of these texts leads to the maximum number of states.
   const random = seededRandom("letters");
   const letters = Array.from({ length: 70_000 }, () => "ab"[random.index(2)]).join("");
   const many = Array.from({ length: 50 }, () => JSON.stringify(letters));

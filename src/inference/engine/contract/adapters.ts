@@ -1,5 +1,5 @@
-// The contract of adapters: an adapter answers the requests that name it, whether it was prepared, dropped or never
-// seen. An unreadable one fails no other request.
+// Contract tests of adapters: an adapter answers the requests that name it, regardless of whether it was prepared
+// before, dropped or never seen. An unreadable adapter fails only the requests that name it.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ import {
 const plain = ask({ maxTokens: 8, topLogprobCount: 0 });
 const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
 
-/** The same matrices with three times the weight. */
+/** Creates an adapter with the matrices of the fixture, but three times the scale. */
 function createStrongerAdapter(id: string): AdapterReference {
   const folder = mkdtempSync(join(tmpdir(), "hone-stronger-"));
   after(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
-// The contract of beam search: it finds the answers that its definition finds in the engine's own next-token
-// probabilities. They come whole, ranked, and with everything that other answers carry.
+// Contract tests of beam search: an engine finds the answers that the definition of beam search finds with the engine's
+// own next-token probabilities. The answers come whole, ranked, and with the same fields as other answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceCountMax, type Engine, type GenerationRequest } from "../../../base/domain/generation.ts";
@@ -32,7 +32,7 @@ interface BeamCase extends ShortRequest {
   readonly maxTokens: number;
 }
 
-/** Runs the definition of beam search: each step asks the engine for the one token after a prefix. */
+/** Runs beam search by its definition: in each step, asks the engine for one token after each prefix. */
 async function searchByAsking(
   engine: Engine,
   { beams, maxTokens, minTokens = 0, stopTokenIds = [], adapter: own = null, sampling = {} }: BeamCase,
@@ -74,7 +74,8 @@ export function checkBeams(under: EngineUnderTest): void {
   const { name, rounding } = under;
   const shared = sharedEngine(under);
 
-  // The definition asks with prompts, whose numbers differ under rounding.
+  // Skipped for quantized engines. The definition computes prefixes as prompts, and rounding affects prompts
+  // differently from answers.
   if (rounding === undefined)
     test(`${name}: finds what the definition of beam search finds`, async () => {
       const engine = await shared();
@@ -132,7 +133,7 @@ export function checkBeams(under: EngineUnderTest): void {
     const found = Array.from({ length: 6 }, (_, rank) => textOf(texts, rank));
     for (const text of found) assert.match(text, /^[a-c]{2,5}-[0-9]$/);
     assert.equal(new Set(Array.from({ length: 6 }, (_, rank) => texts.ids(rank).join())).size, 6);
-    // Only one answer of one letter exists.
+    // The constraint allows only two answers, so the search returns fewer answers than it has beams.
     const few = await answerOf(
       engine,
       held({ beams: { width: 5, lengthPenalty: 1 }, maxTokens: 4, constraint: choice("x", "y") }),

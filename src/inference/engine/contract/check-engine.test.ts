@@ -1,5 +1,5 @@
-// Runs the contract on every engine of this project: the embedded one (in this process), the naive twin, one that is
-// loaded on demand, and engines over HTTP, with vLLM's features and with only sampling.
+// Runs the contract tests on every engine of this project: the embedded one (in this process), the naive reference
+// engine, one that is loaded on demand, and engines over HTTP, with vLLM's features and with only sampling.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,8 @@ import { type EngineUnderTest, modelFolder, vocabulary } from "./engine-under-te
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
-// Before the first test is registered, because tests begin when a module waits.
+// These engines are created before any test is registered, because registered tests start as soon as the module awaits
+// something.
 const rounded = [await roundedUnderTest(cacheFolder, "8"), await roundedUnderTest(cacheFolder, "4")];
 const embedded = (folder: string, waitingCountMax: number): LocalEngine =>
   embeddedEngine({ folder, cacheFolder, waitingCountMax });

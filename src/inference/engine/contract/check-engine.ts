@@ -1,5 +1,5 @@
-// The contract of every Engine as a suite: tests each capability that the engine declares, and that it refuses the
-// rest by name.
+// Contract tests that every Engine must pass. They test each capability that the engine declares, and that the engine
+// refuses all others by name.
 import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { capabilitiesOf, type EngineUnderTest } from "./engine-under-test.ts";
 import { checkAdapters } from "./adapters.ts";
@@ -15,7 +15,7 @@ import { checkRefusals } from "./refusals.ts";
 import { checkRestrictions } from "./restrictions.ts";
 import { checkSampling } from "./sampling.ts";
 
-/** Parts of the suite, each with the feature that an engine must have to run it. */
+/** Parts of the suite. A part with a feature runs only for engines that have this feature. */
 const parts = [
   { check: checkEvents },
   { check: checkRecordedAnswers },
@@ -32,7 +32,7 @@ const parts = [
   { check: checkRefusals },
 ] as const;
 
-/** Registers the tests that an engine must pass; `sample` limits how many parts `npm test` runs. */
+/** Registers the contract tests of an engine. `sample` limits how many parts `npm test` runs. */
 export function checkEngine(under: EngineUnderTest, sample: number = parts.length): void {
   const { features } = capabilitiesOf(under);
   for (const part of searchedOf(parts, sample, under.name))

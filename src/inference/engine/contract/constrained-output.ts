@@ -1,5 +1,5 @@
-// The contract of constraints: an engine draws only prefixes of texts that the constraint allows, in combination with
-// any other parameter. An engine that cannot serve a constraint says so before it emits anything.
+// Contract tests of constraints: an engine draws only prefixes of texts that the constraint allows, in combination with
+// any other parameter. An engine that cannot serve a constraint refuses it before it emits anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -25,7 +25,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
   const { features } = capabilitiesOf(under);
-  /** Registers a test for engines that offer the constraints it uses. */
+  /** Registers a test that runs only for engines that offer the kinds of constraints it uses. */
   const testOf = (
     kinds: readonly ConstraintRule["kind"][],
     title: string,
@@ -83,7 +83,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
       constraint: jsonSchema({ type: "string", format: "color", maxLength: 3 }),
       maxTokens: 3,
     });
-    // An engine that refuses unknown formats cannot be asked about one.
+    // The schema has a format that Hone does not know. Engines that refuse such schemas are tested with a known one.
     const known = ask({ constraint: jsonSchema({ type: "string", maxLength: 3 }), maxTokens: 3 });
     const { events } = await answerOf(engine, offers(under, strange) ? strange : known);
     const first = events.findIndex(({ kind }) => kind === "prompt-computed");
@@ -123,7 +123,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
       { sampling: { repetitionPenalty: 0.01, frequencyPenalty: -2 } },
       { sampling: { badWords: letters.map((id) => [id, id]) } },
       { sampling: { allowedTokenIds: [...letters, endTokenId] }, minTokens: 12 },
-      // A complete answer ends itself if the end token is not allowed.
+      // If the end token is not allowed, the answer ends by itself once the constraint is complete.
       { sampling: { allowedTokenIds: letters }, minTokens: 12 },
       { sampling: { minP: 1, topK: 1 }, stopTokenIds: [] },
     ]) {
@@ -149,7 +149,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
 
   testOf(["choice", "regex"], "requests with constraints and without do not change each other", async () => {
     const engine = await shared();
-    // Predictable output: engines that are not exact predict only the most probable tokens.
+    // Engines that are not exact get only the most probable tokens, which are predictable.
     const sampling = engine.capabilities.isExact ? seeded : {};
     const free = (id: string) => ask({ id, maxTokens: 20, sampling });
     const held = (id: string) => ask({ id, maxTokens: 20, sampling, constraint: regex("[a-z ]{1,60}") });

@@ -1,5 +1,5 @@
-// The contract of embeddings: their product with the reference's output projection gives the reference's scores, they
-// do not depend on other requests, and a request for one yields nothing else.
+// Contract tests of embeddings: multiplied with the reference implementation's output projection, they give its scores.
+// They do not depend on other requests, and a request for an embedding yields nothing else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -25,7 +25,7 @@ import {
 const vocabularySize = 512;
 const { tokenIds, logprobs: recordedLogprobs } = recorded.scored;
 
-/** [V, D] */
+/** Weight of the output projection, [V, D]. */
 const projection_VD = outputProjection();
 
 function outputProjection(): Float32Array {
@@ -74,7 +74,8 @@ export function checkEmbeddings(under: EngineUnderTest): void {
         return Math.abs(plainLogprobs(scores)[next] - expected);
       }),
     );
-    // As for log-probabilities: rounding moves those of improbable tokens far, and the mean little.
+    // Rounding moves the log-probabilities of improbable tokens far, but their mean little. Quantized engines are
+    // therefore checked by the mean difference.
     const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
     const difference = rounding === undefined ? Math.max(...differences) : mean;
     assert.ok(
@@ -86,7 +87,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
   test(`${name}: the same tokens have the same embedding, regardless of other and earlier requests`, async () => {
     const engine = await shared();
     const expected = await embed(engine, ask(tokenIds));
-    // By then an engine with a cache of scores has these.
+    // An engine that caches the scores of prompts has these in its cache after this answer.
     await answerOf(engine, requestOf(tokenIds, { maxTokens: 2 }));
     const running = read(engine.submit(requestOf(recorded.prompt, { id: "beside", maxTokens: 60 })));
     const crowd = await Promise.all(

@@ -1,4 +1,4 @@
-// The contract of early endings: stopping one choice, aborting a request, or a reader that leaves.
+// Contract tests of early endings: a stopped choice, an aborted request, and a reader that stops reading.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -13,18 +13,18 @@ import {
 } from "./engine-under-test.ts";
 
 const seeded = { temperature: 1, seed: 21 };
-/** Long enough to be running whenever a test looks at it. */
+/** Long enough to still be running whenever a test looks at it. */
 const endless = ask({ id: "endless", maxTokens: 200, choiceCount: 4, sampling: seeded });
 
 export function checkEnding(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
-  /** Predictable output: engines that are not exact predict only the most probable tokens. */
+  /** Engines that are not exact get only the most probable tokens, which are predictable. */
   const sampling = capabilitiesOf(under).isExact ? seeded : {};
 
   test(`${name}: a stopped choice emits no more, and the others do not change`, async () => {
     const engine = await shared();
-    // Long, so that a reader on a busy machine still stops it in time.
+    // The answer is long, so that a reader on a busy machine still stops it in time.
     const request = ask({ maxTokens: 100, choiceCount: 3, sampling });
     const whole = await answerOf(engine, request);
     const generation = engine.submit(request);

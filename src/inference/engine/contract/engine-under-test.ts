@@ -1,5 +1,5 @@
-// The subject of the engine's contract and the questions it asks: engines over the reference model, short forms of
-// requests, and transcripts. An engine passes if every part of the contract passes on it.
+// Engines over the reference model for the contract tests, short ways to write requests, and transcripts of answers. An
+// engine passes if every part of the contract passes on it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after } from "node:test";
@@ -19,7 +19,7 @@ import { tokensOfFile } from "../../../lib/constraints/grammar/testing/vocabular
 import { requestOf, Transcript, type ShortRequest } from "../testing/run-loop.ts";
 
 export const modelFolder = "test/fixtures/goldens/models/qwen3";
-/** Its vocabulary. */
+/** Vocabulary of the reference model. */
 export const vocabulary = packVocabulary(tokensOfFile(`${modelFolder}/tokenizer.json`));
 export const bytesOf = unpackVocabulary(vocabulary);
 export const endTokenId = 2;
@@ -39,8 +39,8 @@ interface Golden {
 const golden = JSON.parse(readFileSync(`${modelFolder}/golden.json`, "utf8")) as Golden;
 
 /**
- * A prompt with the tokens that the reference implementation answers; and another, with the log-probabilities it gives
- * its tokens.
+ * Two recorded prompts: one with the reference implementation's answer, and one with the log-probabilities that the
+ * reference implementation gives the prompt's tokens.
  */
 export const recorded = {
   prompt: golden.greedy_prompt_ids,
@@ -48,46 +48,46 @@ export const recorded = {
   scored: { tokenIds: golden.rendered_ids, logprobs: golden.rendered_prompt_logprobs },
 } as const;
 
-/** Differences of a quantized engine from the reference. It is exact, with its own numbers. */
+/**
+ * Allowed differences of a quantized engine from the reference implementation. Such an engine may still be exact, with
+ * its own numbers.
+ */
 export interface Rounding {
-  /** Greedy answer to the recorded prompt. */
+  /** The engine's greedy answer to the recorded prompt. */
   readonly answer: readonly number[];
   /**
-   * Maximum difference of log-probabilities from the reference's, as a mean over tokens; also between those of one
-   * token in a prompt and in an answer.
+   * Maximum mean difference of log-probabilities from those of the reference implementation. Also the maximum between
+   * the log-probabilities of one token in a prompt and in an answer.
    */
   readonly logprobTolerance: number;
 }
 
 export interface EngineUnderTest {
-  /** Name in the tests. */
+  /** Name of the engine in the titles of tests. */
   readonly name: string;
-  /** Creates an engine over the model in {@link modelFolder}, not started. */
+  /** Creates an engine over the model in {@link modelFolder}, without starting it. */
   readonly make: (options: { readonly waitingCountMax: number }) => Engine;
-  /** Creates an engine whose start fails with the code. */
+  /** Creates an engine whose start fails with this error code. */
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
-  /**
-   * True for a request that the engine refuses, though it offers each of its features, because it does not offer them
-   * together.
-   */
+  /** True for a request that combines features that the engine offers only separately. */
   readonly refuses?: (request: GenerationRequest) => boolean;
-  /** Absent if the weights are the reference's. */
+  /** Absent if the engine uses the reference model's weights without rounding. */
   readonly rounding?: Rounding;
 }
 
-/** Greedy answer of an engine to the recorded prompt. */
+/** Returns the greedy answer that the engine must give to the recorded prompt. */
 export function greedyAnswer({ rounding }: EngineUnderTest): readonly number[] {
   return rounding?.answer ?? recorded.answer;
 }
 
-/** Maximum difference between log-probabilities of one token that were computed in different ways. */
+/** Returns the maximum difference between log-probabilities of the same token that were computed in different ways. */
 export function logprobTolerance({ rounding }: EngineUnderTest): number {
   return rounding?.logprobTolerance ?? 1e-4;
 }
 
 const capabilities = new Map<EngineUnderTest, EngineCapabilities>();
 
-/** Declared capabilities of an engine; the suite asks for nothing else. */
+/** Returns the declared capabilities of an engine. The suite asks for nothing else. */
 export function capabilitiesOf(under: EngineUnderTest): EngineCapabilities {
   const known = capabilities.get(under) ?? under.make({ waitingCountMax: 1 }).capabilities;
   capabilities.set(under, known);
@@ -100,7 +100,10 @@ export function offers(under: EngineUnderTest, request: GenerationRequest): bool
   return featuresOf(request).every((feature) => features.has(feature)) && under.refuses?.(request) !== true;
 }
 
-/** Checks that ids are equal, and log-probabilities too: exactly for an exact engine, closely for others. */
+/**
+ * Checks that two transcripts have the same token ids and log-probabilities. Log-probabilities must be equal for an
+ * exact engine, and close for others.
+ */
 export function checkSameTokens(
   { capabilities: { isExact } }: Engine,
   actual: Transcript,
@@ -124,7 +127,10 @@ function checkClose(actual: readonly number[], expected: readonly number[]): voi
 const shared = new Map<EngineUnderTest, Engine>();
 after(() => Promise.all([...shared.values()].map((engine) => engine.stop())));
 
-/** Returns the engine that a suite's tests share, started at its first use and stopped after all of them. */
+/**
+ * Returns a function that gives the engine that all tests of a suite share. The engine starts at its first use and
+ * stops after all tests.
+ */
 export function sharedEngine(under: EngineUnderTest): () => Promise<Engine> {
   return async () => {
     const engine = shared.get(under) ?? under.make({ waitingCountMax: 100 });
@@ -160,14 +166,14 @@ export async function read(
   return transcript;
 }
 
-/** Returns the answer to a request that must not fail. */
+/** Returns the answer to a request, and asserts that the request does not fail. */
 export async function answerOf(engine: Engine, request: GenerationRequest): Promise<Transcript> {
   const transcript = await read(engine.submit(request));
   assert.equal(transcript.failure, null);
   return transcript;
 }
 
-/** Returns the text of an answer without its end token. */
+/** Returns the text of one choice of an answer without its end token. */
 export function textOf(transcript: Transcript, index = 0): string {
   const ids = transcript.ids(index).filter((id) => id !== endTokenId);
   return Buffer.concat(ids.map((id) => present(bytesOf[id], "the bytes of a drawn token"))).toString();
@@ -184,7 +190,7 @@ export function refusalOf(engine: Engine, request: GenerationRequest): ErrorCode
   return assert.fail("the engine took the request");
 }
 
-/** Resolves when no request runs or waits. */
+/** Resolves when the engine has no running or waiting request. */
 export async function idle(engine: Engine): Promise<void> {
   const startedAtMs = systemClock.monotonicMs();
   for (;;) {
@@ -195,7 +201,7 @@ export async function idle(engine: Engine): Promise<void> {
   }
 }
 
-/** Returns the limits of a ready engine. */
+/** Returns the limits of an engine that is ready. */
 export function limitsOf(engine: Engine) {
   const { state } = engine.status();
   return present(state.kind === "ready" ? state.limits : null, "the limits of an engine that is ready");

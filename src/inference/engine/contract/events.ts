@@ -1,4 +1,4 @@
-// The contract of a generation's events: their kinds, their order, and how choices end.
+// Contract tests of a generation's events: their kinds, their order, and how choices end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceCountOf, type GenerationRequest } from "../../../base/domain/generation.ts";
@@ -17,7 +17,7 @@ import {
   type EngineUnderTest,
 } from "./engine-under-test.ts";
 
-/** Checks everything that holds for each answer to a request without a stopped choice. */
+/** Checks all rules for the answer to a request of which no choice was stopped. */
 export function checkAnswer(request: GenerationRequest, { events, failure }: Transcript): void {
   const { maxTokens, stopTokenIds } = request.stopping;
   const { topLogprobCount } = request.outputs;
@@ -93,7 +93,7 @@ export function checkEvents(under: EngineUnderTest): void {
     assert.equal(answer.ids().length, 6);
   });
 
-  // Rounding affects a prompt's numbers differently from an answer's.
+  // Skipped for quantized engines, because rounding affects prompts differently from answers.
   if (rounding === undefined)
     test(`${name}: an answer continues as if its beginning were part of the prompt`, async () => {
       const engine = await shared();
@@ -112,7 +112,7 @@ export function checkEvents(under: EngineUnderTest): void {
     });
 }
 
-/** Checks the engine's answer to the recorded prompt. */
+/** Registers a test that the engine answers the recorded prompt as recorded. */
 export function checkRecordedAnswers(under: EngineUnderTest): void {
   const { name } = under;
   const expected = greedyAnswer(under);

@@ -1,5 +1,5 @@
-// The contract of priorities: better ones run first. A request that waits or is preempted gets the same answer as
-// without competition.
+// Contract tests of priorities: requests with a lower number run first. A request that waits or is preempted gets the
+// same answer as without competition.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Transcript } from "../testing/run-loop.ts";
@@ -22,7 +22,7 @@ export function checkPriorities(under: EngineUnderTest): void {
     const engine = await shared();
     const finished: string[] = [];
     const follow = async (id: string, priority: number): Promise<void> => {
-      // As many choices as any of these engines computes at the same time.
+      // No engine here computes more than 12 choices at the same time, so other requests have to wait.
       const request = ask({ id, priority, maxTokens: 3, choiceCount: 12 });
       const { failure } = await read(engine.submit(request));
       assert.equal(failure, null);

@@ -1,6 +1,6 @@
-// The contract of logits processors: those that a request names change its tokens, in combination with any other
-// parameter, and a processor's refusal ends only its request. Engines choose their processors; these exist in every
-// engine here.
+// Contract tests of logits processors: processors change the tokens of requests that name them, in combination with any
+// other parameter. If a processor refuses its arguments, only that request fails. The processors in these tests exist
+// in every engine here.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerOf, ask, read, refusalOf, sharedEngine, type EngineUnderTest } from "./engine-under-test.ts";

@@ -1,5 +1,5 @@
-// The contract of a prompt's log-probabilities: they equal the reference implementation's and those of the same tokens
-// in answers, in combination with any other parameter.
+// Contract tests of a prompt's log-probabilities: they equal those of the reference implementation and those of the
+// same tokens in answers, in combination with any other parameter.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -43,7 +43,7 @@ function checkSame(
   });
 }
 
-/** Checks that the prompt's log-probabilities come where the contract allows them. */
+/** Checks that the events before `prompt-computed` are exactly those with the prompt's log-probabilities. */
 function checkOrder({ events }: Transcript): void {
   const computed = events.findIndex(({ kind }) => kind === "prompt-computed");
   events.forEach(({ kind }, index) => assert.equal(kind === "prompt-logprobs", index < computed));
@@ -67,7 +67,8 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
       assert.deepEqual(token?.alternatives ?? [], []);
       return token === null ? 0 : Math.abs(token.logprob - (scoredLogprobs[index] ?? NaN));
     });
-    // Rounding moves the improbable tokens of a small model far; only the mean must stay close.
+    // Rounding moves the improbable tokens of a small model far, so for quantized engines only the mean must stay
+    // close.
     const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
     const difference = rounding === undefined ? Math.max(...differences) : mean;
     assert.ok(difference < tolerance, `log-probabilities are ${difference} from the reference's`);

@@ -1,4 +1,4 @@
-// The contract of refusals, and of an engine's start and stop.
+// Contract tests of refused requests, and of an engine's start and stop.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -23,7 +23,7 @@ const underTest = (engine: Engine): ServiceUnderTest => ({
 
 const one = { kind: "sample", count: 1 } as const;
 
-/** Requests that no caller may send: each breaks one rule of the contract. */
+/** Invalid requests; each breaks one rule of the engine's contract. */
 const nonsense: Readonly<Record<string, GenerationRequest>> = {
   "a prompt without tokens": requestOf([]),
   "an id beyond the vocabulary": requestOf([512]),
@@ -111,7 +111,7 @@ export function checkRefusals(under: EngineUnderTest): void {
       }
     }
     assert.ok(refusal instanceof ServiceError && refusal.code === "overloaded");
-    // Running requests do not count as waiting.
+    // The limit of three applies to waiting requests. A running request does not count, so four may have been accepted.
     assert.ok(taken.length === 3 || taken.length === 4, `${taken.length} were taken`);
     const { runningCount, waitingCount } = engine.status();
     assert.deepEqual([runningCount + waitingCount, waitingCount], [taken.length, 3]);

@@ -1,4 +1,5 @@
-// The contract of restrictions and score shifts: answers match the definitions, and each parameter has its purpose.
+// Contract tests of the parameters that restrict tokens or shift their scores: answers match the definitions, and each
+// parameter has its effect.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -23,7 +24,7 @@ const ids = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 
 /**
- * Each parameter separately, then all of them.
+ * Returns each parameter separately, then all of them together.
  *
  * @param banned token that would be drawn first
  */
@@ -58,16 +59,16 @@ export function checkRestrictions(under: EngineUnderTest): void {
   const [banned] = expected;
   const shared = sharedEngine(under);
   const { features, isExact } = capabilitiesOf(under);
-  /** Registers a test for engines that offer everything it asks for. */
+  /** Registers a test for engines that offer all features it needs. */
   const testOf = (needed: readonly EngineFeature[], title: string, run: () => Promise<void>): void => {
     if (needed.every((feature) => features.has(feature))) test(`${name}: ${title}`, run);
   };
-  /** Only exact engines draw predictably. */
+  /** Only exact engines draw predictably at a temperature above 0. */
   const temperatures = isExact ? [0, 1] : [0];
   let model: NaiveModel | null = null;
   after(() => model?.close());
 
-  /** Expected ids: the definitions applied to the model's scores. */
+  /** Returns the ids that follow from applying the definitions to the naive model's scores. */
   const expectedIds = async (request: GenerationRequest, choice: number): Promise<readonly number[]> => {
     model ??= await openNaiveModel(modelFolder);
     const random = seededRandom(request.sampling.seed, choice);
@@ -81,7 +82,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
     return answer;
   };
 
-  // The definitions use the reference's scores.
+  // Skipped for quantized engines, because the definitions use the reference model's scores.
   if (rounding === undefined)
     test(`${name}: draws what the definitions draw, each choice with its own counts`, async () => {
       const engine = await shared();
@@ -177,7 +178,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
     const sampling = { allowedTokenIds: [4, 5], badWords: [[4], [5]] };
     const failed = await read(engine.submit(ask({ id: "failed", choiceCount: 2, sampling })));
     assert.match(failed.failure ?? "", /^unsupported: /);
-    // The first token may still be drawn.
+    // The first token may still be drawn; the request fails only at the second.
     const later = { allowedTokenIds: [4], badWords: [[4, 4]] };
     const broken = await read(engine.submit(ask({ id: "broken", sampling: later })));
     assert.match(broken.failure ?? "", /^unsupported: /);

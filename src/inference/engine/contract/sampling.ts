@@ -1,5 +1,5 @@
-// The contract of sampling: the distribution that tokens are drawn from, their log-probabilities, and the random
-// stream.
+// Contract tests of sampling: the distribution from which tokens are drawn, their log-probabilities, and the random
+// numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TokenAlternative } from "../../../base/domain/generation.ts";
@@ -15,7 +15,9 @@ import {
 
 const vocabularySize = 512;
 
-/** Applies the definitions to the raw distribution; returns probabilities by id, normalised. */
+/**
+ * Applies the definitions of the sampling parameters to the raw distribution. Returns normalised probabilities by id.
+ */
 const expectedDistribution = (
   raw: readonly TokenAlternative[],
   { temperature = 1, topK = 0, topP = 1 }: Partial<SamplingParameters>,
@@ -105,7 +107,7 @@ export function checkSampling(under: EngineUnderTest): void {
       for (const [id, probability] of expected) {
         const deviation = Math.sqrt(drawCount * probability * (1 - probability));
         const difference = Math.abs((counts.get(id) ?? 0) - drawCount * probability);
-        // The count of a rare token has a longer tail than the normal distribution.
+        // The tolerance adds 2, because the count of a rare token has a longer tail than the normal distribution.
         assert.ok(difference <= 5 * deviation + 2, `${context}: ${id} was drawn ${counts.get(id)} times`);
       }
     }
