@@ -1,4 +1,4 @@
-// Assignment of a job attempt: the version from which the attempt starts, and the job's pins. Pins are inputs that
+// Assigns inputs to a job attempt: the model version from which it starts, and the job's pins. Pins are inputs that
 // must not change between attempts; the first attempt fixes them.
 import { createHash } from "node:crypto";
 import type { JobAssignment, JobPins, TrainingJob } from "../../base/domain/job.ts";
@@ -10,7 +10,7 @@ import type { JobSettings } from "./settings.ts";
 import { trainingKindOf } from "./new-job.ts";
 
 /**
- * Returns the attempt's assignment; null if the model and its jobs were deleted.
+ * Returns the inputs of an attempt at the job; null if the model and its jobs were deleted.
  *
  * @throws AttemptFailure if the job itself cannot run
  */
@@ -33,7 +33,7 @@ export async function assign(
   throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
 }
 
-/** Returns the job's pins; null if the model was deleted. */
+/** Returns the job's pins (inputs that stay the same for all attempts); null if the model was deleted. */
 async function pin(
   { jobs, models, runner, owner }: AttemptDependencies,
   { id, contentHash, task }: TrainingJob,
@@ -53,17 +53,18 @@ async function pin(
   });
 }
 
-/**
- * A failure that the attempt itself caused. If a store cannot be reached, in contrast, that says nothing about the
- * job.
- */
+/** A failure for which the job itself is to blame. An unreachable store, for example, is no such failure. */
 export class AttemptFailure extends Error {
   constructor(cause: unknown) {
     super("The attempt failed.", { cause });
   }
 }
 
-/** @throws AttemptFailure for anything that `work` throws */
+/**
+ * Runs `work` and turns each of its errors into a failure of the job.
+ *
+ * @throws AttemptFailure for anything that `work` throws
+ */
 export async function wrapRunnerErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

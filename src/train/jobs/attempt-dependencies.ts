@@ -1,4 +1,4 @@
-// Dependencies of job attempts.
+// Stores, runner, callbacks and metrics that the server passes to each job attempt.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobRunner, JobStore } from "../../base/domain/job.ts";
 import type { ModelStore, ModelVersion } from "../../base/domain/model.ts";
@@ -14,19 +14,19 @@ export interface AttemptDependencies {
   >;
   readonly runner: JobRunner;
   /**
-   * Called before a version on a base model becomes the newest. Resolves once the engine can answer requests for the
+   * Called before a new version becomes the newest of its model. Resolves once the engine can answer requests for the
    * version immediately. If it rejects, the version is stored anyway.
    */
   readonly prepareVersion?: (version: ModelVersion, baseModel: string) => Promise<void>;
   /**
-   * Called when a model has a new version. The callee may leave its work to the next call, or to the next start of the
-   * server.
+   * Called when a model has a new version. An implementation may put its work off until the next call, or until the
+   * next start of the server.
    */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
-  /** Tracing of attempts; null if off. */
+  /** Tracing of job attempts; null if tracing is off. */
   readonly tracing?: Tracing | null;
-  /** Metrics of attempts; absent if off. */
+  /** Metrics of job attempts; absent if metrics are off. */
   readonly metrics?: AttemptMetrics;
   readonly logger: Logger;
   /** Id of the server that claimed the job. */

@@ -1,4 +1,5 @@
-// Stores an attempt's reports (events, progress with the remaining time, warnings), and counts attempts in metrics.
+// Stores a job attempt's reports: events, progress with the remaining time, and warnings. Also counts attempts in
+// metrics.
 import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../../base/domain/job.ts";
@@ -8,7 +9,7 @@ import type { JobTrace } from "./job-trace.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import type { Ending } from "./next-state.ts";
 
-/** Metric label of an attempt's outcome. If the attempt ended the job, the label is the job's state. */
+/** Metric label for the outcome of a job attempt. If the attempt ended the job, the label is the job's final state. */
 export type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";
 
 export interface AttemptMetrics {
@@ -28,7 +29,7 @@ const endings: readonly EndingName[] = [
 
 const secondsBuckets = [1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600];
 
-/** Registers the metrics of attempts. Call once per registry. */
+/** Registers the metrics of job attempts. Call it once per registry. */
 export function createAttemptMetrics(metrics: Metrics): AttemptMetrics {
   const attempts = metrics.counter({
     name: "hone_training_attempts_total",
@@ -56,7 +57,7 @@ export function createAttemptMetrics(metrics: Metrics): AttemptMetrics {
   };
 }
 
-/** Returns the metric label of an outcome. */
+/** Returns the metric label for the outcome of a job attempt. */
 export function endingName(ending: Ending): EndingName {
   if (ending.kind === "end") return ending.state;
   return names[ending.kind];
@@ -76,32 +77,37 @@ export interface ReportDependencies {
   readonly owner: string;
   readonly clock: Clock;
   readonly metrics?: Pick<AttemptMetrics, "stepped">;
-  /** Trace of the attempt; null if tracing is off. */
+  /** Trace of the job attempt; null if tracing is off. */
   readonly trace?: JobTrace | null;
-  /** Logger of the attempt. */
   readonly logger: Logger;
-  /** Called after each event is stored durably. */
+  /** Called after each of the job's events is stored durably. */
   readonly onEvent: () => void;
-  /** Called after further saved steps, or further prepared lines, are stored durably for a later attempt. */
+  /**
+   * Called after the attempt durably stored more saved steps or prepared lines, from which a later attempt can
+   * continue.
+   */
   readonly onAdvanced: () => void;
 }
 
-/** Number of event sequence numbers reserved for preparation events. The start event has number 0 and follows them. */
+/**
+ * Number of event sequence numbers below 0 that are reserved for preparation events. The training's start event has
+ * number 0.
+ */
 const preparingEvents = 11;
 
 /**
- * Minimum number of lines for preparation events, which report each tenth of the lines. A job with fewer lines is
- * prepared too fast to report.
+ * Minimum number of training lines for which preparation events are sent, one for each tenth of the lines. Fewer lines
+ * are prepared so fast that a report would be useless.
  */
 const tenthsLinesMin = 1000;
 
-/** Creates the report of one attempt at the job. */
+/** Creates the object through which one attempt at a job reports. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
-  // Progress begins with the saved steps that an earlier attempt reported. If this attempt cannot continue from these
-  // steps, it reports that immediately.
+  // Initially shows the steps that an earlier attempt saved. If this attempt cannot continue from them, it reports that
+  // immediately.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {
     phase: "preparing",
@@ -135,8 +141,8 @@ export function createReport(
           requireFinite(data);
           await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
         }
-        // Complete preparation does not count as an advance. Otherwise, every first attempt would count as one that
-        // advanced.
+        // Preparing the last line does not count as progress for a later attempt. Otherwise, every first attempt would
+        // count as one that made progress.
         const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
         await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
         if (tenth > reportedTenth) onEvent();
@@ -191,7 +197,9 @@ function notOwned(jobId: string): ServiceError {
   return new ServiceError({ code: "conflict", message });
 }
 
-/** Asserts that all metrics are finite: JSON has no NaN, and clients refuse null as a number. */
+/**
+ * Asserts that all metrics are finite numbers. JSON cannot represent NaN, and clients refuse null in place of a number.
+ */
 export function requireFinite(metrics: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(metrics)) {
     assert(Number.isFinite(value), `the metric ${name} is a finite number, not ${value}`);

@@ -1,4 +1,5 @@
-// One attempt at a job: runs the job while its owner holds it, stores the attempt's reports, and records the outcome.
+// One attempt at a job. Runs the job for as long as this server owns it, stores the attempt's reports, and records the
+// outcome.
 import { assert } from "../../base/domain/assert.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../../base/domain/job.ts";
@@ -24,16 +25,19 @@ export class Attempt {
   readonly #dependencies: AttemptDependencies;
   readonly #settings: JobSettings;
   readonly #job: TrainingJob;
-  /** Called after each event is stored durably. */
+  /** Called after each of the job's events is stored durably. */
   readonly #onEvent: () => void;
   readonly #waitCount: number;
   readonly #logger: Logger;
   readonly #trace: JobTrace | null;
   readonly #running = new AbortController();
-  /** Aborts when the server stops, which ends all waits of this attempt. */
+  /** Aborts when the server stops. Its signal ends all waits of this attempt. */
   readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
-  /** True if this attempt saved further steps or prepared further lines for a later attempt. */
+  /**
+   * True if this attempt saved more steps or prepared more lines than earlier ones, so that a later attempt can
+   * continue there.
+   */
   #hasAdvanced = false;
 
   constructor(
@@ -56,7 +60,7 @@ export class Attempt {
     });
   }
 
-  /** Aborts the run; the first reason given decides the job's outcome. */
+  /** Aborts the run. If this is called repeatedly, the first reason decides the job's outcome. */
   interrupt(reason: Interruption): void {
     this.#interruption ??= reason;
     if (reason === "park") this.#parking.abort();
@@ -65,7 +69,10 @@ export class Attempt {
     );
   }
 
-  /** Interrupts the run if the job was cancelled through another server, or now belongs to another owner. */
+  /**
+   * Checks the store, and interrupts the run if a request to another server cancelled the job, or another server took
+   * it.
+   */
   async look(): Promise<void> {
     const job = await this.#find();
     if (job === null) this.interrupt("lost");
@@ -73,8 +80,8 @@ export class Attempt {
   }
 
   /**
-   * Runs the attempt and stores its outcome; never rejects. Resolves with the outcome, or with null if the outcome
-   * could not be stored and the job may still belong to this owner.
+   * Runs the attempt and stores its outcome; never rejects. Resolves with the outcome. Resolves with null if the
+   * outcome could not be stored, in which case this server may still own the job.
    */
   async run(): Promise<Ending["kind"] | null> {
     let kind: Ending["kind"] | null = null;
@@ -91,7 +98,8 @@ export class Attempt {
       ({ kind } = attempted.ending);
       ended = endingName(attempted.ending);
     } catch (error) {
-      // The store may only be unreachable, which does not mean that the job was deleted.
+      // If the store cannot be reached, assumes that the job still exists, because only a reachable store can deny
+      // that.
       if ((await this.#find().catch(() => this.#job)) !== null) {
         this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {
@@ -110,8 +118,8 @@ export class Attempt {
   }
 
   /**
-   * Removes the data that attempts kept if the job has ended or no longer exists. If the outcome is uncertain, the
-   * output of the attempt stays held.
+   * Removes the data that attempts kept for later attempts if the job has ended or no longer exists. If the outcome is
+   * uncertain, the attempt's output is kept.
    */
   async #tidy(kind: Ending["kind"] | null, assignment: JobAssignment | null): Promise<void> {
     const hasEnded = kind === "succeed" || kind === "end";
@@ -121,8 +129,8 @@ export class Attempt {
   }
 
   /**
-   * Removes data that attempts keep for later attempts, and the output of the given assignment. If this fails, the
-   * next start of the server removes the rest.
+   * Removes the data that attempts keep for later attempts, and the assignment's output. Files that it fails to remove
+   * are removed at the server's next start.
    */
   async #discard(assignment: JobAssignment | null): Promise<void> {
     const { runner } = this.#dependencies;
@@ -143,7 +151,7 @@ export class Attempt {
     });
   }
 
-  /** True if the job no longer exists; false also if the store cannot be reached. */
+  /** True if the job no longer exists; false if it exists or the store cannot be reached. */
   #isGone(): Promise<boolean> {
     return this.#dependencies.jobs.find(this.#job.id).then(
       (job) => job === null,
@@ -152,8 +160,8 @@ export class Attempt {
   }
 
   /**
-   * Removes optimizer states of older versions, because the next job starts from the new version. If the server dies
-   * first, its next start removes them.
+   * Removes optimizer states of older versions, which are useless because the next job starts from the new version. If
+   * the server dies before that, its next start removes them.
    */
   async #tidyOlderVersions(): Promise<void> {
     const { models, runner, onNewVersion } = this.#dependencies;
@@ -176,7 +184,7 @@ export class Attempt {
     let result: AttemptResult;
     try {
       assignment = await assign(this.#dependencies, this.#settings, job);
-      // The model and its jobs were deleted, so there is no assignment.
+      // No assignment means that the model and its jobs were deleted.
       if (assignment === null) return { assignment, ending: { kind: "leave" } };
       this.#trace?.enter("preparing");
       result = { kind: "done", outcome: await this.#run(assignment) };
@@ -208,7 +216,7 @@ export class Attempt {
     });
   }
 
-  /** Stores the outcome. If the disk is full, storing is retried, so the outcome is not lost. */
+  /** Stores the attempt's outcome. Retries while the disk is full, so that the outcome is not lost. */
   async #settleWithRetries(ending: Ending, assignment: JobAssignment | null): Promise<void> {
     for (let waitCount = 0; ; waitCount++) {
       try {
@@ -220,7 +228,7 @@ export class Attempt {
         this.#logger.warn({ err: error }, "an attempt could not be settled yet; trying again");
         await this.#dependencies.clock
           .sleep(backoffMs(waitCount, this.#settings), { signal: this.#parking.signal })
-          // The sleep ends early if the server stops; one last attempt to store follows.
+          // If the server stops, the sleep ends early and rejects; one last try to store the outcome follows.
           .catch(() => undefined);
       }
     }
@@ -241,8 +249,8 @@ export class Attempt {
       case "end":
         await jobs.end(id, ending.state, ending.message, now, {
           owner,
-          // This callback runs only while this owner holds the job. Later, the output path may contain the version of
-          // another server that took the job, or of the model's next job.
+          // This callback runs only while this server owns the job. Later, the output path may belong to another server
+          // that took the job, or to the model's next job.
           discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
         });
         return;
@@ -269,8 +277,8 @@ export class Attempt {
   }
 
   /**
-   * Loads a new version into the engine before it becomes the newest. A failure is ignored: the version's files are
-   * complete, so the engine loads the version with its first request, whose client sees any error.
+   * Loads a new version into the engine before it becomes the newest. Ignores a failure: the version's files are
+   * complete, so the engine loads them again for the first request, whose client sees any error.
    */
   async #prepare(version: ModelVersion | null, baseModel: string): Promise<void> {
     if (version === null) return;
@@ -284,7 +292,7 @@ export class Attempt {
     }
   }
 
-  /** Returns the job; null if this owner no longer runs it. */
+  /** Returns the stored job; null if this server no longer owns it. */
   #find(): Promise<TrainingJob | null> {
     const { jobs, owner } = this.#dependencies;
     return jobs.findRunning(this.#job.id, owner);

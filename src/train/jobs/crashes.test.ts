@@ -1,4 +1,4 @@
-// Tests servers that die at any store call, before or after it took effect, lost attempts, cancelled jobs and orderly
+// Tests servers that die before or after a random store call, together with lost attempts, cancelled jobs and orderly
 // restarts. In every order, each job ends once, and each success has exactly one version.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -35,9 +35,9 @@ interface World {
   readonly database: Stores;
   readonly clock: FakeClock;
   readonly random: Random;
-  /** Jobs being trained at this moment. */
+  /** Ids of the jobs that some server is training at this moment. */
   readonly trained: Set<string>;
-  /** Jobs that two servers trained at the same time. */
+  /** Ids of jobs that two servers trained at the same time, which must not happen. */
   readonly trainedTwice: string[];
 }
 
@@ -87,15 +87,20 @@ async function submitAll(database: Stores, clock: FakeClock): Promise<void> {
 
 interface Living {
   readonly queue: JobQueue;
-  /** Aborts when the server dies. */
+  /** Aborts at the moment when the server dies. */
   readonly crash: AbortController;
-  /** After a crash the stores refuse everything, so this only ends what a real crash would have ended. */
+  /**
+   * Stops the server's loops. After a crash, its stores refuse every call, so stopping has no effect that a real crash
+   * would not have.
+   */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * @param isAlone true as on SQLite, whose lock proves at the next start that a server is dead: its lease ends
- * immediately
+ * Starts a server.
+ *
+ * @param isAlone true for a database such as SQLite, whose lock proves at a server's start that the previous server is
+ * dead: its lease then ends immediately
  */
 async function startServer(world: World, isAlone: boolean): Promise<Living> {
   const { database, clock, random } = world;
@@ -120,7 +125,7 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
   return { queue, crash, stop };
 }
 
-/** Wraps a store that refuses everything once the signal has aborted. */
+/** Wraps a store so that it refuses every call once the signal has aborted. */
 function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
   const reach = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
     signal.aborted ? Promise.reject(new Error("the process is dead")) : call();
@@ -135,7 +140,9 @@ function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
   };
 }
 
-/** Wraps the store of a process that dies at a random call: that call may still take effect, and all later ones fail. */
+/**
+ * Wraps the job store of a process that dies at a random call. That call may still take effect; all later calls fail.
+ */
 function mortal(store: JobStore, random: Random, crash: AbortController): JobStore {
   let callsLeft = 1 + random.index(25);
   const call = async (name: keyof JobStore, args: readonly unknown[]): Promise<unknown> => {
@@ -144,7 +151,7 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
       crash.abort();
       throw new Error("the process is dead");
     }
-    // Safe cast: every method receives its own arguments.
+    // Safe cast: `name` and `args` come from one call of the wrapped method, so the arguments fit.
     const answer = await (store[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
     if (isLast) {
       crash.abort();
@@ -160,7 +167,10 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
   });
 }
 
-/** Trains as many steps as the job's position in the list, a second each; loses an attempt occasionally. */
+/**
+ * Returns a runner that trains for one second per step, as many steps as the job's position in the list. It
+ * occasionally loses an attempt.
+ */
 function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobRunner {
   const train: JobRunner["run"] = async ({ job, pins }, report, { signal }) => {
     const counts = {

@@ -1,5 +1,5 @@
-// Streams of a job's events, and the interruptible wait that they use. A notification in this process wakes a stream.
-// Each stream also polls, because another process may have written the event.
+// Streams of a job's events, and the interruptible wait that streams use. A notification within this process wakes a
+// stream. Each stream also polls the store, because another process may have written an event.
 import type { Clock } from "../../base/domain/clock.ts";
 import { type JobEvent, type JobStore, type TrainingJob, isTerminal } from "../../base/domain/job.ts";
 import type { Page } from "../../base/domain/page.ts";
@@ -31,7 +31,7 @@ export class Notifier {
       const wake = (): void => woken.abort(waitOver);
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
-      // A sleep rejects only when aborted, and a notification aborts it.
+      // `sleep` rejects only if its signal aborts, which is how a notification wakes it.
       await this.#clock.sleep(timeoutMs, { signal: woken.signal }).catch(() => undefined);
       signal.removeEventListener("abort", wake);
       this.#wake = null;
@@ -40,7 +40,7 @@ export class Notifier {
   }
 }
 
-/** Page size of event reads. */
+/** Number of events read from the store at a time. */
 const pageLimit = 100;
 
 export class EventWatch {
@@ -65,7 +65,7 @@ export class EventWatch {
     return [...this.#watchers.values()].reduce((sum, watchers) => sum + watchers.size, 0);
   }
 
-  /** See {@link JobQueue.watchEvents}. */
+  /** Streams a job's events; see {@link JobQueue.watchEvents}. */
   async *watch(jobId: string, after: string | null, signal: AbortSignal): AsyncGenerator<JobEvent, void> {
     const watcher = this.#add(jobId);
     try {
@@ -80,8 +80,8 @@ export class EventWatch {
         for (const event of found.page.items) {
           yield event;
           cursor = event.id;
-          // Returns here, because the job could be deleted before the next poll, which would then yield a second last
-          // event.
+          // Returns instead of polling again: if the job is deleted before the next poll, that poll would yield a
+          // second last event.
           if (isLast(event)) return;
         }
         if (found.page.hasMore) continue;
@@ -93,23 +93,23 @@ export class EventWatch {
     }
   }
 
-  /** Returns the job with its events after the cursor; null if it does not exist or was deleted. */
+  /** Returns the job and its events after the cursor; null if the job does not exist or was deleted. */
   async #look(
     jobId: string,
     cursor: string | null,
   ): Promise<{ readonly job: TrainingJob; readonly page: Page<JobEvent> } | null> {
-    // The state is read before the events. The last event is stored together with the terminal state, so if the state
-    // is terminal, the events read below include the last one.
+    // Reads the job's state before its events. The last event is stored together with the terminal state, so if the
+    // state is terminal, the events read next include the last one.
     const job = await this.#jobs.find(jobId);
     if (job === null) return null;
     try {
       const page = await this.#jobs.listEvents(jobId, { after: cursor, limit: pageLimit, order: "asc" });
-      // If the job was deleted between the two reads, the events below lack the last one.
+      // A missing last event means that the job was deleted between the two reads.
       const isGone =
         isTerminal(job.state) && !page.items.some(isLast) && (await this.#jobs.find(jobId)) === null;
       return isGone ? null : { job, page };
     } catch (error) {
-      // A deleted job's events are deleted too, which makes the cursor invalid.
+      // Deleting a job deletes its events too. The cursor is then invalid, which must not be reported as an error.
       if ((await this.#jobs.find(jobId)) === null) return null;
       throw error;
     }
@@ -133,7 +133,7 @@ function isLast({ type }: JobEvent): boolean {
   return type === "training_ended" || type === "training_failed";
 }
 
-/** Returns a substitute for the last event of a deleted job. The job's own events were deleted with its model. */
+/** Returns a last event for a job that was deleted with its model, because the stored events were deleted too. */
 function deletedEvent(jobId: string): JobEvent {
   return {
     id: `${jobId}:deleted`,

@@ -1,4 +1,5 @@
-// Tests attempts at a job: retries, waits for the machine, and what is reported and kept meanwhile.
+// Tests attempts at a job: retries, waits until the machine can run the job, and what an attempt reports and keeps
+// meanwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -80,7 +81,7 @@ test("leaves the version of another server unchanged when an attempt fails late"
   const queue = await bench.start([
     async (_assignment, report) => {
       await report({ kind: "started", stepCount: 1, counts, metrics: startedEvent });
-      // The other server's run comes in between.
+      // Meanwhile, another server starts and recovers the job, so this attempt no longer owns it.
       await bench.renewServer();
       await rescueNow(bench.database.jobs);
       await isOver;
@@ -194,7 +195,7 @@ test("emits one event for each tenth of a long preparation, across attempts", as
   assert.deepEqual(await bench.events("few"), rest(2));
 });
 
-/** Fails with a transient error of the machine. */
+/** Fails because of the machine's current state, not because of the job. */
 const obstructed: Run = async () => {
   throw new ServiceError({ code: "unavailable", message: "The disk is full.", obstacle: "full-disk" });
 };

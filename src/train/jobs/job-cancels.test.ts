@@ -1,4 +1,4 @@
-// Tests cancelled jobs, and jobs whose model is deleted.
+// Tests cancelling jobs, and deleting the model of a job.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -79,7 +79,7 @@ test("removes a job's kept data if its model was deleted while an attempt was lo
   await queue.start();
   await bench.submit(queue, "a");
   assert.deepEqual([bench.discarded, bench.discardedWork], [["a"], ["a"]]);
-  // A start removes leftovers.
+  // Starting a server removes data that attempts of ended jobs left behind.
   assert.deepEqual(bench.kept, []);
 });
 

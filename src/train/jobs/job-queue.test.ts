@@ -1,4 +1,4 @@
-// Tests a job from its submission to its version: order, pins, seeds, limits and refusals.
+// Tests jobs from submission to the finished version: order, pins, seeds, limits and refusals.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { JobPins, JobStore } from "../../base/domain/job.ts";
@@ -22,7 +22,7 @@ import {
   Bench,
 } from "./testing/queue-bench.ts";
 
-/** Returns a queue on a separate store; it is idle when its two loops wait, for work and for lost leases. */
+/** Returns a queue on a separate store, once the queue is idle: one loop waits for work, the other for lost leases. */
 async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<ServiceUnderTest> {
   const { clock, database } = await Bench.open(t);
   const service = new JobQueue(

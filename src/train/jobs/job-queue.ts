@@ -1,5 +1,5 @@
-// Queue of durable jobs: it accepts jobs, runs them in order, and recovers them after a crash. The queue does not
-// depend on training, because the runner that it is given defines what an attempt does.
+// Queue of durable jobs: accepts jobs, runs them in order, and recovers them after a crash. It knows nothing about
+// training, because the runner passed to it defines what an attempt does.
 import {
   isTerminal,
   type IdempotencyKey,
@@ -25,14 +25,14 @@ import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 interface RunningAttempt {
   readonly attempt: Attempt;
-  /** Resolves when the attempt is settled and removed from the queue's memory; never rejects. */
+  /** Resolves when the attempt's outcome is stored and the queue has dropped the attempt from memory; never rejects. */
   readonly over: Promise<void>;
 }
 
 export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
   /** Lease of this server, under which the queue claims jobs. */
   readonly lease: Pick<ServerLease, "id">;
-  /** Announces other servers' changes to jobs. Polling finds changes that were not announced. */
+  /** Source of announcements when other servers change jobs. Polling finds changes whose announcement was lost. */
   readonly announcements: Announcements;
 }
 
@@ -40,23 +40,25 @@ export class JobQueue implements Service {
   readonly #dependencies: QueueDependencies;
   readonly #settings: JobSettings;
   readonly #events: EventWatch;
-  /** Running attempts, by job id. */
+  /** Attempts that this server is running, by job id. */
   readonly #attempts = new Map<string, RunningAttempt>();
-  /** One notifier for each loop that runs jobs. */
+  /** One notifier for each of the loops that run jobs. */
   readonly #notifiers: readonly Notifier[];
   readonly #life = serviceOf("job queue", {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
   });
-  /** Claims in progress. When such a promise resolves, the claimed job is already in `#attempts`. */
+  /** Claims in progress. When one of these promises resolves, `#attempts` already contains the claimed job. */
   readonly #takings = new Set<Promise<unknown>>();
-  /** Number of consecutive attempts that had to wait until this machine can run the job, by job id. */
+  /**
+   * For each job id, the number of consecutive attempts that this machine could not run yet (for example: full disk).
+   */
   readonly #waitCounts = new Map<string, number>();
-  /** Resolves when recovery has determined which jobs this server runs; no job is claimed before. */
+  /** Resolves when recovery has found the jobs of dead servers. The queue claims no job before that. */
   #rescuing: Promise<unknown> = Promise.resolve();
   #loops: Promise<unknown> | null = null;
   #endListening: () => void = () => undefined;
-  /** Human-readable reason why the last claim failed; null if it succeeded or there was nothing to claim. */
+  /** Human-readable reason why the last claim failed; null if it succeeded or found no job. */
   #claimFault: string | null = null;
 
   constructor(dependencies: QueueDependencies, settings: JobSettings) {
@@ -66,19 +68,22 @@ export class JobQueue implements Service {
     this.#notifiers = Array.from({ length: settings.concurrency }, () => new Notifier(dependencies.clock));
   }
 
-  /** Recovers the jobs of servers whose leases expired, then begins to run jobs. */
+  /** Recovers the jobs of servers whose leases expired, then starts running jobs. */
   start(): Promise<void> {
     return this.#life.start();
   }
 
-  /** Parks the running jobs: returns them to the queue without spending an attempt. Resolves when all are parked. */
+  /**
+   * Returns the running jobs to the queue. Their interrupted attempts do not count toward the limit on attempts.
+   * Resolves when all are back in the queue.
+   */
   stop(): Promise<void> {
     return this.#life.stop();
   }
 
   /**
-   * Stores a job durably; the job runs when its turn comes. Also works before `start` and after `stop`: the next queue
-   * that starts runs the job. See {@link JobStore.create} for idempotency, limit and errors.
+   * Stores a job durably; it runs when its turn comes. Also works before `start` and after `stop`, because the next
+   * queue that starts runs the job. See {@link JobStore.create} for idempotency, the limit and errors.
    *
    * @throws ServiceError `invalid` if the runner's trainer does not support the job
    */
@@ -97,8 +102,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Does not check the newest version for a replay, which checks its own requirements. For other jobs, the newest
-   * version may still change before they start.
+   * A replay is not checked against the model's newest version, because it has requirements of its own. For other jobs,
+   * the newest version may still change before they start.
    */
   async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
     const { models, runner } = this.#dependencies;
@@ -109,8 +114,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that repeats a succeeded job, so that the result can be compared with the version that the original
-   * made.
+   * Stores a job that repeats a succeeded job, so that its result can be compared with the version that the original
+   * job made.
    *
    * @throws ServiceError `conflict` with the reason why the job cannot be repeated, `overloaded` like {@link submit}
    */
@@ -126,10 +131,10 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that retries a failed or cancelled one. It starts from the version that is the model's newest when it
-   * starts. Repeated calls return the same new job until the new job has failed too.
+   * Stores a new job that retries a failed or cancelled one, starting from the model's newest version at that time.
+   * Repeated calls return the same new job until it has failed too.
    *
-   * @throws ServiceError `conflict` if there is nothing to retry, or if another job now trains on its feedback;
+   * @throws ServiceError `conflict` if there is nothing to retry, or if another job now trains on the same feedback;
    * `overloaded` like {@link submit}
    */
   async retry(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
@@ -150,9 +155,9 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels a queued job immediately, or interrupts a running one. An ended job stays unchanged.
+   * Cancels a queued job immediately, or interrupts a running job. A job that has ended stays unchanged.
    *
-   * @returns the job afterwards; a running job becomes `cancelled` soon after
+   * @returns the job after the call; a running job becomes `cancelled` soon after
    * @throws ServiceError `not_found`
    */
   async cancel(id: string): Promise<TrainingJob> {
@@ -163,8 +168,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels all jobs of a model that is about to be deleted, and removes the data that their attempts kept, because
-   * nothing else would remove it. Resolves when none of these jobs runs on this server.
+   * Cancels all jobs of a model that is about to be deleted. Removes the data that their attempts kept, because nothing
+   * would remove it later. Resolves when this server runs none of these jobs.
    */
   async cancelAll(modelId: string): Promise<void> {
     const filter = { entity: null, modelId, kind: null, state: null };
@@ -172,28 +177,30 @@ export class JobQueue implements Service {
       if (isTerminal(state)) continue;
       await this.#cancel(id);
       await this.#attempts.get(id)?.over;
-      // Another server that has died may have run the attempt, or the job may be queued again; its data is removed
-      // here.
+      // Removes the job's data even if no attempt runs here: a server that died may have run the attempt, or the job
+      // may be queued again.
       await this.#discardWork(id);
     }
   }
 
-  /** Cancels a job; ignores a missing one. */
+  /** Cancels a job; does nothing if the job does not exist. */
   async #cancel(id: string): Promise<void> {
     const { jobs, clock } = this.#dependencies;
     const state = await jobs.requestCancel(id, clock.now());
     if (state === "running") {
-      // This server may just be claiming the job.
+      // Waits for claims, because this server may be claiming the job at this moment.
       await Promise.all(this.#takings);
       this.#attempts.get(id)?.attempt.interrupt("cancel");
     }
     if (state === "cancelled" && !this.#attempts.has(id)) await this.#discardWork(id);
-    // The cancelled job may have blocked other jobs of its model.
+    // Looks for work, because the cancelled job may have held back the next job of its model.
     if (state !== null && isTerminal(state)) this.#wake();
     this.#events.emit(id);
   }
 
-  /** Removes data that attempts of a job kept. If this fails, the next start of the server removes it. */
+  /**
+   * Removes the data that a job's attempts kept. Ignores failures, because the next start of the server tries again.
+   */
   async #discardWork(id: string): Promise<void> {
     const { runner, logger } = this.#dependencies;
     await runner
@@ -217,19 +224,18 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Maximum numbers of lost attempts after which a job fails: `attemptsMax` for lost processes, `startsMax` for lost
-   * servers.
+   * Limits on lost attempts, after which a job fails: `attemptsMax` counts lost processes, `startsMax` lost servers.
    */
   get limits(): Pick<JobSettings, "attemptsMax" | "startsMax"> {
     return this.#settings;
   }
 
-  /** Returns the current numbers of running jobs and open streams. */
+  /** Returns the numbers of running jobs and open event streams, and any fault. */
   status(): {
     readonly runningCount: number;
     readonly runningCountMax: number;
     readonly watcherCount: number;
-    /** Human-readable reason why no job can be claimed. */
+    /** Human-readable reason why the last claim failed; null if it did not. */
     readonly claimFault: string | null;
   } {
     return {
@@ -283,7 +289,7 @@ export class JobQueue implements Service {
     }
   }
 
-  /** Claims a job and begins an attempt; null if there is nothing to claim. */
+  /** Claims a job and begins an attempt at it; returns null if there is no job to claim. */
   async #take(signal: AbortSignal): Promise<RunningAttempt | null> {
     await this.#rescuing;
     const owner = this.#dependencies.lease.id;
@@ -303,8 +309,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Runs an attempt after waiting for an earlier attempt that lost the same job. Two attempts at a job never run at
-   * the same time.
+   * Runs an attempt. If an earlier attempt at the same job has not ended yet, waits for it, so that two attempts at a
+   * job never run at the same time.
    */
   async #run(id: string, attempt: Attempt, earlierOver: Promise<void> | undefined): Promise<void> {
     await earlierOver;
@@ -344,8 +350,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Returns two groups of jobs to the queue: jobs of dead servers, and jobs that the store assigns to this server
-   * although this server does not run them.
+   * Returns two groups of jobs to the queue: jobs of dead servers, and jobs that the store assigns to this server but
+   * that this server does not run.
    */
   async #rescue(): Promise<void> {
     const { jobs, clock, lease, logger } = this.#dependencies;
@@ -363,8 +369,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Returns when a job may be retried after servers died while running it. After the first death, this is immediately;
-   * after each further one, the delay grows.
+   * Returns the earliest time at which to rerun a job whose servers died. After the first death that is immediately;
+   * each further death increases the delay.
    */
   #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
     const waitMs = (restartCount: number): number =>

@@ -1,11 +1,11 @@
-// Tests ended jobs that are retried as new jobs.
+// Tests that a job that has ended can be retried as a new job.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { twoSteps, lost, Bench } from "./testing/queue-bench.ts";
 
-/** Returns the job that retries this one. */
+/** Retries a job, and returns the id of the new job. */
 async function retryOf(bench: Bench, queue: JobQueue, id: string): Promise<string> {
   return queue.retry(present(await bench.database.jobs.find(id), "the job"));
 }
@@ -20,7 +20,7 @@ test("retries a failed job as a new job, the same one for repeated calls", async
   assert.equal(await retryOf(bench, queue, "a"), second);
   await bench.clock.advance(0);
   assert.equal(await bench.state(second), "failed");
-  // Either of the two leads to the last failed job, which is retried.
+  // Retrying the first or the second job retries the last failed one, so both return the same new job.
   const third = await retryOf(bench, queue, "a");
   assert.equal(await retryOf(bench, queue, second), third);
   await bench.clock.advance(0);

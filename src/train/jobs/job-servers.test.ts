@@ -1,4 +1,4 @@
-// Tests jobs of servers that stop, die or lose their lease.
+// Tests what happens to jobs when servers stop, die or lose their lease.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -20,12 +20,12 @@ import {
   Bench,
 } from "./testing/queue-bench.ts";
 
-/** Wraps the store of a process that can die: from then on its calls fail. */
+/** Wraps the store of a process that can die. After `die`, all calls of the store fail. */
 function mortal<Store extends object>(of: Store): { readonly store: Store; readonly die: () => void } {
   let isDead = false;
   const call = async (name: keyof Store, args: readonly unknown[]): Promise<unknown> => {
     if (isDead) throw new Error("the process is dead");
-    // Safe cast: every method receives its own arguments.
+    // Safe cast: `name` and `args` come from one call of the wrapped method, so the arguments fit.
     return await (of[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
   };
   const store = new Proxy(of, {
@@ -255,7 +255,7 @@ test("completes a job whose process dies every second for ten minutes", async (t
 test("retries a job with growing waits while its server keeps dying, and completes it", async (t) => {
   const bench = await Bench.open(t);
   await bench.submit(bench.build(twoSteps), "a");
-  // A server every five seconds for ten minutes, each of which dies immediately.
+  // Starts a server every five seconds for ten minutes; each one dies immediately.
   for (let count = 0; count < 120; count++) {
     const { store, die } = mortal(bench.database.jobs);
     const queue = bench.build(untilInterrupted, {}, store);

@@ -1,10 +1,10 @@
-// Tests streams of a job's events.
+// Tests the streams of a job's events.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobEvent, JobStore } from "../../base/domain/job.ts";
 import { counts, startedEvent, twoSteps, untilInterrupted, Bench } from "./testing/queue-bench.ts";
 
-/** Collects a stream in the background. */
+/** Reads a stream in the background into `events`. */
 function collect(stream: AsyncIterable<JobEvent>): {
   readonly events: JobEvent[];
   readonly types: string[];

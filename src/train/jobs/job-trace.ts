@@ -1,10 +1,10 @@
-// Trace of one job attempt. A span for the attempt has a child span for each phase, and is linked to the request that
-// created the job. The times of the phases come from the training process's reports.
+// Trace of one attempt at a job. The attempt's span has a child span for each phase, and links to the request that
+// created the job. The training process reports the times of the phases.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobPhase, TrainingJob } from "../../base/domain/job.ts";
 import type { OpenSpan, Tracing } from "../../base/telemetry/tracing.ts";
 
-/** Maximum number of steps with their own span. Later steps are only part of the span that covers all steps. */
+/** Maximum number of training steps that get a span of their own. Only the span around all steps covers later steps. */
 const stepSpansMax = 200;
 
 const parts: { readonly [Phase in JobPhase]: string } = {
@@ -20,7 +20,7 @@ export class JobTrace {
   #partName = "claim";
   #stepStartMs = 0;
 
-  /** Begins the trace when the job is claimed. */
+  /** Begins the trace; the caller has just claimed the job. */
   constructor(tracing: Tracing, clock: Pick<Clock, "monotonicMs">, job: TrainingJob) {
     this.#clock = clock;
     const startMs = clock.monotonicMs();
@@ -63,7 +63,11 @@ export class JobTrace {
     this.#stepStartMs = endMs;
   }
 
-  /** @param ending metric label of the outcome; the span is marked as an error unless the job succeeded */
+  /**
+   * Ends the attempt's span. Marks it as an error if the outcome is `failed` or `lost`.
+   *
+   * @param ending metric label of the outcome
+   */
   end(ending: string): void {
     const endMs = this.#clock.monotonicMs();
     this.#part.end({ endMs });

@@ -2,7 +2,7 @@
 import type { JobDraft, MadeBy, JobKind, JobStore } from "../../base/domain/job.ts";
 import type { ModelVersion } from "../../base/domain/model.ts";
 
-/** Returns a new queued job without attempts. */
+/** Returns the record of a new job: queued, and not attempted yet. */
 export function newJob(
   identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt"> & {
     readonly replayOf?: string;
@@ -34,8 +34,7 @@ export function newJob(
 }
 
 /**
- * Returns the kind of the job that trained a version. For a copied version, this is the job that trained the original.
- * Null if no job did.
+ * Returns the kind of the job that trained a version, or the original of a copied version. Null if no job trained it.
  */
 export async function trainingKindOf(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },

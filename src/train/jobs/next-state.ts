@@ -1,9 +1,12 @@
-// Decides a job's next state after an attempt. Pure; attempt.ts stores the state.
+// Decides a job's next state after an attempt. Pure functions; attempt.ts stores the state.
 import type { JobOutcome } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { JobSettings } from "./settings.ts";
 
-/** Reason of an interruption: the job was cancelled, the server stops, or another server now owns the job. */
+/**
+ * Reason for interrupting an attempt: `cancel` if a client cancelled the job, `park` if the server stops, `lost` if
+ * another server now owns the job.
+ */
 export type Interruption = "cancel" | "park" | "lost";
 
 export type AttemptResult =
@@ -13,24 +16,24 @@ export type AttemptResult =
 export type Ending =
   | { readonly kind: "succeed"; readonly outcome: JobOutcome }
   | { readonly kind: "end"; readonly state: "failed" | "cancelled"; readonly message: string }
-  /** The job is queued again. Another attempt follows after the wait and continues from the saved steps. */
+  /** The job is queued again. After the wait, another attempt continues from the saved steps. */
   | { readonly kind: "retry"; readonly waitMs: number }
-  /** The job is queued again, without spending an attempt, until the machine can run it. */
+  /** The job is queued again and waits until the machine can run it. The attempt does not count toward the limit. */
   | { readonly kind: "wait"; readonly waitMs: number; readonly reason: string }
-  /** The job is queued again without spending an attempt. */
+  /** The job is queued again because the server stops. The attempt does not count toward the limit. */
   | { readonly kind: "park" }
-  /** Nothing is written, because the job no longer belongs to this server. */
+  /** This server writes nothing, because the job no longer belongs to it. */
   | { readonly kind: "leave" };
 
-/** Numbers of earlier attempts, by outcome. */
+/** Counts of a job's latest attempts, by outcome. */
 export interface EarlierAttempts {
-  /** Number of consecutive attempts whose process died before they saved further steps. */
+  /** Number of consecutive attempts whose training process died before it saved more steps. */
   readonly lostCount: number;
-  /** Number of consecutive attempts that had to wait for the machine. */
+  /** Number of consecutive attempts that ended because the machine could not run the job yet. */
   readonly waitCount: number;
 }
 
-/** Decides the outcome of an attempt. */
+/** Decides how an attempt ends the job, or how the job continues. */
 export function endingOf(
   result: AttemptResult,
   interruption: Interruption | null,
@@ -39,7 +42,7 @@ export function endingOf(
     waitCount,
     hasAdvanced,
   }: EarlierAttempts & {
-    /** True if this attempt saved further steps. */
+    /** True if this attempt saved more steps than earlier attempts. */
     readonly hasAdvanced: boolean;
   },
   settings: Pick<JobSettings, "attemptsMax" | "backoffMs" | "backoffMsMax">,
@@ -47,7 +50,7 @@ export function endingOf(
   if (interruption === "lost") return { kind: "leave" };
   if (interruption === "cancel") return cancelled;
   if (result.kind === "done") return { kind: "succeed", outcome: result.outcome };
-  // When the server stops, an error says nothing about the job.
+  // While the server stops, an error may come from the stopping, so it does not count against the job.
   if (interruption === "park") return { kind: "park" };
   const { error } = result;
   if (!(error instanceof ServiceError)) {
@@ -59,10 +62,10 @@ export function endingOf(
   }
   if (error.obstacle !== undefined)
     return { kind: "wait", waitMs: backoffMs(waitCount, settings), reason: error.message };
-  // "cancelled" without a cancel request means that something outside the job ended the attempt, which is lost.
+  // If nobody asked to cancel the job, the code `cancelled` means that something outside the job ended the attempt.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
-  // If each attempt saves further steps, the job eventually completes, however often its process dies.
+  // A job whose attempts each save more steps completes eventually, however often its process dies.
   if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings) };
   if (lostCount + 1 >= settings.attemptsMax) {
     const message = `The job was given up after ${lostCount + 1} lost attempts. The last error: ${error.message}`;
@@ -71,7 +74,10 @@ export function endingOf(
   return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
 }
 
-/** Returns the wait in milliseconds after an attempt. `earlierCount` earlier ones in a row ended in the same way. */
+/**
+ * Returns the time in milliseconds to wait after an attempt, if the `earlierCount` attempts before it ended in the same
+ * way.
+ */
 export function backoffMs(
   earlierCount: number,
   settings: Pick<JobSettings, "backoffMs" | "backoffMsMax">,
@@ -79,12 +85,12 @@ export function backoffMs(
   return Math.min(settings.backoffMs * 2 ** earlierCount, settings.backoffMsMax);
 }
 
-/** Outcome of a job that was cancelled on request. */
+/** Outcome of a job that a client cancelled. */
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
 /**
- * Returns the failure of a job that may be killing servers: too many in a row died while running it, and no further
- * steps were saved. Null if the job may continue.
+ * Fails a job that may be killing servers: too many died in a row while running it, and it saved no more steps. Returns
+ * null if the job may continue.
  */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;

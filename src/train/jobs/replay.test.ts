@@ -17,7 +17,7 @@ import { storesInMemory } from "../../store/database/testing/stores-in-memory.ts
 import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { planReplay } from "./replay.ts";
 
-/** Model `m` with versions 1 to 4, each created by the job of its number from the previous one. */
+/** A model `m` with versions 1 to 4. Job number n created version n from the previous version. */
 class Bench {
   readonly database: Stores;
   trainer: JobRunner["trainer"] = embeddedProfile;
@@ -35,7 +35,7 @@ class Bench {
     return bench;
   }
 
-  /** Only the newest version keeps its optimizer state. */
+  /** Stores version `step` and the job that made it. Only the model's newest version keeps its optimizer state. */
   async publish(step: number, pins: Partial<typeof samplePins> = {}): Promise<void> {
     const { jobs, models } = this.database;
     const id = `${step}`;
@@ -54,7 +54,7 @@ class Bench {
     await models.dropTrainerStates("m", await models.oldTrainerStates("m", 1));
   }
 
-  /** Returns the repeated jobs, in order, and the version that the last one is compared with. */
+  /** Returns the jobs that a replay would repeat, in order, and the version with which its result would be compared. */
   async plan(jobId: string, replayJobsMax = 16): Promise<readonly unknown[]> {
     const { jobs, models } = this.database;
     const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "", dataRemovedAt: null };

@@ -1,5 +1,5 @@
-// Plans a replay. A replay repeats a succeeded job, so that its result can be compared with the original version. This
-// module finds the jobs to repeat and checks that everything they need still exists; it does not train.
+// Plans the replay of a succeeded job, whose result is then compared with the original version. Finds the jobs to
+// repeat, and checks that everything they need still exists. Trains nothing itself.
 import { isDeepStrictEqual } from "node:util";
 import { dataRemoved, type JobAssignment, type JobRun, type TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../base/domain/model.ts";
@@ -12,7 +12,7 @@ import { trainingKindOf } from "./new-job.ts";
 type ReplayDependencies = Pick<AttemptDependencies, "jobs" | "models" | "runner">;
 
 /**
- * Plans a replay.
+ * Plans the replay of a succeeded job.
  *
  * @throws ServiceError `conflict` with the reason why the job cannot be repeated
  */
@@ -27,7 +27,11 @@ export async function planReplay(
   return { ...run, job, model, replay: { version, earlier } };
 }
 
-/** @throws ServiceError as {@link planReplay}; `unavailable` if the base model is not served */
+/**
+ * Checks that a job can be repeated.
+ *
+ * @throws ServiceError as {@link planReplay}; `unavailable` if the base model is not served
+ */
 export async function requireRepeatable(
   dependencies: ReplayDependencies,
   settings: Pick<JobSettings, "replayJobsMax">,
@@ -96,8 +100,8 @@ async function runOf(
 }
 
 /**
- * True if a run started with an optimizer state that is no longer stored. A run that started from the base model, or
- * from a version that another kind of job trained, had no such state.
+ * True if a run started with an optimizer state that is no longer stored. There was no such state if the run started
+ * from the base model, or from a version trained by another kind of job.
  */
 function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
   const hadOptimizer = from.adapterFolder !== null && fromKind === job.task.kind;
@@ -105,8 +109,8 @@ function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
 }
 
 /**
- * Requires the build of Hone and the base model of the original job. Other builds or base models would produce a
- * different result from the same job.
+ * Requires the same build of Hone and the same base model as the original job had. With others, the job could give a
+ * different result.
  */
 async function requireSameMachinery(
   { runner }: ReplayDependencies,
@@ -131,7 +135,7 @@ async function requireSameMachinery(
   }
 }
 
-/** Returns the names and values of the settings that differ, as text. */
+/** Returns a text for each setting that differs, with its name and both values. */
 function differencesOf(settings: JsonObject, first: JsonObject): readonly string[] {
   const names = [...new Set([...Object.keys(settings), ...Object.keys(first)])];
   const shown = (value: Json | undefined): string => JSON.stringify(value ?? null);

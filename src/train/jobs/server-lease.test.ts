@@ -1,4 +1,4 @@
-// Tests a server's lease on the store in memory, with a clock that the test moves.
+// Tests a server's lease, with the in-memory store and a clock that the test moves.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
@@ -12,7 +12,7 @@ import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 
-/** @param reached wraps the store for the servers whose leases `newLease` creates */
+/** @param reached wraps the server store for those servers whose leases `newLease` creates */
 async function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
   const clock = new FakeClock();
   const { servers } = await storesInMemory();
@@ -22,7 +22,7 @@ async function open(t: TestContext, reached: (servers: ServerStore) => ServerSto
     t.after(() => lease.stop());
     return lease;
   };
-  /** True if a server has a lease, once expired ones are ended. */
+  /** True if a server still has a lease after expired leases were deleted. */
   const isLive = async (id: string): Promise<boolean> => {
     const now = clock.now().getTime();
     await servers.deleteExpired({ before: new Date(now), after: new Date(now + 120_000) });
@@ -123,7 +123,7 @@ test(
     const all = [await start(0), await start(600_000), await start(-600_000)];
     assert.equal(said.filter((message) => message.includes("clock")).length, 2);
     const ids = all.map(({ lease }) => lease.id);
-    // Three heartbeats of each: a server renews its own lease and ends expired ones.
+    // At each of three heartbeats, each server renews its own lease and deletes expired leases.
     for (let sign = 1; sign <= 3; sign++)
       for (const { own } of all) {
         await own.advance(15_000);

@@ -1,5 +1,5 @@
 // This server's lease in the database. While the lease is valid, the server owns its jobs. A dead server cannot renew
-// its lease; once it expires, other servers may take the jobs.
+// its lease; once it has expired, other servers may take the jobs.
 import { newUuid } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
@@ -10,26 +10,26 @@ import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 export interface LeaseDependencies {
   /**
-   * Object with this server's id in the database. A new id replaces it when the lease is lost. By default, an id is
-   * generated.
+   * Object that contains this server's id in the database. If the lease is lost, the lease writes a new id into it. If
+   * absent, the lease generates an id.
    */
   readonly identity?: { id: string };
   readonly servers: ServerStore;
   /** Base models on which this server can run jobs. */
   readonly baseModels: readonly string[];
-  /** Id of the storage that holds this server's artifacts. */
+  /** Id of the artifact storage that this server uses. */
   readonly artifacts: string;
   /**
-   * Clock that all servers share. It is synchronized right before each heartbeat, so that the servers agree on when a
-   * lease ends.
+   * Clock that all servers share, so that they agree on when a lease ends. The lease synchronizes it right before each
+   * heartbeat.
    */
   readonly clock: SharedClock;
   readonly logger: Logger;
 }
 
 /**
- * Difference in milliseconds between the shared clock and the machine's clock above which a warning is logged. Some
- * times, such as those in the log, come from the machine's clock.
+ * Difference in milliseconds between the machine's clock and the shared clock above which the server logs a warning. It
+ * matters because some times, such as those in the log, come from the machine's clock.
  */
 const offMsMax = 5000;
 
@@ -38,7 +38,7 @@ export class ServerLease implements Service {
   readonly #settings: Pick<JobSettings, "leaseMs">;
   readonly #life = serviceOf("server's lease", {
     start: async (signal) => {
-      // A full disk must not prevent the server from starting.
+      // Ignores errors such as a full disk, which must not prevent the server from starting.
       await this.#create().catch((error: unknown) => {
         if (error instanceof ServiceError && error.code === "conflict") throw error;
         this.#dependencies.logger.warn({ err: error }, notRenewed);
@@ -58,7 +58,7 @@ export class ServerLease implements Service {
   }
 
   /**
-   * Id under which this server owns jobs. When the lease is lost, the id changes; jobs with the old id no longer
+   * Id under which this server owns jobs. If the lease is lost, the id changes, and jobs with the old id no longer
    * belong to this server.
    */
   get id(): string {
@@ -69,7 +69,7 @@ export class ServerLease implements Service {
     return this.#life.start();
   }
 
-  /** Gives up the lease, so that other servers can take everything this server owned immediately. */
+  /** Gives up the lease, so that other servers can immediately take the jobs that this server owned. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
@@ -79,8 +79,8 @@ export class ServerLease implements Service {
     await this.#synchronize();
     await servers.create(this.id, { until: this.#until(1), baseModels, artifacts });
     if (!(await servers.keepsElsewhere(artifacts, clock.now()))) return;
-    // If the servers do not share their artifacts, this server could not read the adapters of the others' versions,
-    // nor the others those of its versions.
+    // Servers with different artifact storages cannot share a database, because they could not read the adapters of
+    // each other's versions.
     await servers.delete(this.id);
     throw new ServiceError({ code: "conflict", message: keptElsewhere });
   }
@@ -95,7 +95,7 @@ export class ServerLease implements Service {
       );
   }
 
-  /** Returns the time `count` lease lengths from now. */
+  /** Returns the time that is `count` lease lengths from now. */
   #until(count: number): Date {
     return new Date(this.#dependencies.clock.now().getTime() + count * this.#settings.leaseMs);
   }
@@ -103,7 +103,7 @@ export class ServerLease implements Service {
   async #keepRenewing(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#dependencies;
     while (!signal.aborted) {
-      // A sleep rejects only when aborted, which `stop` does.
+      // The sleep rejects only if `stop` aborts it.
       await clock.sleep(heartbeatMs(this.#settings), { signal }).catch(() => undefined);
       if (signal.aborted) return;
       await this.#renew().catch((error: unknown) => logger.warn({ err: error }, notRenewed));
@@ -121,9 +121,9 @@ export class ServerLease implements Service {
       this.#identity.id = newUuid();
       await this.#create();
     }
-    // Expired leases are deleted after this server's own lease is renewed, because its own has expired if the machine
-    // slept. A lease that ends more than two lease lengths from now is invalid too; this tolerates a clock that is one
-    // lease length ahead.
+    // Deletes expired leases only after renewing this server's own, which has expired if the machine slept. Also
+    // deletes leases that end more than two lease lengths from now: they come from a clock that is more than one lease
+    // length ahead.
     await servers.deleteExpired({ before: clock.now(), after: this.#until(2) });
   }
 

@@ -1,4 +1,4 @@
-// Settings of the job queue: one for the operator, and constants that all servers share.
+// Settings of the job queue: one setting for the operator, and constants that all servers share.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -13,41 +13,44 @@ const schema = {
 
 const fixed = {
   /**
-   * Number of consecutive attempts whose training process died without saving further steps, after which the job
-   * fails. With the waits between them, this takes a quarter of an hour, longer than a memory shortage usually lasts.
+   * Number of consecutive attempts after which a job fails if each attempt's training process died without saving more
+   * steps. With the waits between them, they take a quarter of an hour, longer than most memory shortages.
    */
   attemptsMax: 20,
   /**
-   * Number of servers that died in a row while running a job, without the job saving further steps, after which the
-   * job fails. Attempts of which only the training process died do not count.
+   * Number of servers that may die in a row while running a job that saves no more steps; then the job fails. If only
+   * the training process dies, `attemptsMax` applies instead.
    */
   startsMax: 20,
   /**
-   * Wait in milliseconds after the first attempt whose process died, or after the second attempt whose server died.
-   * The wait doubles with each further such attempt.
+   * Wait in milliseconds before a job is retried: after the first training process that died, or the second server that
+   * died. Each further death doubles the wait.
    */
   backoffMs: 1000,
-  /** Maximum wait in milliseconds. A job therefore notices within a minute that the machine can run it again. */
+  /**
+   * Maximum wait in milliseconds before a retry. A job therefore notices within a minute that the machine can run it
+   * again.
+   */
   backoffMsMax: 60_000,
-  /** Maximum number of queued jobs. */
+  /** Maximum number of jobs in the queue. */
   queuedMax: 10_000,
-  /** Maximum number of queued jobs for the models of one entity, so that one entity cannot fill the queue. */
+  /** Maximum number of queued jobs for the models of one entity. It keeps a single entity from filling the queue. */
   queuedPerEntityMax: 1000,
   /**
-   * Number of a model's newest versions whose optimizer state is kept. New jobs start from the newest version; an
-   * optimizer state takes twice the space of an adapter.
+   * Number of each model's newest versions that keep their optimizer state. One suffices for new jobs, which start from
+   * the newest version. An optimizer state takes twice the space of an adapter.
    */
   optimizerStatesKept: 1,
   /**
-   * Maximum number of earlier jobs that a replay may repeat. It repeats them if the optimizer state from which its job
-   * started is no longer stored.
+   * Maximum number of earlier jobs that a replay may repeat first. A replay does so if the optimizer state from which
+   * its job started is no longer stored.
    */
   replayJobsMax: 16,
-  /** Length of a lease in milliseconds. A server that misses four heartbeats in a row loses its jobs. */
+  /** Length of a server's lease in milliseconds. A server that misses four heartbeats in a row loses its jobs. */
   leaseMs: 60_000,
-  /** Interval in milliseconds at which the queue polls for changes by other processes. */
+  /** Interval in milliseconds at which the queue polls the store for changes by other processes. */
   pollMs: 1000,
-  /** Interval in milliseconds at which a job's event stream polls. */
+  /** Interval in milliseconds at which the event stream of a job polls the store. */
   eventPollMs: 1000,
 };
 
@@ -55,7 +58,7 @@ export const jobSettings = section(schema, fixed);
 
 export type JobSettings = SettingsIn<typeof jobSettings>;
 
-/** Returns the time in milliseconds after which a server whose lease expired has certainly stopped all its work. */
+/** Returns the time in milliseconds after a lease's end when its server has certainly stopped all work. */
 export function goneMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
   return 5 * leaseMs;
 }

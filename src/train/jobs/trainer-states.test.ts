@@ -1,4 +1,4 @@
-// Tests when data that attempts and trainers keep for a job is removed.
+// Tests when the server removes data that attempts and trainers keep for a job.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -8,7 +8,7 @@ import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { newJob } from "./new-job.ts";
 import { type Run, outcome, twoSteps, untilInterrupted, lost, Bench } from "./testing/queue-bench.ts";
 
-/** Succeeds with a separate trainer state. */
+/** A run that succeeds and saves the trainer's state separately from the adapter. */
 const withState: Run = async ({ job }) => ({ ...outcome, trainerState: `state of ${job.id}` });
 
 test("removes data kept between attempts when the job has ended in any way, and not before", async (t) => {
@@ -74,7 +74,7 @@ test("refuses a job that the trainer does not support on submission, naming the 
     advice,
     /is 0\.1, and the trainer .* remote, does not compute the base .*; leave it out, or set it to 0/,
   );
-  // The newest version is the base itself, without an adapter.
+  // The newest version is the base model itself, so the trainer need not accept adapters.
   assert.equal(await refusal({ takesAdapters: false, hasBasePass: false }), null);
 });
 

@@ -1,16 +1,16 @@
-// Reads the texts of a plan's answers, cut to a prefix, for showing the plan before a job is created.
+// Reads the beginnings of the answers that a plan would train on. They are shown with the plan before a job is created.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { type AnswerKey, answerId } from "../../base/domain/rewards/training-source.ts";
 import type { Gathered } from "./gather-feedback.ts";
 import type { PlannedGroup } from "./groups/plan-groups.ts";
 
-/** Maximum number of groups that are shown with texts. */
+/** Maximum number of answer groups that a plan shows with texts. */
 const groupsMax = 100;
 const shownLengthMax = 160;
 
 /**
- * Returns texts, keyed by {@link answerId}. The summary of a call contains the text of its first choice only; texts of
- * other choices are read from the recording.
+ * Returns the beginnings of answers, keyed by {@link answerId}. The summary of a recorded call contains only the text
+ * of its first choice, so the texts of other choices come from the full recording.
  */
 export async function readTexts(
   completions: Pick<CompletionStore, "find">,
@@ -34,9 +34,9 @@ export async function readTexts(
   return texts;
 }
 
-/** Returns the shown prefix of a text. */
+/** Returns the beginning of a text, as shown with a plan. */
 export function previewText(text: string): string {
-  // Avoids splitting a surrogate pair.
+  // Does not cut a surrogate pair in two.
   return text
     .trim()
     .slice(0, shownLengthMax)

@@ -1,4 +1,4 @@
-// Plans and creates training jobs from existing feedback, for requests that ask for a job or only for its plan.
+// Plans and creates training jobs from existing feedback. Serves requests for a job and requests only for its plan.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
@@ -29,21 +29,25 @@ export interface FeedbackJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly rule: RewardRule;
   readonly filter: Condition;
-  /** Maximum age of an answer, in versions between its own and the newest version; null if unlimited. */
+  /** Maximum age of an answer, counted in versions from the answer's version to the newest one; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly groupsMax: number;
 }
 
-/** Feedback on which a job would train, and feedback that is excluded from it. */
+/** The feedback on which a job would train, and the feedback that it would exclude. */
 export interface FeedbackJobPlan {
   readonly gathered: Gathered;
   readonly groups: readonly PlannedGroup[];
   readonly leftOut: readonly LeftOut[];
-  /** Number of feedback records read. */
+  /** Number of feedback records that planning read. */
   readonly feedbackCount: number;
 }
 
-/** @throws ServiceError `unsupported` if more feedback matches than one request may read */
+/**
+ * Plans a training job from existing feedback.
+ *
+ * @throws ServiceError `unsupported` if more feedback matches than one request may read
+ */
 export async function planFeedbackJob(
   dependencies: FeedbackJobDependencies,
   { model, rule, filter, since, until, versionAgeMax, groupsMax }: FeedbackJobRequest,
@@ -68,7 +72,7 @@ export async function planFeedbackJob(
 }
 
 /**
- * Creates the job from a plan.
+ * Creates the training job that `planFeedbackJob` planned.
  *
  * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
@@ -91,7 +95,11 @@ export async function createFeedbackJob(
   return (await submit(job, lines, { outlines, feedback: { sources, standing: null } })).id;
 }
 
-/** @throws ServiceError `unsupported` if more feedback matches than one request may read */
+/**
+ * Reads all feedback that matches a filter.
+ *
+ * @throws ServiceError `unsupported` if more feedback matches than one request may read
+ */
 export async function readFeedback(
   { feedback, settings }: Pick<FeedbackJobDependencies, "feedback" | "settings">,
   projectId: string,

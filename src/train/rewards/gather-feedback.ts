@@ -1,5 +1,5 @@
-// Gathers trainable feedback. It reads feedback records and the recorded answers to which they refer, and excludes
-// feedback on which an earlier job trained.
+// Gathers trainable feedback: reads feedback records and the recorded answers that they judge, and excludes feedback on
+// which an earlier job trained.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { answerId, type TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { PlanInput } from "./groups/judge-answers.ts";
@@ -20,15 +20,19 @@ export interface Gathered<Plan = GroupPlan> extends Pick<PlanInput, "model" | "t
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Input for planning a job. */
+/** The fields of a plan's input that the caller chooses; `gather` reads the others from the stores. */
 export type GatherRequest = Pick<PlanInput, "rule" | "model" | "records" | "stepMin">;
 
-/** @param request.stepMin oldest version whose answers are trained on */
+/**
+ * Reads what the feedback records refer to, and plans groups of answers with rewards.
+ *
+ * @param request.stepMin oldest version whose answers may be trained on
+ */
 export function gatherFeedback(dependencies: GatherDependencies, request: GatherRequest): Promise<Gathered> {
   return gather(dependencies, request, planGroups);
 }
 
-/** Like {@link gatherFeedback}, for any kind of plan. */
+/** Like {@link gatherFeedback}, but with the planning function as a parameter. */
 export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
   { rule, model, records, stepMin }: GatherRequest,
@@ -43,8 +47,8 @@ export async function gather<Plan>(
 }
 
 /**
- * Returns the oldest version whose answers may be trained on. The newest version and the maximum age, in versions,
- * decide it.
+ * Returns the number of the oldest version whose answers may be trained on. `versionAgeMax` is the maximum distance to
+ * the newest version; null if unlimited.
  */
 export function oldestStep(newestStep: number, versionAgeMax: number | null): number {
   return versionAgeMax === null ? 0 : Math.max(0, newestStep - versionAgeMax);

@@ -1,4 +1,4 @@
-// Summarizes a plan for display. Pure.
+// Summarizes the plan of a feedback job for display. Pure.
 import type { FeedbackOutcome, RewardedAnswer } from "../../base/domain/rewards/feedback-outcome.ts";
 import { answerId } from "../../base/domain/rewards/training-source.ts";
 import { callReference } from "../../base/domain/recordings/call-reference.ts";
@@ -12,7 +12,11 @@ import {
 } from "./groups/judge-answers.ts";
 import { personOf } from "./scoring/opinions.ts";
 
-/** @param texts prefixes of answers, by {@link answerId} */
+/**
+ * Summarizes the plan of a feedback job.
+ *
+ * @param texts beginnings of answers, by {@link answerId}
+ */
 export function outcomeOf(
   { gathered, groups, leftOut, feedbackCount }: FeedbackJobPlan,
   texts: ReadonlyMap<string, string>,
@@ -41,7 +45,7 @@ export function outcomeOf(
   };
 }
 
-/** Counts the excluded answers by reason, with an explanation of each. */
+/** Counts the excluded answers by reason, and explains each reason. */
 export function leftOutByReason(
   leftOut: readonly Pick<LeftOut, "reason">[],
 ): Pick<FeedbackOutcome, "reasons"> & { readonly counts: FeedbackOutcome["counts"]["leftOut"] } {

@@ -1,5 +1,5 @@
-// For tests: a queue on the store in memory, which completes a call as soon as nothing else runs, with a scripted
-// runner and a movable clock.
+// For tests: a job queue on the in-memory store, with a scripted runner and a clock that the test moves. The store
+// answers a call as soon as nothing else runs.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
@@ -50,7 +50,7 @@ export const startedEvent = {
   num_trainable_tokens: 99,
 };
 
-/** Runs two steps and succeeds. */
+/** Trains two steps and succeeds. */
 export const twoSteps: Run = async (_assignment, report) => {
   await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
   await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
@@ -58,7 +58,7 @@ export const twoSteps: Run = async (_assignment, report) => {
   return outcome;
 };
 
-/** Runs until it is interrupted. */
+/** Trains until the queue interrupts it. */
 export const untilInterrupted: Run = async (_assignment, report, { signal }) => {
   await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
   await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
@@ -76,10 +76,10 @@ export const pinsFor = async () => ({
   trainerBuild: "build",
 });
 
-/** Maximum number of calls; a queue that polls endlessly exceeds it, and its test fails. */
+/** Maximum number of store calls in a test. A queue that polls endlessly exceeds it, so its test fails. */
 export const questionsMax = 1000;
 
-/** Wraps the store to limit the number of finds and claims. */
+/** Wraps a job store so that it fails after `questionsMax` finds and claims. */
 export function bounded(jobs: JobStore): JobStore {
   let count = 0;
   const ask = async <Answer>(answer: () => Promise<Answer>): Promise<Answer> => {
@@ -93,27 +93,30 @@ export function bounded(jobs: JobStore): JobStore {
   };
 }
 
-/** A database with models `m` and `n`, a clock, and queues on them. All belong to one server with a lease by default. */
+/**
+ * A database with the models `m` and `n`, a clock, and job queues. By default, all queues belong to one server with a
+ * lease.
+ */
 export class Bench {
   readonly clock = new FakeClock();
   readonly database: Stores;
   readonly lease = { id: "server" };
-  /** Announcements of other servers to its queues. */
+  /** Source of other servers' announcements to the queues. */
   announcements: Announcements;
   trainer: TrainerProfile = embeddedProfile;
-  /** Pins that its runner returns for a job. */
+  /** Function with which the runner computes the pins of a job. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
-  /** Preparation of a version by its queues before it becomes the newest. */
+  /** Function that the queues call before a version becomes the newest. */
   prepareVersion: NonNullable<AttemptDependencies["prepareVersion"]> = async () => undefined;
-  /** Jobs whose output the runner was told to keep. */
+  /** Ids of jobs whose output the queue told the runner to keep. */
   readonly kept: string[] = [];
-  /** Jobs whose output the runner discarded. */
+  /** Ids of jobs whose output the runner discarded. */
   readonly discarded: string[] = [];
-  /** Jobs whose data kept between attempts the runner removed. */
+  /** Ids of jobs for which the runner removed the data kept between attempts. */
   readonly discardedWork: string[] = [];
-  /** States of older versions that its runner removed. */
+  /** Trainer states of older versions that the runner removed. */
   readonly discardedStates: string[] = [];
-  /** Errors that its queues logged. */
+  /** Messages of errors that the queues logged. */
   readonly errors: string[] = [];
   readonly #queues: JobQueue[] = [];
 
@@ -139,7 +142,7 @@ export class Bench {
     return bench;
   }
 
-  /** Replaces the server's lease, as after a restart; its jobs are not recovered yet. */
+  /** Gives the server a new lease, as a restart does. Jobs under the old lease are not recovered yet. */
   async renewServer(baseModels?: readonly string[]): Promise<void> {
     const { servers } = this.database;
     await servers.delete(this.lease.id);
@@ -147,7 +150,7 @@ export class Bench {
     await storeServer(servers, this.lease.id, baseModels);
   }
 
-  /** Lets another server claim a job and die. */
+  /** Simulates another server that claims a job and then dies. */
   async claimAndDie(): Promise<void> {
     const { jobs, servers } = this.database;
     await storeServer(servers, "dead");
@@ -155,7 +158,7 @@ export class Bench {
     await servers.delete("dead");
   }
 
-  /** Starts a queue whose attempts run the given functions in order, and the last one from then on. */
+  /** Starts a queue whose nth attempt runs the nth given function; after the last function, attempts repeat it. */
   async start(runs: readonly Run[], settings: Partial<JobSettings> = {}): Promise<JobQueue> {
     let attemptIndex = 0;
     const queue = this.build((...args) => runs[Math.min(attemptIndex++, runs.length - 1)](...args), settings);

@@ -1,5 +1,5 @@
-// Tests automatic rules over stores in memory: when they train, on which feedback, and that servers may die between
-// any two writes.
+// Tests automatic training rules with in-memory stores: when they train, on which feedback, and that a server may die
+// between any two writes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
@@ -29,7 +29,7 @@ const page = { ...firstPage, limit: 100 };
 const turn = { entity: "team", timeMs: 1000 };
 const allFeedback = { projectId: "team/games", condition: always, after: null };
 
-/** A model with an automatic rule on thumbs, its stores, and servers that run the rule. */
+/** A model with an automatic rule on thumbs-up and thumbs-down feedback, its stores, and servers that run the rule. */
 class World {
   readonly stores: Stores;
   readonly clock = new FakeClock();
@@ -61,9 +61,9 @@ class World {
   }
 
   /**
-   * Starts a server; the previous one has lost its lease.
+   * Starts a server. The previous server has lost its lease.
    *
-   * @param dies called before and after each of its writes; throws to let the server die there
+   * @param dies called before and after each write of the server; throws to let the server die there
    */
   async server(dies: () => void = () => undefined): Promise<AutomaticRules> {
     const { stores, clock } = this;
@@ -97,7 +97,7 @@ class World {
     });
   }
 
-  /** Records answers of the newest version to a prompt. */
+  /** Records answers to a prompt by the model's newest version. */
   async answer(prompt: string, ...requestIds: readonly string[]): Promise<void> {
     const [choice] = sampleContent().choices;
     await this.stores.completions.add(
@@ -118,7 +118,7 @@ class World {
     await this.stores.feedback.create([record]);
   }
 
-  /** Replaces the content of a record on any answer. */
+  /** Replaces the content of one random feedback record on an answer. */
   async changeMind(random: Random, requestId: string, emoji: string): Promise<void> {
     const { feedback } = this.stores;
     const { items } = await feedback.scan({ ...allFeedback, limit: 1000 }, turn);
@@ -136,7 +136,7 @@ class World {
     return (await this.stores.jobs.list(anyJob, page)).items;
   }
 
-  /** Returns the sources of jobs that did not fail. */
+  /** Returns the training sources of all jobs that neither failed nor were cancelled. */
   async trained(): Promise<readonly TrainingSource[]> {
     const jobs = (await this.jobs()).filter(({ state }) => state !== "failed" && state !== "cancelled");
     const lists = await Promise.all(jobs.map(({ id }) => this.stores.sources.list(id, page)));
@@ -217,7 +217,8 @@ test("trains on new feedback once there are enough groups, within its rate limit
   const { promptTokenIds, choices } = sampleContent();
   assert.deepEqual([choice?.prompt_token_ids, choice?.token_ids], [promptTokenIds, choices[0]?.tokenIds]);
 
-  // New answers to known prompts are compared with trained ones. The job must wait until the hour has passed.
+  // The new answers belong to known prompts, so the rule compares them with answers it has trained on. The next job
+  // must wait until the hour has passed.
   for (const id of ["p3", "q3"]) await world.thumb(id, "👎");
   await look();
   world.clock.step(3_600_000);
@@ -297,7 +298,7 @@ for (const seed of searchSeeds(5))
       world.clock.step(1000);
       await applyRandomEvent(world, random, answers, () => `a${++answerCount}`);
     }
-    // No server dies any more, and the rule has seen the failure.
+    // From here on, no server dies. Resumes the rule, in case failed jobs paused it.
     await world.stores.rules.setPaused("r", false, world.clock.now());
     for (let turn = 0; turn < 30; turn++) {
       world.clock.step(1000);
@@ -317,7 +318,7 @@ for (const seed of searchSeeds(5))
     trainedCount += marks.length;
   });
 
-/** Makes a random event: answers, feedback, a server that dies, or the end of jobs. */
+/** Simulates a random event: answers, feedback, a dying server, or the end of jobs. */
 async function applyRandomEvent(
   world: World,
   random: Random,
@@ -347,7 +348,7 @@ async function applyRandomEvent(
   }
 }
 
-/** Counts the groups that all existing feedback could still train. */
+/** Counts the answer groups that the existing feedback could still train. */
 async function leftToTrain({ stores }: World): Promise<number> {
   const { items: records } = await stores.feedback.scan({ ...allFeedback, limit: 1000 }, turn);
   const model = { id: "m", projectId: "team/games" };

@@ -1,5 +1,5 @@
-// Runs this server's automatic rules. Each rule reads new feedback, and creates a job once there is enough feedback
-// and the rule's limits allow a job. The database assigns each rule to one server at a time.
+// Runs the automatic training rules that the database assigns to this server; each rule has one server at a time. A
+// rule reads new feedback. It creates a job once there is enough feedback and the rule's limits allow one.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { isTerminal } from "../../../base/domain/job.ts";
@@ -25,15 +25,19 @@ export interface AutomaticDependencies extends TrainDependencies {
   readonly rules: RuleStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion">;
-  /** Parses a rule's feedback filter. @throws ServiceError if the filter is no longer valid */
+  /**
+   * Parses the feedback filter of a rule.
+   *
+   * @throws ServiceError if the filter is no longer valid
+   */
   readonly conditionOf: (filter: JsonObject | null) => Condition;
-  /** Id of this server in the database. */
+  /** Returns the id of this server in the database, which changes if its lease is lost. */
   readonly owner: () => string;
   readonly settings: RewardSettings;
   readonly logger: Logger;
 }
 
-/** Maximum number of feedback pages that one rule reads before the next rule's turn. */
+/** Maximum number of feedback pages that a rule reads in one round, so that other rules get their turn. */
 const pagesMax = 10;
 
 export class AutomaticRules implements Service {
@@ -54,7 +58,7 @@ export class AutomaticRules implements Service {
     return this.#life.start();
   }
 
-  /** Resolves when the current round is over. */
+  /** Stops the rounds. Resolves when the current round has ended. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
@@ -65,12 +69,14 @@ export class AutomaticRules implements Service {
       await this.look(signal).catch((error: unknown) =>
         logger.warn({ err: error }, "automatic rules could not be processed; trying again"),
       );
-      // A sleep rejects only when aborted, which `stop` does.
+      // The sleep rejects only if `stop` aborts it.
       await clock.sleep(settings.lookSeconds * 1000, { signal }).catch(() => undefined);
     }
   }
 
-  /** Runs one round: each of this server's rules reads new feedback, and creates a job if its limits allow one. */
+  /**
+   * Runs one round: each of this server's rules reads new feedback, and creates a job if the rule's limits allow one.
+   */
   async look(signal: AbortSignal): Promise<void> {
     const { rules, owner, logger } = this.#dependencies;
     const server = owner();
@@ -102,7 +108,7 @@ export class AutomaticRules implements Service {
       models.newestVersion(order.modelId),
       rules.progress(stored.id, dayAgo),
     ]);
-    // The model or the rule was deleted.
+    // Without a version, the model was deleted; without progress, the rule was deleted.
     if (newest === null || before === null) return;
     if (await this.#pausesFor(stored, hold, before)) return;
     const span = { since: order.since, until: null };
@@ -125,7 +131,11 @@ export class AutomaticRules implements Service {
     await this.#train({ ...task, cursor: progress.cursor }, order, tokensMax);
   }
 
-  /** @returns null if the rule no longer belongs to this server */
+  /**
+   * Reads new feedback for a rule.
+   *
+   * @returns null if the rule no longer belongs to this server
+   */
   async #read(task: AutomaticTask, signal: AbortSignal): Promise<true | null> {
     let { cursor } = task;
     for (let page = 0; page < pagesMax && !signal.aborted; page++) {
@@ -146,12 +156,16 @@ export class AutomaticRules implements Service {
           "an automatic rule created a job",
         );
     } catch (error) {
-      // Another job was created from some of this feedback. The next round works with the remaining feedback.
+      // A conflict means that another job was created from some of this feedback. The next round works with the
+      // remaining feedback.
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
     }
   }
 
-  /** Pauses a rule if its latest jobs all failed, since further jobs would probably fail too. */
+  /**
+   * Pauses a rule if its latest jobs all failed, because further jobs would probably fail too. Returns true if it is
+   * paused.
+   */
   async #pausesFor(
     { updatedAt }: StoredRule,
     hold: AutomaticTask["hold"],

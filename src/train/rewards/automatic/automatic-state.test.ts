@@ -10,7 +10,7 @@ import { type AutomaticFacts, automaticState } from "./automatic-state.ts";
 
 const now = new Date(Date.UTC(2026, 10, 21, 12));
 
-/** Returns a job created this many minutes ago. */
+/** Returns a job that was created `minutes` minutes ago. */
 function job(minutes: number, tokenCount = 100): AutomaticJob {
   return { id: `j${minutes}`, createdAt: new Date(now.getTime() - minutes * 60_000), tokenCount };
 }

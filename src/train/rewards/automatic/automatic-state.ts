@@ -1,4 +1,4 @@
-// Computes an automatic rule's status, and when its next job may start. Pure.
+// Computes the status of an automatic training rule, and when its next job may start. Pure functions.
 import type {
   AutomaticJob,
   AutomaticOrder,
@@ -6,13 +6,15 @@ import type {
 } from "../../../base/domain/rewards/stored-rule.ts";
 
 export interface AutomaticState {
-  /** Status; `ready` means that the next round of a server creates the rule's next job. */
+  /** Status of the rule; `ready` means that a server will create the next job in its next round. */
   readonly kind: "paused" | "collecting" | "training" | "waiting" | "ready";
-  /** Human-readable reason for the status. */
+  /** Human-readable reason for the rule's status. */
   readonly reason: string;
-  /** Earliest start of the next job; null if unknown. */
+  /** Earliest time at which the rule's next job can start; null if unknown. */
   readonly nextJobAt: Date | null;
-  /** Number of the rule's jobs in the last 24 hours; `tokenCount` is the number of tokens they trained on. */
+  /**
+   * Number of the rule's jobs in the last 24 hours. `tokenCount` is the number of tokens on which these jobs trained.
+   */
   readonly jobCount: number;
   readonly tokenCount: number;
 }
@@ -23,7 +25,7 @@ export interface AutomaticFacts {
   readonly order: AutomaticOrder;
   readonly isPaused: boolean;
   readonly progress: AutomaticProgress;
-  /** True if the rule's newest job has not ended. */
+  /** True if the rule's newest job is still queued or running. */
   readonly isTraining: boolean;
   readonly now: Date;
 }
@@ -55,7 +57,7 @@ export function automaticState({
   return stateOf("ready", "Its next job comes with the next look.");
 }
 
-/** Returns the earliest time at which all limits allow another job; null if they allow one now. */
+/** Returns the earliest time at which the rule's limits allow another job; null if they allow one now. */
 function earliestJob(order: AutomaticOrder, progress: AutomaticProgress): Date | null {
   const times = [
     afterLast(order, progress),
@@ -70,7 +72,11 @@ function afterLast({ secondsBetween }: AutomaticOrder, { lastJob }: AutomaticPro
   return lastJob === null ? null : lastJob.createdAt.getTime() + secondsBetween * 1000;
 }
 
-/** @param jobs jobs of the last day, newest first */
+/**
+ * Returns the time at which the daily limit on jobs allows another one; null if it allows one now.
+ *
+ * @param jobs jobs of the last day, newest first
+ */
 function afterJobs({ jobsPerDay }: AutomaticOrder, jobs: readonly AutomaticJob[]): number | null {
   const job = jobs.length < jobsPerDay ? undefined : jobs[jobsPerDay - 1];
   return job === undefined ? null : job.createdAt.getTime() + dayMs;

@@ -1,6 +1,6 @@
-// Creates a job for an automatic rule from all trainable feedback. One transaction writes the job, the feedback it is
-// created from, and the rule's state. Even after a crash, each feedback record is therefore either in exactly one job
-// or still waiting for a job.
+// Creates a job for an automatic rule from its trainable feedback. One transaction writes the job, its feedback and the
+// rule's state. Even after a crash, each feedback record is therefore either in exactly one job or still waiting for
+// one.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
@@ -18,8 +18,8 @@ export interface TrainDependencies extends ReadDependencies {
 }
 
 /**
- * Submits a job like {@link JobQueue.submit}, but without an idempotency key. A retry cannot create a second job,
- * because the database refuses to train on the same feedback twice.
+ * Submits a job like {@link JobQueue.submit}, but needs no idempotency key: a retry cannot create a second job, because
+ * the database refuses to train on the same feedback twice.
  */
 export type SubmitJob = (
   job: JobDraft,
@@ -27,12 +27,14 @@ export type SubmitJob = (
   more: Pick<JobCreation, "outlines" | "feedback">,
 ) => Promise<{ readonly id: string }>;
 
-/** Factor for the number of prompts to examine. It is above 1, because some prompts may have nothing trainable. */
+/** Factor by which more prompts are examined than the job needs, because some may have nothing to train on. */
 const spareShare = 1.5;
 
 /**
+ * Creates the next job of an automatic rule.
+ *
  * @param options.tokensMax token limit of the job
- * @returns the job's id; null if there are too few groups after all
+ * @returns the job's id; null if reading the feedback showed too few trainable groups
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
 export async function createAutomaticJob(

@@ -1,6 +1,6 @@
-// Reads new and replaced feedback for an automatic rule, in order. Each record is stored under the prompt of the
-// answer that it judges, and each prompt with such a record is examined again. One transaction stores the results and
-// how far the rule has read.
+// Reads new and replaced feedback for an automatic training rule, in order. Files each record under the prompt of the
+// answer that it judges, and examines each such prompt again. One transaction stores the results and how far the rule
+// has read.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -19,23 +19,20 @@ export interface ReadDependencies extends GatherDependencies {
 /** An automatic rule with everything needed to run it. */
 export interface AutomaticTask extends Pick<PlanInput, "rule" | "model" | "stepMin"> {
   readonly hold: AutomaticHold;
-  /** Filter for the feedback that the rule reads. */
+  /** Filter that selects the feedback for the rule. */
   readonly condition: Condition;
-  /** Position after which the rule continues to read feedback; null before the first page. */
+  /** Position in the feedback up to which the rule has read; null before the first page. */
   readonly cursor: number | null;
 }
 
-/**
- * `recordsMax` is the maximum number of records per page, and `recordsOfPromptMax` the maximum number examined per
- * prompt.
- */
+/** Maximum number of feedback records read per page, and of records examined per prompt. */
 const [recordsMax, recordsOfPromptMax] = [500, 1000];
 
 /**
- * Reads the next page of feedback.
+ * Reads the next page of feedback for a rule.
  *
- * @returns whether more pages remain, and the new position; null if the rule was changed or now belongs to another
- * server
+ * @returns whether more pages remain, and the rule's new position; null if the rule was changed or now belongs to
+ * another server
  */
 export async function readNewFeedback(
   dependencies: ReadDependencies,
@@ -49,7 +46,8 @@ export async function readNewFeedback(
   const notes = await notesOn(dependencies, task, page.items);
   const to = page.last ?? cursor;
   if (to === cursor) return { hasMore: page.hasMore, cursor };
-  // Before it was replaced, a record may have referred to an answer to another prompt.
+  // Before a client replaced it, a record may have judged an answer to another prompt, which must be examined again
+  // too.
   const earlier = await rules.notedPrompts(
     hold.ruleId,
     page.items.map(({ id }) => id),
@@ -68,7 +66,10 @@ export async function readNewFeedback(
   return isHeld ? { hasMore: page.hasMore, cursor: to } : null;
 }
 
-/** Returns the prompt for each record that judges an answer of the rule's model; skips all other records. */
+/**
+ * Returns each record that judges an answer of the rule's model, with the hash of that answer's prompt. Skips all other
+ * records.
+ */
 async function notesOn(
   { completions }: ReadDependencies,
   { rule, model }: AutomaticTask,
@@ -83,9 +84,9 @@ async function notesOn(
 }
 
 /**
- * Returns the trainable answers to the given prompts, judged by all feedback that is stored under these prompts.
+ * Returns the trainable answers to the given prompts, scored by all feedback that is filed under these prompts.
  *
- * @param newIds returns the ids of a prompt's feedback that is not stored under it yet
+ * @param newIds returns the ids of a prompt's feedback records that are not filed under the prompt yet
  */
 export async function examinePrompts(
   dependencies: Pick<ReadDependencies, "feedback" | "rules" | keyof GatherDependencies>,
@@ -101,10 +102,10 @@ export async function examinePrompts(
   return gatherFeedback(dependencies, { ...task, records });
 }
 
-/** Maximum number of concurrent record reads. */
+/** Maximum number of feedback records that are read from the store at the same time. */
 const findsMax = 50;
 
-/** Returns the records that still exist, oldest first. */
+/** Returns the feedback records that still exist, oldest first. */
 async function recordsOf(
   { feedback }: Pick<ReadDependencies, "feedback">,
   { model }: AutomaticTask,

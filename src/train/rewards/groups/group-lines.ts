@@ -1,5 +1,5 @@
-// Writes planned groups as the training data of a job, with one line of JSON per group and the recorded tokens. If the
-// plan exceeds the limits of one job, only its first groups are written.
+// Writes planned groups of answers as a job's training data: one JSON line per group, with the recorded tokens. If the
+// plan exceeds the limits of one job, writes only the first groups.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { outlinesOf } from "../../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../../base/domain/summaries/trajectory-outline.ts";
@@ -10,26 +10,26 @@ import type { PlannedAnswer, PlanInput } from "./judge-answers.ts";
 import type { PlannedGroup } from "./plan-groups.ts";
 import { recordedTrajectory } from "./recorded-trajectory.ts";
 
-/** Limits of a job. The first group is included even if it exceeds them. */
+/** Limits on the size of one job. The first group is included even if it exceeds them. */
 export interface JobLimits {
   readonly groupsMax: number;
-  /** Maximum number of tokens in prompts and answers together. */
+  /** Maximum number of tokens, counting prompts and answers. */
   readonly tokensMax: number;
-  /** Maximum size of the lines in bytes. */
+  /** Maximum size of the job's data lines in bytes. */
   readonly bytesMax: number;
 }
 
 export interface GroupLines {
-  /** Folded lines, one per group. */
+  /** Data lines of the job, one per group, in folded form. */
   readonly lines: readonly string[];
   readonly outlines: readonly TrajectoryOutline[];
   readonly sources: readonly TrainingSource[];
-  /** Groups in the lines. */
+  /** The groups that are in the lines. */
   readonly groups: readonly PlannedGroup[];
   readonly tokenCount: number;
 }
 
-/** Returns the leading groups of a plan that fit into one job. Pure. */
+/** Returns the first groups of a plan, as many as fit into one job. Pure. */
 export function cutToJob(
   groups: readonly PlannedGroup[],
   { groupsMax, tokensMax }: Pick<JobLimits, "groupsMax" | "tokensMax">,
@@ -47,8 +47,8 @@ export function tokensOf({ answers }: PlannedGroup): number {
 }
 
 /**
- * Reads the groups' recordings, one group at a time to save memory. Excludes groups whose recordings were deleted
- * meanwhile.
+ * Reads the recordings of the groups, one group at a time to save memory, and writes the data lines. Skips groups whose
+ * recordings were deleted meanwhile.
  */
 export async function writeGroups(
   completions: Pick<CompletionStore, "find">,

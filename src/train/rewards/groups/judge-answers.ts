@@ -1,6 +1,5 @@
 // Assigns feedback to the recorded answers that it judges, groups the answers by prompt, and scores each answer by a
-// rule. Feedback whose answer is not found is reported with the reason. Pure: the caller supplies records and
-// recordings.
+// rule. If no answer is found, reports the feedback with the reason. Pure: the caller supplies records and recordings.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference, readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
@@ -8,17 +7,17 @@ import { type AnswerKey, answerId, feedbackMark } from "../../../base/domain/rew
 import { type AnswerScore, scoreAnswers } from "../scoring/score-answers.ts";
 import { worseReference } from "../scoring/term-value.ts";
 
-/** The fields of a recorded completion that planning needs. */
+/** The fields of a recorded completion that planning a job needs. */
 export interface RecordedCall {
   readonly requestId: string;
   readonly modelId: string;
   readonly step: number;
-  /** Hash of the prompt's tokens: the same for equal prompts. */
+  /** Hash of the prompt's tokens; equal for equal prompts. */
   readonly promptHash: string;
   readonly choiceCount: number;
-  /** Mean number of tokens per choice of the call, including the prompt's tokens. */
+  /** Mean length of this call's sequences, prompt and choice, in tokens. */
   readonly tokenCount: number;
-  /** True if the recording contains the tokens of the call. */
+  /** True if the recording includes the call's token ids, without which it cannot be trained on. */
   readonly isWhole: boolean;
 }
 
@@ -50,7 +49,7 @@ export interface PlannedAnswer extends AnswerKey, AnswerScore {
   readonly use: "trained" | "compared";
 }
 
-/** An answer that is excluded from training, or the reference of feedback without an answer. */
+/** An answer that planning excluded from training, or a feedback reference for which it found no answer. */
 export interface LeftOut {
   readonly reference: string;
   readonly reason: LeftOutReason;
@@ -64,23 +63,23 @@ export interface PlanInput {
   readonly model: { readonly id: string; readonly projectId: string };
   /** Feedback records, oldest first. */
   readonly records: readonly FeedbackRecord[];
-  /** Returns the recording of a request; undefined if there is none. */
+  /** Returns the recorded call with this request id; undefined if there is none. */
   readonly callOf: (requestId: string) => RecordedCall | undefined;
-  /** Returns the marks of an answer's records that were already trained on. */
+  /** Returns the marks of those feedback records on an answer that a job already trained on. */
   readonly trainedOn: (answer: AnswerKey) => ReadonlySet<string>;
-  /** Oldest version whose answers may be trained on. */
+  /** Number of the oldest version whose answers may be trained on. */
   readonly stepMin: number;
-  /** Maximum length of a sequence in tokens. */
+  /** Maximum length of a training sequence in tokens. */
   readonly sequenceLengthMax: number;
 }
 
-/** An answer with its feedback and its score under the rule. */
+/** An answer, the feedback on it, and its score under the rule. */
 export interface JudgedAnswer extends AnswerKey {
   readonly call: RecordedCall;
-  /** The newest thousand feedback records on the answer, oldest first. */
+  /** The newest thousand feedback records on this answer, oldest first. */
   readonly records: readonly FeedbackRecord[];
   readonly score: AnswerScore;
-  /** How the answer can be trained on, or the reason why it cannot. */
+  /** The answer as part of a group, or the reason why it cannot be part of one. */
   readonly planned: PlannedAnswer | LeftOutReason;
 }
 
@@ -90,8 +89,8 @@ export interface JudgedPrompt {
 }
 
 /**
- * Returns two results: the prompts, in the order of their first feedback, and the feedback whose answer is not found.
- * A prompt's answers are judged only when the prompt is read.
+ * Returns the prompts in the order of their first feedback, and the feedback for which no answer was found. A prompt's
+ * answers are scored only when the iteration reaches the prompt.
  */
 export function judgeAnswers(input: PlanInput): {
   readonly prompts: Iterable<JudgedPrompt>;
@@ -118,7 +117,7 @@ function judged(input: PlanInput, answers: readonly FoundAnswer[]): readonly Jud
   });
 }
 
-/** Returns an excluded answer as shown to users. */
+/** Returns an excluded answer in the form that users see. */
 export function leftOutAnswer(
   { model }: Pick<PlanInput, "model">,
   { requestId, choice }: AnswerKey,
@@ -130,7 +129,7 @@ export function leftOutAnswer(
   return { reference, reason, reward, peopleCount, feedbackCount: Math.max(feedback.length, recordCount) };
 }
 
-/** Returns the reason why none of a call's answers can be trained on, independent of their feedback; null if some can. */
+/** Returns the reason why no answer of a call can be trained on, whatever its feedback; null if some answer can. */
 export function callFault(
   { stepMin, sequenceLengthMax }: Pick<PlanInput, "stepMin" | "sequenceLengthMax">,
   { step, tokenCount }: Pick<RecordedCall, "step" | "tokenCount">,
@@ -140,15 +139,17 @@ export function callFault(
 }
 
 /**
- * Number of an answer's newest feedback records that count. It limits the number of records that a job stores for one
- * answer.
+ * Maximum number of feedback records that count for one answer, the newest first. It limits how many records a job
+ * stores for one answer.
  */
 const recordsOfAnswerMax = 1000;
 
 type FoundAnswer = Found & AnswerKey & { readonly records: FeedbackRecord[] };
 type Prompts = ReadonlyMap<string, ReadonlyMap<string, FoundAnswer>>;
 
-/** Finds the answers to which feedback refers, grouped by prompt. Also returns the feedback whose answer is not found. */
+/**
+ * Finds the answers that feedback judges, grouped by prompt. Also returns the feedback for which no answer was found.
+ */
 function findAnswers(input: PlanInput): { readonly prompts: Prompts; readonly leftOut: readonly LeftOut[] } {
   const prompts = new Map<string, Map<string, FoundAnswer>>();
   const nowhere = new Map<string, LeftOut>();
@@ -202,8 +203,8 @@ function answerOf({ model, callOf }: PlanInput, reference: string): Found | Left
 }
 
 /**
- * Returns the worse answer in a record's comparison, or the reason why it is unusable; null if the record makes no
- * comparison.
+ * If a record compares its answer with a worse one, returns the worse answer, or the reason why it is unusable. Returns
+ * null if the record compares nothing.
  */
 function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOutReason | null {
   for (const term of input.rule.terms) {
@@ -213,7 +214,10 @@ function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOu
   return null;
 }
 
-/** Returns a function that finds an answer's position by its reference; null for an unknown reference. */
+/**
+ * Returns a function that finds the position of an answer by its reference. The function returns null for an unknown
+ * reference.
+ */
 function positionsAmong(
   input: PlanInput,
   answers: readonly AnswerKey[],

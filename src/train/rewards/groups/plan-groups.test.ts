@@ -5,7 +5,7 @@ import { projectId, recordedCall, refTo, said, thumb, thumbs } from "../testing/
 import type { PlanInput, RecordedCall } from "./judge-answers.ts";
 import { planGroups } from "./plan-groups.ts";
 
-/** Two answers to one prompt, one to another, and special cases. */
+/** Recorded calls: two answers to one prompt, one answer to another prompt, and special cases. */
 const calls: readonly RecordedCall[] = [
   recordedCall("a1", "a"),
   recordedCall("a2", "a", { step: 3 }),
@@ -29,7 +29,7 @@ function plan(records: PlanInput["records"], changes: Partial<PlanInput> = {}) {
   });
 }
 
-/** Checks the answers of the groups with their rewards, and the excluded ones with their reasons. */
+/** Checks the planned answers with their rewards, and the excluded answers with their reasons. */
 async function check(
   records: PlanInput["records"],
   expected: { readonly groups?: readonly object[]; readonly leftOut?: Readonly<Record<string, string>> },
@@ -96,7 +96,7 @@ test("trains an answer again only after new feedback, and uses it for comparison
     { groups: [{ "0:a1": [0.5, "trained"], "0:a2": [1, "trained"] }] },
     { trainedOn },
   );
-  // A replacement with other content.
+  // The same record after a client replaced its content.
   const replaced = { ...good, contentHash: "other" };
   await check(
     [replaced, bad],

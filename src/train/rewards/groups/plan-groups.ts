@@ -1,4 +1,4 @@
-// Plans groups of recorded answers with their rewards, and gives the reason for each excluded answer. Performs no I/O.
+// Plans groups of recorded answers with their rewards, and gives the reason for each excluded answer. Does no I/O.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type JudgedAnswer,
@@ -11,8 +11,8 @@ import {
 } from "./judge-answers.ts";
 
 /**
- * Answers to one prompt whose rewards differ. At least one of them is trained on; the others may only be compared
- * with.
+ * Answers to one prompt with differing rewards. At least one answer is trained on; the others may only serve for
+ * comparison.
  */
 export interface PlannedGroup {
   readonly promptHash: string;
@@ -20,12 +20,14 @@ export interface PlannedGroup {
 }
 
 export interface GroupPlan {
-  /** Planned groups, in the order of their first feedback. */
+  /** Planned groups of answers, in the order of their first feedback. */
   readonly groups: readonly PlannedGroup[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Plans the groups. Yields to the event loop between prompts, since there may be many thousand answers. */
+/**
+ * Plans the groups of answers. Yields to the event loop between prompts, because there may be many thousand answers.
+ */
 export async function planGroups(input: PlanInput): Promise<GroupPlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
   const leftOut = [...elsewhere];
@@ -40,7 +42,7 @@ export async function planGroups(input: PlanInput): Promise<GroupPlan> {
 }
 
 interface PromptPlan {
-  /** Answers of the group; empty if none can be trained on. */
+  /** Answers of the group; empty if training on them would have no effect. */
   readonly answers: readonly PlannedAnswer[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -51,7 +53,7 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // An answer that only appears in comparisons, without feedback of its own, is not reported as excluded.
+    // An answer without feedback of its own, which records only compare others with, is not reported as excluded.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }
@@ -64,7 +66,7 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   return { answers: [], leftOut };
 }
 
-/** Minimum difference between rewards. As in training, rewards that differ by less count as equal. */
+/** Difference between two rewards below which they count as equal, as in training. */
 export const rewardResolution = 1e-12;
 
 /** Returns the reason why training on a prompt's answers would have no effect; null if it would have one. */

@@ -1,5 +1,5 @@
-// Reads the recorded calls to which feedback refers, a hundred at a time. Only the summaries are read, because
-// planning needs no more.
+// Reads the recorded calls that feedback refers to, a hundred at a time. Reads only their summaries, because planning
+// needs no more.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -8,21 +8,21 @@ import type { AnswerKey } from "../../../base/domain/rewards/training-source.ts"
 import { worseReference } from "../scoring/term-value.ts";
 import type { RecordedCall } from "./judge-answers.ts";
 
-/** A call with prefixes of its prompt and first answer. */
+/** A recorded call, with the beginnings of its prompt and first answer for display. */
 export interface ShownCall extends RecordedCall {
   readonly promptText: string;
   readonly answerText: string;
 }
 
-/** Maximum number of keys in one lookup. */
+/** Maximum number of request ids in one lookup. */
 const keysMax = 100;
 
-/** Calls by request id. */
+/** Recorded calls by their request ids. */
 export type Calls = ReadonlyMap<string, ShownCall>;
 
 /**
- * Reads the calls to which the records of a project refer, either as the judged answer or as the worse answer of a
- * comparison.
+ * Reads the calls to which the feedback records of a project refer: calls with the judged answer, and calls with the
+ * worse answer of a comparison.
  */
 export async function readCalls(
   completions: Pick<CompletionStore, "findOutlines">,
@@ -46,7 +46,7 @@ export async function readCalls(
   return calls;
 }
 
-/** Returns the keys of all answers in these calls. */
+/** Returns the keys of all answers in these calls; a call has one answer per choice. */
 export function answersOf(calls: Calls): readonly AnswerKey[] {
   return [...calls.values()].flatMap(({ requestId, choiceCount }) =>
     Array.from({ length: choiceCount }, (_, choice) => ({ requestId, choice })),

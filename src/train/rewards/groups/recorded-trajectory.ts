@@ -1,5 +1,5 @@
-// Converts a recorded answer and its reward to a trajectory. The result equals the trajectory that a client would send
-// after keeping the choice from the response.
+// Converts a recorded answer and its reward to a trajectory. A client that keeps the choice from the response would
+// send the same trajectory.
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
   RecordedChoice,
@@ -11,8 +11,8 @@ import type { ChoiceRecord, MessageRecord, Trajectory } from "../../../base/doma
 import type { PlannedAnswer } from "./judge-answers.ts";
 
 /**
- * Returns the trajectory of an answer. If the answer is only compared with others, the trajectory has no choice: the
- * reward counts in the group's mean, but the tokens are excluded from training.
+ * Returns the trajectory of an answer. If the answer only serves for comparison, the trajectory has no choice: its
+ * reward counts in the group's mean, but its tokens are not trained on.
  *
  * @returns null if the recording lacks the answer
  */
@@ -42,18 +42,18 @@ export function recordedTrajectory(
   };
 }
 
-/** Returns the prompt as messages. */
+/** Returns a recorded prompt as chat messages. */
 export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
   if (prompt.kind === "conversation") return prompt.messages;
   return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
 }
 
-/** Omits the assistant's messages. In a trajectory without a choice, all assistant messages would be trained on. */
+/** Omits the assistant's messages, because training uses all assistant messages of a trajectory without a choice. */
 function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   return messages.filter(({ role }) => role !== "assistant");
 }
 
-/** Returns a choice in the chat endpoint's form, with token ids. */
+/** Returns a recorded choice in the format of the chat endpoint, including its token ids. */
 export function choiceRecord(
   { text, reasoning, toolCalls, finish, tokenIds, logprobs }: RecordedChoice,
   index: number,

@@ -1,16 +1,16 @@
-// Finds corrections, which are better answers that people wrote in feedback payloads. Pure.
+// Finds corrections in feedback payloads. A correction is a better answer that a person wrote. Pure.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { valueAt } from "../../../base/domain/feedback-query/values.ts";
 import type { CorrectionTerm } from "../../../base/domain/rewards/preference-order.ts";
 import { newestOfEach } from "../scoring/opinions.ts";
 
-/** A corrected text, and the feedback records that contain this text. */
+/** A corrected text, and the feedback records that contain it. */
 export interface Correction {
   readonly text: string;
   readonly feedback: readonly FeedbackRecord[];
 }
 
-/** Returns each person's newest correction. Equal texts by several people count as one correction. */
+/** Returns the newest correction by each person. If several people wrote the same text, it counts as one correction. */
 export function correctionsIn(
   term: CorrectionTerm | null,
   records: readonly FeedbackRecord[],
@@ -29,7 +29,7 @@ export function correctionsIn(
   return [...byText].map(([text, feedback]) => ({ text, feedback }));
 }
 
-/** Returns the corrected text in a record; null if it has none. */
+/** Returns the corrected text that a feedback record contains; null if it contains none. */
 function correctedText(
   { feedbackType, path }: CorrectionTerm,
   record: Pick<FeedbackRecord, "feedbackType" | "payload">,

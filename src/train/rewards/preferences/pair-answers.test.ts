@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { searchCount } from "../../../base/domain/testing/search.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** Checks the pairs of rewards, preferred first. */
+/** Checks which rewards are paired; each pair begins with the preferred answer's reward. */
 function check(rewards: readonly number[], expected: readonly (readonly number[])[], marginMin = 0): void {
   const pairs = pairAnswers(
     rewards.map((reward) => ({ reward })),

@@ -1,14 +1,13 @@
-// Pairs the answers to one prompt by reward. Pure.
+// Pairs the answers to one prompt by their rewards. Pure.
 import { rewardResolution } from "../groups/plan-groups.ts";
 
-/** A preferred answer and a worse one. */
+/** A preferred answer, and an answer with a lower reward. */
 export type AnswerPair<Answer> = readonly [preferred: Answer, other: Answer];
 
 /**
- * Pairs the best answer with the worst, the second best with the second worst, and so on while their rewards differ
- * enough. Each remaining answer is paired with the best, or with the worst if the best is too close. Few pairs thus
- * cover every answer that can be paired; with all possible pairs, the weight of a prompt would grow with the square of
- * its number of answers.
+ * Pairs the best answer with the worst, the second best with the second worst, and so on while rewards differ enough.
+ * Then pairs each remaining answer with the best, or if their rewards are too close, with the worst. All possible pairs
+ * would be too many: a prompt's weight would grow with the square of its number of answers.
  *
  * @param marginMin minimum difference of the rewards in a pair; equal rewards are never paired
  */

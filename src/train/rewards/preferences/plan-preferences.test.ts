@@ -1,4 +1,5 @@
-// Tests preferences from feedback: rated answers in pairs or singly, `better_than`, and corrections.
+// Tests planning preferences from feedback: from rated answers, in pairs or singly, from comparisons (`better_than`),
+// and from corrections.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -25,7 +26,7 @@ const corrections = { feedbackType: null, path: ["correction"] };
 const shown = (side: PreferenceSide | null): string | null =>
   side && (side.correctedText === null ? side.requestId : `${side.requestId} as ${side.correctedText}`);
 
-/** Checks the preferences as chosen and rejected answers, and the excluded ones with their reasons. */
+/** Checks the chosen and rejected answers of each preference, and the excluded answers with their reasons. */
 async function check(
   records: readonly FeedbackRecord[],
   order: Order,
@@ -63,7 +64,7 @@ const [good, bad] = [thumb(refTo("a1"), "👍"), thumb(refTo("a2"), "👎")];
 const fix = (requestId: string, correction: unknown, changes: Partial<FeedbackRecord> = {}) =>
   said(refTo(requestId), {
     feedbackType: "fix",
-    // Safe cast: payloads in tests may hold anything.
+    // Safe cast: in tests, feedback payloads may contain any value.
     payload: { correction } as FeedbackRecord["payload"],
     ...changes,
   });

@@ -1,5 +1,4 @@
-// Plans preferences from recorded answers and corrections, and gives the reason for each excluded answer. Performs no
-// I/O.
+// Plans preferences from recorded answers and corrections, and gives the reason for each excluded answer. Does no I/O.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";
@@ -18,20 +17,20 @@ import { rewardResolution } from "../groups/plan-groups.ts";
 import { type Correction, correctionsIn } from "./corrections.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** One side of a preference. It is a recorded answer, or the text with which a person corrected that answer. */
+/** One side of a preference: a recorded answer, or the text with which a person corrected that answer. */
 export interface PreferenceSide extends AnswerKey {
-  /** Version that generated the answer. */
+  /** Number of the version that generated the answer. */
   readonly step: number;
   /** Reward of the answer; null if the answer was corrected but not rated. */
   readonly reward: number | null;
-  /** Number of people whose feedback decided that the answer is on this side. `feedback` contains their records. */
+  /** Number of people whose feedback put the answer on this side. `feedback` contains their records. */
   readonly peopleCount: number;
   readonly feedback: readonly FeedbackRecord[];
-  /** Text of the correction; null if this side is the answer itself. */
+  /** Text of the correction; null if this side is the recorded answer. */
   readonly correctedText: string | null;
 }
 
-/** A pair of a preferred and a rejected answer. For KTO, a single answer that is labelled as good or bad. */
+/** A pair of a preferred and a rejected answer, or, for KTO, a single answer labelled as good or bad. */
 export interface FeedbackPreference {
   readonly promptHash: string;
   readonly chosen: PreferenceSide | null;
@@ -39,17 +38,17 @@ export interface FeedbackPreference {
 }
 
 export interface PreferencePlan {
-  /** Planned preferences, grouped by prompt in the order of first feedback. */
+  /** Planned preferences, grouped by prompt; prompts are in the order of their first feedback. */
   readonly preferences: readonly FeedbackPreference[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Options for preferences between answers with rewards. */
+/** The job's options for making preferences from answers with rewards. */
 type Order = Omit<PreferenceOrder, "rule">;
 
 /**
- * Plans the preferences that have new feedback on at least one of their answers. Yields to the event loop between
- * prompts, since there may be many thousand answers.
+ * Plans those preferences in which at least one answer has new feedback. Yields to the event loop between prompts,
+ * because there may be many thousand answers.
  */
 export async function planPreferences(input: PlanInput, order: Order): Promise<PreferencePlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
@@ -86,7 +85,7 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
     const isInOne = isJudged || corrected.sides.length > 0;
-    // An answer that only appears in comparisons, without feedback of its own, is not reported as excluded.
+    // An answer without feedback of its own, which records only compare others with, is not reported as excluded.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
     leftOut.push(leftOutAnswer(input, answer, reason, answer.score, answer.records.length));
@@ -100,7 +99,7 @@ function ratedPairs(answers: readonly PlannedAnswer[], marginMin: number): reado
     .map(([preferred, other]) => ({ chosen: sideOf(preferred), rejected: sideOf(other) }));
 }
 
-/** Returns the answers with new feedback, each labelled as chosen or rejected. */
+/** Labels each answer that has new feedback as chosen or rejected, by comparing its reward with the threshold. */
 function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): readonly Sides[] {
   return answers.flatMap((answer): readonly Sides[] => {
     const margin = answer.reward - threshold;
@@ -111,7 +110,7 @@ function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): reado
 }
 
 /**
- * Returns the preferences that an answer's corrections express. If none of them can be trained on, returns the reason.
+ * Returns the preferences of an answer's corrections over the answer. If none can be trained on, returns the reason.
  */
 function correctedSides(
   input: PlanInput,
@@ -132,7 +131,7 @@ function correctedSides(
     const chosen = correctedSide(answer, correction, correction.text);
     const rejected = correctedSide(answer, correction, null);
     if (comparison.kind === "pairs") return [{ chosen, rejected }];
-    // The answer is labelled only once, even if it has several corrections.
+    // The corrected answer is labelled as rejected only once, even if it has several corrections.
     const isJudgedHere = index === 0 && !isJudged;
     return [{ chosen, rejected: null }, ...(isJudgedHere ? [{ chosen: null, rejected }] : [])];
   });
@@ -160,7 +159,7 @@ function sideOf({ requestId, choice, step, reward, peopleCount, feedback }: Plan
   return { requestId, choice, step, reward, peopleCount, feedback, correctedText: null };
 }
 
-/** Returns the reason why an answer is in no preference. */
+/** Returns the reason why an answer is in no planned preference. */
 function ratingFault(
   { planned }: JudgedAnswer,
   rated: readonly PlannedAnswer[],
@@ -175,7 +174,7 @@ function ratingFault(
   return isAlone ? "near_rewards" : "equal_rewards";
 }
 
-/** Returns the keys of the answers on these sides. */
+/** Returns the keys of the recorded answers on the given sides. */
 function answersIn(sides: readonly Sides[]): ReadonlySet<string> {
   return new Set(
     sides.flatMap(({ chosen, rejected }) =>

@@ -1,4 +1,4 @@
-// Plans and creates preference jobs from existing feedback, for requests that ask for a job or only for its plan.
+// Plans and creates preference jobs from existing feedback. Serves requests for a job and requests only for its plan.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobDraft } from "../../../base/domain/job.ts";
@@ -17,22 +17,23 @@ export interface PreferenceJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly order: PreferenceOrder;
   readonly filter: Condition;
-  /** Maximum age of an answer, in versions between its own and the newest version; null if unlimited. */
+  /** Maximum age of an answer, counted in versions from the answer's version to the newest one; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly preferencesMax: number;
 }
 
-/** Preferences on which a job would train, and answers that are excluded from it. */
+/** The preferences on which a job would train, and the answers that it would exclude. */
 export interface PreferenceJobPlan {
   readonly gathered: Gathered<PreferencePlan>;
   readonly written: PreferenceLines;
   readonly leftOut: readonly LeftOut[];
-  /** Number of feedback records read. */
+  /** Number of feedback records that planning read. */
   readonly feedbackCount: number;
 }
 
 /**
- * Plans a preference job. Only feedback and recordings together show which answers are trainable.
+ * Plans a preference job from existing feedback. Must read the recordings too, because only they show whether an answer
+ * is trainable.
  *
  * @throws ServiceError `unsupported` if more feedback matches than one request may read
  */
@@ -65,7 +66,7 @@ export async function planPreferenceJob(
 }
 
 /**
- * Creates the job from a plan.
+ * Creates the preference job that `planPreferenceJob` planned.
  *
  * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile

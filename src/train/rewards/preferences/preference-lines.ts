@@ -1,5 +1,5 @@
-// Writes planned preferences as the training data of a job, with one line of JSON per preference. A recorded answer is
-// written with its recorded tokens, a correction as messages.
+// Writes planned preferences as a job's training data: one JSON line per preference. A recorded answer is written with
+// its recorded tokens, a correction as chat messages.
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type {
   RecordedCompletion,
@@ -16,7 +16,7 @@ import { choiceRecord, messagesOf } from "../groups/recorded-trajectory.ts";
 import { personOf } from "../scoring/opinions.ts";
 import type { FeedbackPreference, PreferenceSide } from "./plan-preferences.ts";
 
-/** One side of a preference with a prefix of its text. */
+/** One side of a preference, with the beginning of its text for display. */
 export interface ShownSide extends PreferenceSide {
   readonly text: string;
 }
@@ -28,19 +28,19 @@ export interface WrittenPreference {
 }
 
 export interface PreferenceLines {
-  /** Folded lines, one per preference. */
+  /** Data lines of the job, one per preference, in folded form. */
   readonly lines: readonly string[];
-  /** Preferences in the lines. */
+  /** The preferences that are in the lines. */
   readonly preferences: readonly WrittenPreference[];
   /** For each answer in the lines, the feedback from which its preferences were made. */
   readonly sources: readonly TrainingSource[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Limits of a job. The first preference is included even if it exceeds them. */
+/** Limits on the size of one job. The first preference is included even if it exceeds them. */
 export interface PreferenceLimits {
   readonly preferencesMax: number;
-  /** Maximum size of the lines in bytes. */
+  /** Maximum size of the job's data lines in bytes. */
   readonly bytesMax: number;
 }
 

@@ -1,4 +1,5 @@
-// Parts of a batch computed side by side give the result of the whole batch in one thread.
+// Tests that computing the parts of a batch in parallel threads gives the same result as computing the whole batch in
+// one thread.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
@@ -18,7 +19,10 @@ import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 
 const sequenceLength = 10;
 
-/** Enough tokens for two parts; four sequences continue each prompt. */
+/**
+ * Returns a batch in which each prompt is continued by four sequences. With the `count` used here, a batch has enough
+ * tokens to be divided into two parts.
+ */
 function batchOf(count: number): readonly TrainingSequence[] {
   const random = seededRandom("side by side");
   const ids = (length: number) => Array.from({ length }, () => random.index(tinyConfig.vocabularySize));
@@ -41,14 +45,14 @@ function batchOf(count: number): readonly TrainingSequence[] {
   });
 }
 
-/** Trainers that compute a batch of 400 sequences in two rounds. */
+/** Returns trainers whose token limit per microbatch divides a batch of 400 sequences into two consecutive rounds. */
 function trainersOf(threads: number, dataFolder: string, context: TestContext): EmbeddedTrainers {
   const trainers = tinyTrainers({ dataFolder, microbatchTokens: 900, threads });
   context.after(() => trainers.close());
   return trainers;
 }
 
-/** The penalty needs the log-probabilities of all parts first. */
+/** The KL penalty makes each part depend on the others: it needs the log-probabilities of all parts first. */
 const loss: Loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) };
 
 async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {

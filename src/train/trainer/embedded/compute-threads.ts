@@ -1,6 +1,5 @@
-// Runs training programs, either one with all compute threads or several side by side. Threads that share a program
-// wait for the slowest of them at each operation, and for other processes on their cores. Threads that run programs
-// side by side do not.
+// Runs training programs: either one program with all compute threads, or several programs in parallel. Threads that
+// share one program wait for the slowest of them at each operation. Threads that each run their own program do not.
 import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { flushDenormals } from "../../../inference/onnx/session.ts";
@@ -14,27 +13,32 @@ import {
   type ProgramsOptions,
 } from "./programs.ts";
 
-/** Maximum number of runs side by side. Each run computes a part of the microbatch, with its own copy of the programs. */
+/**
+ * Maximum number of programs that run in parallel. Each computes a part of the batch with its own copy of the program.
+ */
 const SIDE_BY_SIDE_MAX = 8;
 
 /**
- * Minimum share of the threads that side-by-side runs must use. Some threads stay idle if their number is not a
- * multiple of the runs.
+ * Minimum share of the threads that parallel runs must use. If the number of threads is not a multiple of the number of
+ * runs, the remaining threads stay idle.
  */
 const THREAD_SHARE_MIN = 0.9;
 
-/** Maximum size in bytes of weights that fit into the processor's caches. */
+/** Maximum size in bytes of a model whose weights are assumed to fit into the processor's caches. */
 const CACHED_WEIGHT_BYTES = 32e6;
 
-/** The longest possible timer. Runs need no deadline of their own, because the whole training has one. */
+/**
+ * Time limit of one run: the longest that a timer allows. A run needs no limit of its own, because the whole training
+ * has one.
+ */
 const runMs = 2 ** 31 - 1;
 
 const threadMebibytes = 4096;
 
 export class ComputeThreads {
   /**
-   * How microbatches are divided: the number of runs side by side, each with an equal share of the threads, and the
-   * minimum size of a run.
+   * Rules for dividing a microbatch into parts that run in parallel: how many parts, and how many tokens a part must
+   * have. Each part gets an equal share of the threads.
    */
   readonly division: Division;
   /** Graphs of the programs that run with all threads. */
@@ -52,17 +56,17 @@ export class ComputeThreads {
   }
 
   /**
-   * Executes runs. A single run uses all threads and blocks this thread. Several runs, at most as many as `division`
-   * allows, are executed at the same time.
+   * Executes program runs. A single run uses all compute threads and blocks the calling thread. Several runs execute in
+   * parallel; the caller passes at most `division.count` runs.
    *
    * @throws the errors of `Programs.run`
    */
   async run(runs: readonly ProgramRun[]): Promise<readonly ProgramOutputs[]> {
     if (runs.length === 1) return [await this.#together.run(runs[0])];
-    // Denormals are flushed here, so that all threads treat them alike.
+    // The runtime must flush denormal numbers to zero in this thread too, so that all threads compute the same values.
     if (this.#apart === null) await flushDenormals();
     const threads = (this.#apart ??= this.#newThreads());
-    // Waits for all runs before reporting a failure: ending a thread while it computes crashes the process.
+    // Waits for all runs before it reports a failure, because ending a thread while it computes crashes the process.
     const outcomes = await Promise.allSettled(runs.map((run) => threads.run("run", run)));
     return outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
@@ -70,7 +74,7 @@ export class ComputeThreads {
     });
   }
 
-  /** Frees all programs; nothing may run. */
+  /** Frees all programs. The caller must first wait for the end of all runs. */
   async close(): Promise<void> {
     const apart = this.#apart;
     this.#apart = null;
@@ -91,11 +95,10 @@ export class ComputeThreads {
 }
 
 /**
- * Chooses the number of parts and their minimum size in tokens.
- * - Each part reads all weights. From memory, that takes 8 % of the time of the matrix products for 500 tokens, and 16
- *   % for 250. Larger products lose little time if threads share them.
- * - In 8 bits, products take less time, so threads that share them wait relatively longer. The weights have a quarter
- *   of the bytes.
+ * Chooses how many parts run in parallel, and the minimum number of tokens in a part.
+ * - Each part reads all weights. Reading them from memory adds 8 % to the time of the matrix products of 500 tokens,
+ * and 16 % to that of 250 tokens.
+ * - 8-bit weights have a quarter of the bytes and faster products, so smaller parts still pay off.
  */
 function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
   const count = sideBySideOf(threads);
@@ -105,7 +108,7 @@ function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
     : { count, tokensMin: 500, excessMax: 1.07 };
 }
 
-/** Returns the largest number of runs that leaves few threads idle. */
+/** Returns the largest number of parallel runs that leaves at most 10 % of the threads idle. */
 function sideBySideOf(threads: number): number {
   let count = Math.min(threads, SIDE_BY_SIDE_MAX);
   while (count * Math.floor(threads / count) < THREAD_SHARE_MIN * threads) count -= 1;

@@ -1,6 +1,6 @@
-// Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse-mode
-// differentiation, and AdamW. Computing blocks the thread, so it needs a separate process. Programs are reused between
-// jobs.
+// Trains a LoRA adapter in this process: runs the model as a tensor program, gets gradients by reverse-mode
+// differentiation, and steps with AdamW. Computing blocks the thread, so a trainer needs a process of its own. Programs
+// stay loaded between jobs.
 import { orderedProjections, type ProjectionName } from "../../../base/domain/model.ts";
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -65,45 +65,49 @@ import { type AdapterShape, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
-  /** The frozen base: a weight for each of the model's parameters. */
+  /** Frozen weights of the base model: one for each parameter of the model, by the parameter's name. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   /**
-   * The base model in 8 bits, with the additional forms that gradients need. If present, training computes with it;
-   * `weights` is then the float32 model with which its results are compared.
+   * The base model in 8 bits, including the additional weight forms that gradients need. If present, training uses this
+   * model, and `weights` is the float32 model against which its results are compared.
    */
   readonly int8Base?: ModelWeights;
-  /** Shape of new adapters; existing adapters keep their own shape. */
+  /** Shape of newly created LoRA adapters. Training that starts from an existing adapter keeps that adapter's shape. */
   readonly lora: {
     readonly rank: number;
     readonly alpha: number;
     readonly targets: readonly ProjectionName[];
   };
-  /** The base model's name in the saved adapter. */
+  /** Name of the base model that the exported adapter's configuration file states. */
   readonly baseModelName: string;
-  /** Hex SHA-256 of the base model's weights, kept in the saved adapter. */
+  /** Hex SHA-256 of the base model's weights, also stored with the exported adapter. */
   readonly baseWeights?: string;
-  /** Store of the trainers' states. */
+  /** Store in which trainers save their states (adapter and optimizer). */
   readonly artifacts: ArtifactStore;
   readonly sequenceLengthMax: number;
-  /** Number of tokens per microbatch. It is lowered if memory requires it; a longer sequence gets its own microbatch. */
+  /**
+   * Maximum number of tokens in a microbatch. A job that would exceed `memoryBytes` uses fewer. A sequence that is
+   * longer gets a microbatch of its own.
+   */
   readonly microbatchTokens: number;
-  /** Limit on a job's resident memory, as estimated before its first step; unlimited if absent. */
+  /**
+   * Limit in bytes on a job's resident memory, checked against an estimate before the first step; unlimited if absent.
+   */
   readonly memoryBytes?: number;
-  /** True to compute shared prefixes once. */
+  /** True to compute a token prefix that several sequences share only once. */
   readonly sharesPrefixes: boolean;
-  /** Number of compute threads. */
   readonly threads: number;
 }
 
-/** Opens trainers over one base model. Programs stay loaded until `close` or the end of the process. */
+/** Opens trainers that share one base model. Loaded programs stay in memory until `close` or the end of the process. */
 export class EmbeddedTrainers implements TrainerProvider {
   readonly profile = embeddedProfile;
   readonly sequenceLengthMax: number;
   readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
   /**
-   * Number of tokens per microbatch of the current job; lower than the option if the job would otherwise exceed the
-   * memory limit.
+   * Maximum number of tokens in a microbatch of the current job. It is below `options.microbatchTokens` if the job
+   * would otherwise exceed the memory limit.
    */
   #microbatchTokens: number;
 
@@ -121,7 +125,8 @@ export class EmbeddedTrainers implements TrainerProvider {
     this.#microbatchTokens = microbatchTokens;
     let estimate = await this.#estimate(batches, loss);
     while (estimate !== null && estimate.bytes > memoryBytes && hasSeveralSequences(estimate)) {
-      // With one token per microbatch, each sequence already has its own.
+      // At one token per microbatch, each sequence already has a microbatch of its own, so halving again changes
+      // nothing.
       if (this.#microbatchTokens === 1) break;
       this.#microbatchTokens = Math.floor(this.#microbatchTokens / 2);
       estimate = await this.#estimate(batches, loss);
@@ -129,7 +134,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     if (estimate !== null) requireMemoryWithin(memoryBytes, estimate);
   }
 
-  /** Returns the memory estimate; null if there is nothing to compute. */
+  /** Estimates the memory of a job with these batches. Returns null if there are no batches. */
   async #estimate(
     batches: Iterable<readonly TrainingSequence[]>,
     loss: Loss,
@@ -138,12 +143,13 @@ export class EmbeddedTrainers implements TrainerProvider {
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
-      // Estimating may take long, so the event loop must run in between: it reports progress to the parent and handles
-      // signals.
+      // Estimating a large job blocks the thread for long. The event loop runs between batches, so that this process
+      // can report progress to its parent and handle signals.
       await yieldToEventLoop();
     }
     const { rank, alpha, targets } = lora;
-    // The estimate assumes the server's adapter shape. A version's adapter may have another shape, but few have.
+    // The estimate assumes the adapter shape that the server configures. Some existing adapters have another shape, but
+    // few do.
     const adapter = { rank, scale: alpha / rank, targets: orderedProjections(targets) };
     const uses = needs.rounds.map(({ layout, largest }) => {
       const hasDistinctPlaces = largest.every((round) => round.every(arePlacesDistinct));
@@ -159,16 +165,17 @@ export class EmbeddedTrainers implements TrainerProvider {
   }
 
   /**
-   * Returns the rounds to compute, one after the other. They are for a gradient of the loss, or, if the loss is null,
-   * for log-probabilities only.
+   * Divides training data into rounds, which the trainer computes one after the other. With a loss, the rounds suit the
+   * loss's gradient; with null, they are for log-probabilities only.
    */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
     const { sharesPrefixes, config } = this.#options;
-    // The delta rule's state after a prefix gets no gradient, so the prefix must be computed again for each row.
+    // No gradient flows through the state that the delta rule (linear attention) has after a prefix. Models with such
+    // layers must therefore compute the prefix again for each sequence.
     const groups = sharesPrefixes && config.delta === null ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
-    // Stays in one microbatch: several would cost an extra forward pass before the gradient. See `#klElsewhere` and
-    // `#preferenceTerms`.
+    // A KL penalty uses a mean over the whole batch. Dividing the only pack would therefore cost an additional forward
+    // pass before the gradient (`#klElsewhere`). So would parts that share a preference (`#preferenceTerms`).
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
     return packs.map((pack) => {
       const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);
@@ -177,8 +184,8 @@ export class EmbeddedTrainers implements TrainerProvider {
   }
 
   /**
-   * Runs `compute` with programs for the float32 base model. If training runs with the 8-bit model, these programs are
-   * freed afterwards.
+   * Calls `compute` with the float32 base model's programs. If training uses the 8-bit model instead, these programs
+   * are loaded for this call and freed after it.
    */
   async withFloat32(compute: (threads: ComputeThreads) => Promise<void>): Promise<void> {
     const { config, weights, int8Base, threads: count } = this.#options;
@@ -220,15 +227,15 @@ export class EmbeddedTrainers implements TrainerProvider {
     }
   }
 
-  /** Frees all programs. */
+  /** Frees all loaded programs; a later call loads them again. */
   close(): Promise<void> {
     return this.threads.close();
   }
 }
 
 /**
- * Packs that are computed at the same time. They are laid out only just before, since a layout is many times larger
- * than a pack.
+ * Packs (groups of sequences) that are computed in parallel. Each pack is laid out as a token list only just before it
+ * is computed, because the layout takes many times the pack's memory.
  */
 type PackedRound = readonly TrainingPack[];
 
@@ -242,21 +249,21 @@ function layoutsOf(round: PackedRound): Round {
   return round.map((pack) => layoutOf(pack));
 }
 
-/** Gives the event loop a turn, since computing and estimating block the thread. */
+/** Lets the event loop run once, because computing and estimating block the thread. */
 function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** One array per adapter matrix, by its name. */
+/** The gradient of each adapter matrix, by the matrix's name. */
 type Gradients = ReadonlyMap<string, Float32Array>;
 
 class EmbeddedTrainer implements Trainer {
   readonly #trainers: EmbeddedTrainers;
   readonly #options: EmbeddedTrainerOptions;
-  /** Changes with each optimizer step. */
+  /** Adapter and optimizer state; each optimizer step changes both in place. */
   readonly #kept: KeptState;
   readonly #calls = new SerialCalls();
-  /** Gradients accumulated since the last optimizer step; null if there are none. */
+  /** Gradients added up since the last optimizer step; null if there are none. */
   #gradients: Gradients | null = null;
 
   constructor(trainers: EmbeddedTrainers, options: EmbeddedTrainerOptions, start: KeptState) {
@@ -318,11 +325,12 @@ class EmbeddedTrainer implements Trainer {
         gradients = accumulate(gradients, this.#gradientsOf(outputs));
         collect(logprobs, microbatch, outputs);
       });
-      // If a preference spans several microbatches, each of them counts its loss, so the sum would be too large. The
-      // loss is therefore computed from the log-probabilities.
+      // Each microbatch that contains a part of a preference counts that preference's whole loss, so the sum would be
+      // too large. The loss is therefore computed again, from the log-probabilities.
       if (preferences !== null) sums.loss = batchLoss(inputsOf(data, logprobs), loss).loss;
       requireFinite(sums.loss, sums.entropy);
-      // The gradients are added only at the end, so that an aborted or failed call adds none.
+      // Adds the new gradients only now, so that a call that fails or is aborted leaves the accumulated gradients
+      // unchanged.
       this.#gradients = accumulate(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
       return {
         loss: sums.loss,
@@ -362,7 +370,10 @@ class EmbeddedTrainer implements Trainer {
     this.#gradients = null;
   }
 
-  /** Computes the rounds and handles their results in order. An abort takes effect between two rounds. */
+  /**
+   * Computes the rounds in order and passes the outputs of each microbatch to `take`. An abort takes effect between two
+   * rounds.
+   */
   async #compute(
     rounds: readonly PackedRound[],
     runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
@@ -371,7 +382,7 @@ class EmbeddedTrainer implements Trainer {
     threads: ComputeThreads = this.#trainers.threads,
   ): Promise<void> {
     for (const round of rounds) {
-      // Computing blocks the thread, so a signal can abort the call only here.
+      // Computing blocks the thread, so only here can an abort signal arrive.
       await yieldToEventLoop();
       throwIfAborted(signal);
       const layouts = layoutsOf(round);
@@ -407,9 +418,8 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * Returns, for each pack, the sum over the tokens of all other packs of their difference from the base model. The
-   * mean that a KL penalty uses is over the whole batch. With several microbatches, this therefore costs a forward
-   * pass before the gradients.
+   * Returns, for each pack, the other packs' part of the sum of log ratios to the base model. A KL penalty needs it,
+   * because it uses a mean over the whole batch. With several packs, this costs a forward pass before the gradients.
    */
   async #klElsewhere(
     rounds: readonly PackedRound[],
@@ -428,8 +438,8 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * Returns the terms of the whole batch that each microbatch needs for a preference loss; null for other losses. If
-   * preferences span several microbatches, this costs a forward pass before the gradients.
+   * Returns the quantities of the whole batch that a preference loss needs in each microbatch; null for other losses.
+   * If sequences of one preference are in different microbatches, this costs a forward pass before the gradients.
    */
   async #preferenceTerms(
     data: readonly TrainingSequence[],
@@ -465,7 +475,10 @@ class EmbeddedTrainer implements Trainer {
     return this.#feedMatrices((name) => present(matrices.get(name), name));
   }
 
-  /** Returns adapter matrices of zeros, with which the same program computes the base model. */
+  /**
+   * Returns adapter matrices filled with zeros. With them, the program that includes the adapter computes the base
+   * model.
+   */
   #noAdapterFeeds(): Record<string, Tensor> {
     const { matrices } = this.#adapter;
     return this.#feedMatrices((name) => new Float32Array(present(matrices.get(name), name).length));
@@ -481,7 +494,7 @@ class EmbeddedTrainer implements Trainer {
   }
 }
 
-/** Returns the sum of the log ratios to the reference over the trained tokens. */
+/** Sums the log ratio of the policy to the reference model over the trained tokens of a microbatch. */
 function differenceFromReference(
   { sequences_S, trained_N }: Microbatch,
   logprobs_N: Float32Array,
@@ -495,7 +508,7 @@ function differenceFromReference(
   }, 0);
 }
 
-/** Adds the second to the first in place; returns the second if there is no first. */
+/** Adds `more` to `sum` in place and returns `sum`; returns `more` if `sum` is null. */
 function accumulate(sum: Gradients | null, more: Gradients): Gradients {
   if (sum === null) return more;
   for (const [name, values] of sum) {

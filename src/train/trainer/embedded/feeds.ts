@@ -1,4 +1,4 @@
-// Turns packs into the input tensors of the training programs.
+// Turns laid-out packs of training sequences into the input tensors of the training programs.
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { chunkSize } from "../../../lib/graph/delta.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
@@ -13,13 +13,16 @@ import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 import { indicesOf, type PreferenceTerms, preferenceFeeds } from "./preference-feeds.ts";
 
-/** The part of a batch that a program computes in one run. */
+/** The part of a batch that one run of a training program computes. */
 export type Microbatch = PackLayout<TrainingSequence>;
 
-/** Microbatches computed at the same time, by separate programs if there are several. */
+/** Microbatches that are computed at the same time; if there are several, each has its own program and threads. */
 export type Round = readonly Microbatch[];
 
-/** Returns the inputs of all programs, as `tokenInputs` declares them. */
+/**
+ * Returns the input tensors that every training program needs: the tokens and their positions. `tokenInputs` declares
+ * these inputs.
+ */
 export function tokenFeeds(
   layout: Microbatch,
   { delta }: Pick<ModelConfig, "delta">,
@@ -48,19 +51,19 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
   };
 }
 
-/** Returns the number of chunks into which the delta rule divides the longest row. */
+/** Returns the number of chunks into which the delta rule (linear attention) divides the longest row. */
 function chunkCount({ rows_R }: Microbatch): number {
   return Math.ceil(Math.max(...rows_R.map(({ length }) => length)) / chunkSize);
 }
 
-/** True if each position predicts at most one trained token. */
+/** True if no token's output is used to predict two trained tokens, which happens if sequences share a prefix. */
 export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
   return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;
 }
 
 /**
- * Returns, for each position of a list, the index of the trained token that the position predicts, or N if it predicts
- * none. No two trained tokens may be predicted by the same position; see `arePlacesDistinct`.
+ * Returns an input tensor that gives, for each token of the list, the index of the trained token that its output
+ * predicts, or N if it predicts none. Requires `arePlacesDistinct`.
  */
 export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<string, Tensor> {
   const wanted = new BigInt64Array(tokenIds_L.length).fill(BigInt(trained_N.length));
@@ -68,7 +71,7 @@ export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<strin
   return { wanted_of_place: { dtype: "int64", dims: [wanted.length], data: wanted } };
 }
 
-/** Returns the sizes of a microbatch's tensors. Keys are the dimension symbols of the programs. */
+/** Returns the sizes of a microbatch's tensors, by the symbols that training programs use for their dimensions. */
 export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
   const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
   const longest = (segments: readonly Segment[]): number =>
@@ -97,21 +100,21 @@ function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, 
   };
 }
 
-/** Quantities of the whole batch that the loss of one microbatch needs. */
+/** Quantities of the whole batch that are needed to compute the loss of one of its microbatches. */
 export interface BatchTerms {
   readonly loss: Loss;
-  /** Number of trained tokens in the batch; the loss is divided by it. */
+  /** Number of trained tokens in the whole batch, by which each microbatch divides its loss. */
   readonly tokenCount: number;
   /**
-   * Sum, over the tokens of the batch's other microbatches, of their difference from the base model; 0 without a KL
-   * penalty.
+   * Sum of the log ratios of policy to base model over the trained tokens of the batch's other microbatches; 0 without
+   * a KL penalty.
    */
   readonly klElsewhere: number;
-  /** Terms of a preference loss; null for other losses. */
+  /** Quantities that only a preference loss needs; null for other losses. */
   readonly preferences: PreferenceTerms | null;
 }
 
-/** Returns the inputs of the loss, as `addLoss` declares them. */
+/** Returns the input tensors of a loss. `addLoss` declares these inputs. */
 export function lossFeeds(
   { sequences_S, trained_N }: Microbatch,
   { loss, tokenCount, klElsewhere, preferences }: BatchTerms,
@@ -163,7 +166,7 @@ function sequenceFeeds({
   };
 }
 
-/** Splits a flat array of N values into one array per sequence, in the layout's order. */
+/** Splits the values of a microbatch's N trained tokens into one array per sequence, in the order of `sequences_S`. */
 export function splitBySequence(
   { sequences_S, trained_N }: Pick<Microbatch, "sequences_S" | "trained_N">,
   values_N: Float32Array,

@@ -1,4 +1,5 @@
-// Loss, gradients and optimizer steps against reference values, on a small Qwen3 with a LoRA adapter.
+// Compares loss, gradients and optimizer steps with recorded reference values, on a small Qwen3 model with a LoRA
+// adapter.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,7 +59,7 @@ function goldenBatch({ advantages, weights }: GoldenCase): readonly TrainingSequ
   }));
 }
 
-/** Replaces the recorded log-probabilities with the current ones. */
+/** Replaces the recorded log-probabilities of the sampling policy with those that the current adapter gives. */
 async function precalculated(batch: readonly TrainingSequence[]): Promise<readonly TrainingSequence[]> {
   const microbatch = layoutOf({ kind: "list", groups: ungrouped(batch) });
   const graph = buildLogprobGraph(config, { adapter, layout: "list" });
@@ -72,7 +73,10 @@ async function precalculated(batch: readonly TrainingSequence[]): Promise<readon
   }));
 }
 
-/** Packs the whole batch: each sequence separately, or with each group's common prefix computed once. */
+/**
+ * Puts the whole batch into one pack. A pack of kind `list` keeps each sequence separate; other kinds share each
+ * group's common prefix.
+ */
 function packOf(
   batch: readonly TrainingSequence[],
   kind: Pack<TrainingSequence>["kind"],
@@ -86,7 +90,10 @@ function packOf(
   return pack;
 }
 
-/** Returns golden per-token losses in the order of a layout. Position t of a sequence stands for its token t + 1. */
+/**
+ * Returns the reference losses of the trained tokens, in the order of a layout. Entry t of a sequence's reference
+ * losses belongs to its token t + 1.
+ */
 function flatLosses(
   goldenCase: GoldenCase,
   batch: readonly TrainingSequence[],
@@ -151,9 +158,9 @@ function assertGradients(name: string, gradients: ReadonlyMap<string, Float32Arr
 }
 
 /**
- * Asserts each entry within 1e-5, except those whose first gradient is below float32's resolution: Adam amplifies
- * their rounding to a part of a whole step. Measured in double precision, the reference itself is off by 2.3e-6 of a
- * matrix's largest gradient.
+ * Asserts that each entry is within 1e-5 of the reference. Excepts entries whose first gradient is too small for
+ * float32, because Adam amplifies its rounding. In double precision, the reference is off by 2.3e-6 of the largest
+ * gradient.
  */
 function assertFinalAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
   const after = readSafetensorsHeader(`${goldenTrainingFolder}/after_5_steps.safetensors`).tensors;

@@ -1,4 +1,4 @@
-// Loads the embedded trainer in a training process, with the base model's weights.
+// Loads the base model's weights in a training process and creates the embedded trainer.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import { projectionNames } from "../../../base/domain/model.ts";
@@ -44,7 +44,11 @@ export async function loadTrainers(
   };
 }
 
-/** @throws ServiceError `unsupported` if the model has none of the projections that the configured adapter covers */
+/**
+ * Checks that the configured LoRA adapter covers at least one projection of the model.
+ *
+ * @throws ServiceError `unsupported` if it covers none
+ */
 function requireTargets(config: ModelConfig, { loraTargets }: TrainingLoad["settings"]): void {
   if (loraTargets === undefined || loraProjections(config, loraTargets).length > 0) return;
   const own = projectionNames.filter((name) => config.layers.some(hasProjection(name)));

@@ -1,5 +1,6 @@
-// Compares log-probabilities, the gradients of all LoRA matrices, and three optimizer steps with PyTorch and PEFT in
-// float64, for models whose layers are not all attention. The values are in test/fixtures/goldens/lora-gradients.
+// Compares log-probabilities, gradients of all LoRA matrices and three optimizer steps with values from PyTorch and
+// PEFT in float64. Covers models in which some layers are not attention. The values are in
+// test/fixtures/goldens/lora-gradients.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -20,7 +21,7 @@ import { adamWStep, createAdamWState } from "../adamw.ts";
 const goldens = "test/fixtures/goldens";
 const lora = { rank: 2, scale: 1.5, targets: projectionNames };
 
-/** PyTorch's defaults, as in the script that made the values. */
+/** PyTorch's default settings, with which the script computed the expected values. */
 const adamW = {
   learningRate: 0.01,
   beta1: 0.9,
@@ -30,7 +31,7 @@ const adamW = {
   gradientNormMax: 0,
 };
 
-/** Checks that values differ by at most `tolerance` of the largest expected value. */
+/** Asserts that each value is within `tolerance` times the largest expected value. */
 function checkClose(
   actual: Float32Array,
   expected: Float32Array,
@@ -98,12 +99,12 @@ for (const name of ["lfm2", "qwen3.5"]) {
           tolerance: 1e-4,
           what: "the log-probabilities",
         });
-        // A norm follows the delta rule, and multiplies the rounding of values close to 0.
+        // Layers with a delta rule end in a normalization, which amplifies rounding errors of values close to 0.
         const tolerance = config.delta === null ? 1e-4 : 3e-4;
         for (const [key, values] of gradients)
           checkClose(values, golden(`gradient/${key}`), { tolerance, what: `the gradient of ${key}` });
       }
-      // The optimizer minimizes, and the sum should grow.
+      // AdamW minimizes, but this test maximizes the sum of log-probabilities, so it negates the gradients.
       const descent = new Map([...gradients].map(([key, values]) => [key, values.map((value) => -value)]));
       adamWStep(state, adapter, descent, adamW);
     }
@@ -116,7 +117,7 @@ for (const name of ["lfm2", "qwen3.5"]) {
   });
 }
 
-/** Returns the input that says how many chunks of a delta rule hold the tokens. */
+/** Returns the program input whose length is the number of delta-rule chunks that `length` tokens need. */
 function chunksFor(length: number) {
   const count = Math.ceil(length / chunkSize);
   return int64Tensor([count], Array<number>(count).fill(0));

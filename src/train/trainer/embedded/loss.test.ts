@@ -1,5 +1,5 @@
-// The losses in double precision, as functions and as graph nodes, which agree in each test: worked numbers, finite
-// differences, extremes and random tokens.
+// Tests the losses in double precision, both as plain functions and as graph nodes; each test checks that both agree.
+// Covers worked numbers, finite differences, extremes and random tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type TrainingConfigInput, resolveTrainingConfig } from "../../../base/domain/training-config.ts";
@@ -16,13 +16,13 @@ import { searchCount, searchSeed } from "../../../base/domain/testing/search.ts"
 
 interface Tokens {
   readonly logprobs: readonly number[];
-  /** Null if unknown. */
+  /** Log-probabilities under the sampling policy; null where unknown. */
   readonly oldLogprobs: readonly (number | null)[];
   readonly advantages: readonly number[];
   readonly sequences: readonly number[];
   /** Log-probabilities of the base model; needed for a KL penalty. */
   readonly reference?: readonly number[];
-  /** 1 by default. */
+  /** Weight of each token; 1 if absent. */
   readonly weights?: readonly number[];
 }
 
@@ -36,7 +36,7 @@ function compute(tokens: Tokens, input: TrainingConfigInput): Result {
   return computeLoss(tokens, { kind: "policy", config: resolveTrainingConfig(input) });
 }
 
-/** Computes the loss as graph nodes and checks it against the functions. */
+/** Computes the loss with graph nodes, and checks it against the plain functions. */
 function computeLoss(tokens: Tokens, loss: Loss): Result {
   const result = computeGraph(tokens, loss);
   const sequences = [...new Set(tokens.sequences)].map((sequence) =>
@@ -46,7 +46,7 @@ function computeLoss(tokens: Tokens, loss: Loss): Result {
     logprobs: places.map((at) => tokens.logprobs[at]),
     sequence: {
       mask: new Uint8Array(places.length).fill(1),
-      // Doubles in place of float32, which would round them.
+      // Passes doubles where the type says float32, because float32 would round the log-probabilities.
       oldLogprobs: Float64Array.from(
         places,
         (at) => tokens.oldLogprobs[at] ?? NaN,
@@ -190,7 +190,8 @@ test("unknown old log-probabilities count as the current ones", () => {
 });
 
 test("gives the worked numbers of a KL penalty, which moves advantage from one token to another", () => {
-  // k is 0.1, -0.2, 0.5, 0 and 0.5, its mean 0.18, and so the advantages are 1.04, 1.19, 0.84, -0.91 and -1.16.
+  // The log ratios to the reference are 0.1, -0.2, 0.5, 0 and 0.5, with mean 0.18. The penalized advantages are
+  // therefore 1.04, 1.19, 0.84, -0.91 and -1.16.
   const reference = [-0.6, -0.8, -2.5, -0.1, -3.5];
   const penalized = { ...fiveTokens, reference };
   check({ klPenaltyCoefficient: 0.5 }, -2.869219, [0.63513, 0.65309, 1.85669, -0.091, -17.4], penalized);
@@ -205,7 +206,8 @@ test("gives the worked numbers of a KL penalty, which moves advantage from one t
 });
 
 test("a KL penalty on sampled log-probabilities compares those with the base model's", () => {
-  // k is -0.1, 0.4, 0.4, 0 and -1.5, its mean -0.16, and so the advantages are 0.97, 0.72, 0.72, -1.08 and -0.33.
+  // The log ratios to the reference are -0.1, 0.4, 0.4, 0 and -1.5, with mean -0.16. The penalized advantages are
+  // therefore 0.97, 0.72, 0.72, -1.08 and -0.33.
   const penalized = { ...fiveTokens, reference: [-0.6, -0.8, -2.5, -0.1, -3.5] };
   const config = { klPenaltyCoefficient: 0.5, klPenaltySource: "sample" } as const;
   check(config, -0.495806, [0.59238, 0.395144, 1.591446, -0.108, -4.95], penalized);

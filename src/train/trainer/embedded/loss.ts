@@ -1,6 +1,6 @@
-// The losses of ../losses as graph nodes over a microbatch's trained tokens. The alternative, passing the loss as
-// coefficients, would need a forward pass before each gradient, which takes a third of a step or more. The caller adds
-// the gradients of the microbatches.
+// Builds the losses of ../losses as graph nodes over the trained tokens of a microbatch; the caller adds up the
+// gradients of the microbatches. Computing the loss outside the graph would need a forward pass before each gradient, a
+// third of a step's time or more.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
@@ -10,58 +10,66 @@ import { preferenceLoss } from "./preference-loss.ts";
 
 export interface LossNodes {
   /**
-   * Scalar to minimize. If a preference spans several microbatches, the loss of each contains the preference's whole
-   * loss.
+   * Scalar to minimize. If a preference spans several microbatches, each microbatch's loss includes that preference's
+   * whole loss.
    */
   readonly loss: Value;
-  /** float32 [N]: loss per token before weights; null for a loss that is not per token. */
+  /** float32 [N]: loss of each trained token before weighting; null for a loss that is not a sum over tokens. */
   readonly perToken_N: Value | null;
-  /** float32 [N], the input `loss_weights`: weights divided by the number of trained tokens. */
+  /**
+   * float32 [N]: the input `loss_weights`, each token's weight divided by the number of trained tokens in the batch.
+   */
   readonly weights_N: Value;
 }
 
 /**
- * Inputs of the policy loss besides log-probabilities and weights, for N trained tokens of S sequences in one flat
- * order.
+ * Inputs of the policy loss in addition to log-probabilities and weights. N is the number of trained tokens in the
+ * microbatch, S the number of sequences.
  */
 interface PolicyInputs {
-  /** float32 [N]: log-probabilities under the sampling policy; any finite number if unknown. */
+  /** float32 [N]: log-probability of each token under the sampling policy; any finite number if unknown. */
   readonly oldLogprobs_N: Value;
-  /** bool [N]: false to use the current log-probability, without gradient, as the old one. */
+  /**
+   * bool [N]: false if a token's `oldLogprobs_N` is unknown; its current log-probability, without gradient, then
+   * replaces it.
+   */
   readonly isOldKnown_N: Value;
-  /** float32 [N] */
+  /** float32 [N]: advantage of each token. */
   readonly advantages_N: Value;
-  /** Sequences of the tokens; null unless the importance sampling level uses whole sequences. */
+  /** Assignment of tokens to sequences; null if importance sampling works per token. */
   readonly sequences: {
-    /** int64 [N]: sequence of each token, in [0, S). */
+    /** int64 [N]: index of each token's sequence, in [0, S). */
     readonly indices_N: Value;
-    /** float32 [S]: number of trained tokens per sequence. */
+    /** float32 [S]: number of trained tokens in each sequence. */
     readonly sizes_S: Value;
   } | null;
-  /** Inputs of the KL penalty; null without one. */
+  /** Inputs of the KL penalty; null if the loss has no KL penalty. */
   readonly reference: {
-    /** float32 [N]: log-probabilities under the base model. */
+    /** float32 [N]: log-probability of each token under the base model. */
     readonly logprobs_N: Value;
     /** float32 [1]: 1 divided by the number of trained tokens in the whole batch. */
     readonly share_1: Value;
-    /**
-     * float32 [1]: the part of the mean difference from the base model that comes from the batch's other microbatches.
-     */
+    /** float32 [1]: the other microbatches' contribution to the batch's mean log ratio of policy to base model. */
     readonly elsewhere_1: Value;
   } | null;
 }
 
-/** True if the loss compares the policy with the sampling policy. It then has the inputs of the policy loss. */
+/**
+ * True if the loss compares the current policy with the sampling policy. Such a loss has the inputs of the policy loss.
+ */
 export function needsOldLogprobs(loss: Loss): boolean {
   return loss.kind === "policy";
 }
 
-/** True if the loss uses the mean over a sequence. It then has the inputs `sequences`. */
+/** True if the loss uses means over whole sequences. Such a loss has the inputs `sequences` of the policy loss. */
 export function needsSequences(loss: Loss): boolean {
   return loss.kind === "policy" && loss.config.importanceSamplingLevel !== "token";
 }
 
-/** Adds the loss of the log-probabilities [N], and declares its inputs. Only `loss` decides which inputs there are. */
+/**
+ * Adds a loss node to a program and declares the inputs that it needs. `logprobs_N` are the log-probabilities of the
+ * trained tokens. The set of inputs depends only on `loss`.
+ */
 export function addLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss): LossNodes {
   const weights_N = builder.input("loss_weights", "float32", ["N"]);
   if (loss.kind === "preference")
@@ -138,7 +146,7 @@ function adjustedRatio(
 ): Value {
   const { maxNegativeAdvantageImportanceSamplingWeight: cap, epsilon, epsilonHigh } = config;
   let ratio_N = importanceRatio(builder, difference_N, inputs, config);
-  // The cap applies for both signs of the advantage, contrary to its historical name.
+  // Despite "NegativeAdvantage" in the setting's historical name, the cap applies to all advantages.
   if (cap > 0) ratio_N = builder.clip(ratio_N, -Infinity, cap);
   if (!config.maskProbRatio) return ratio_N;
   const isInside_N = builder.and(
@@ -163,7 +171,7 @@ function importanceRatio(
   if (level === "average") {
     return builder.multiply(builder.add(exponential(difference_N), exponential(mean_N)), 0.5);
   }
-  // Square root of the product of the token's ratio and its sequence's mean ratio.
+  // The geometric mean of the token's own ratio and its sequence's mean ratio.
   return exponential(builder.multiply(builder.add(difference_N, mean_N), 0.5));
 }
 
@@ -178,8 +186,8 @@ function adjustedAdvantages(
 }
 
 /**
- * Adds a KL penalty to the advantages. It lowers the advantage of tokens that are likelier than under the base model
- * and raises that of less likely ones; the mean stays the same.
+ * Adds a KL penalty to the advantages. The penalty lowers the advantage of tokens that the policy makes likelier than
+ * the base model does, and raises that of less likely ones. The mean advantage stays the same.
  */
 function penalizedAdvantages(
   builder: GraphBuilder,

@@ -1,4 +1,4 @@
-// The memory estimate of a job, and the refusal before its first step.
+// Tests a job's memory estimate, and that a job above the limit is refused before its first step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
@@ -92,7 +92,7 @@ test("on a 135 M shape a sequence of 4,096 tokens takes at most 6 GB, in proport
     estimateMemory({ config, adapter }, [{ graphs, largest: [[microbatchOf(length)]] }]).bytes;
   const [one, two, four] = [1024, 2048, 4096].map(bytesFor);
   assert.ok(four < 6e9, `${four} bytes`);
-  // A T × T tensor would show in the last difference.
+  // If a tensor grew with the square of the sequence length, the step from 2,048 to 4,096 tokens would show it.
   const growth = (four - two) / 2 / (two - one);
   assert.ok(growth < 1.05, `from 2,048 tokens to 4,096 twice ${growth} of what there was to 2,048`);
 });

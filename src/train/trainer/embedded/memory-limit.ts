@@ -15,48 +15,49 @@ import type { AdapterShape } from "./training-graphs.ts";
 import { packKinds } from "../packing/packs.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
-/** Memory of a training process with its libraries, before it has a model. */
+/** Bytes that a training process and its libraries take before a model is loaded. */
 const processBytes = 120e6;
 
-/** Additional memory of each compute thread if there are several, with its own copy of our code. */
+/**
+ * Additional bytes for each compute thread if several run in parallel, because each loads its own copy of Hone's code.
+ */
 const threadBytes = 60e6;
 
-/** Memory that the runtime keeps for each operation of a program. */
+/** Bytes that ONNX Runtime keeps for each operation of a loaded program. */
 const operationBytes = 8e3;
 
 /**
- * Number of copies of the adapter's size: the adapter, AdamW's two moments, its gradient, a microbatch's gradient, and
- * the runtime's inputs.
+ * Number of adapter-sized buffers in memory: the adapter, AdamW's two moments, the accumulated gradient, one
+ * microbatch's gradient, and the copy in ONNX Runtime's inputs.
  */
 const adapterCopies = 6;
 
 /**
- * Factor by which values take more memory than estimated: the allocator leaves gaps, and the runtime executes
- * operations in another order. Measured with the 135 M shape: 1.15 at 508 to 2,047 tokens per run, and 1.5 at 4,095
- * tokens.
+ * Factor by which tensors take more memory than estimated, because the allocator leaves gaps and ONNX Runtime reorders
+ * operations. Measured with a 135 M model: 1.15 for runs of 508 to 2,047 tokens, 1.5 for 4,095.
  */
 const valueSlack = 1.5;
 
-/** The programs for one kind of round, and those rounds of a job that may need the most memory. */
+/** The programs that compute one kind of round, and the rounds of a job that may need the most memory. */
 export interface ProgramUse {
-  /** Graphs of the programs. A program never gives back the memory that it needed at its peak. */
+  /** Graphs of the programs. A loaded program keeps the memory that its largest run needed. */
   readonly graphs: readonly Graph[];
-  /** Rounds that all have the same number of microbatches. */
+  /** The rounds that may need the most memory; all have the same number of microbatches. */
   readonly largest: readonly Round[];
 }
 
-/** The round that needs the most memory, and the memory of the whole process in that round. */
+/** The round that needs the most memory, and the whole process's memory while it computes that round. */
 export interface MemoryEstimate {
-  /** Resident memory in bytes, including the weights. */
+  /** Resident memory of the process in bytes, including the weights. */
   readonly bytes: number;
   readonly round: Round;
 }
 
 /**
- * Estimates the peak memory of a training process that computes these rounds. The file of weights is counted once,
- * because all programs map the same file.
+ * Estimates the peak memory of a training process that computes the rounds in `uses`. Counts the weights once, because
+ * all programs map the same file.
  *
- * @param dataBytes memory of the job's data
+ * @param dataBytes bytes of the job's training data
  */
 export function estimateMemory(
   {
@@ -66,7 +67,10 @@ export function estimateMemory(
   }: {
     readonly config: ModelConfig;
     readonly adapter: AdapterShape;
-    /** Forms of the 8-bit base model, if training uses one. The float32 model is then also loaded, for comparisons. */
+    /**
+     * Storage forms of the 8-bit base model's weights; absent if training uses float32. An 8-bit job loads the float32
+     * model too, to compare results.
+     */
     readonly int8Forms?: WeightForms | undefined;
   },
   uses: readonly ProgramUse[],
@@ -100,8 +104,7 @@ function valueBytes(graphs: readonly Graph[], round: Round): number {
 }
 
 /**
- * Returns the rounds that may need the most memory. For each other round, one of these is at least as large in every
- * measure.
+ * Returns the rounds that may need the most memory: for each size in `measuresOf`, the round with the largest value.
  */
 export function findLargest(rounds: readonly Round[]): readonly Round[] {
   const measured = rounds.map((round) => ({ round, measures: measuresOf(round) }));
@@ -113,7 +116,7 @@ export function findLargest(rounds: readonly Round[]): readonly Round[] {
   return [...new Set(isLarge.map(({ round }) => round))];
 }
 
-/** Returns the sizes that memory grows with: tokens, trained tokens, and attended pairs. */
+/** Returns the sizes of a round that determine its memory: tokens, trained tokens, and pairs of tokens in attention. */
 function measuresOf(round: Round): readonly number[] {
   const sizes = round.map(sizesOf);
   const total = (measure: (size: (symbol: string) => number) => number): number =>
@@ -126,12 +129,16 @@ function measuresOf(round: Round): readonly number[] {
   ];
 }
 
-/** True if the largest round contains several sequences, so that smaller microbatches may need less memory. */
+/** True if the largest round contains several sequences. Only then can smaller microbatches need less memory. */
 export function hasSeveralSequences({ round }: MemoryEstimate): boolean {
   return round.some(({ sequences_S }) => sequences_S.length > 1);
 }
 
-/** @throws ServiceError `unsupported` if the estimate exceeds the limit */
+/**
+ * Checks a job's estimated memory against the limit.
+ *
+ * @throws ServiceError `unsupported` if the estimate exceeds the limit
+ */
 export function requireMemoryWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
   if (bytes <= limitBytes) return;
   const sequences = round.flatMap(({ sequences_S }) => sequences_S);
@@ -157,23 +164,30 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Bytes that a plan stores for each sequence of a step: its location on disk, its weight and its origin. */
+/** Bytes that a job's plan keeps for each sequence: its location on disk, its weight and its origin. */
 const plannedBytes = 400;
 
 /**
- * Bytes that a step stores for each token: the id, the mask, several log-probabilities, and values derived from them
- * for metrics.
+ * Bytes that a training step keeps for each token: its id, its mask, several log-probabilities, and values derived from
+ * them for metrics.
  */
 const tokenBytes = 40;
 
-/** Collects the sizes that determine a job's memory. Batches are added one at a time, so that only one is in memory. */
+/**
+ * Collects the sizes that determine a job's memory. The caller adds one batch at a time, so that only one batch is in
+ * memory.
+ */
 export class MemoryNeeds {
-  /** The largest rounds, by layout and number of microbatches. */
+  /** The largest rounds so far. Each key combines a layout and a number of microbatches. */
   readonly #largest = new Map<string, readonly Round[]>();
   #sequenceCount = 0;
   #tokenCountMax = 0;
 
-  /** @param rounds rounds in which the batch is computed */
+  /**
+   * Adds the sizes of one batch.
+   *
+   * @param rounds the rounds into which the trainer divides the batch
+   */
   add(batch: readonly TrainingSequence[], rounds: readonly Round[]): void {
     const tokenCount = batch.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
     this.#sequenceCount += batch.length;
@@ -184,7 +198,7 @@ export class MemoryNeeds {
     }
   }
 
-  /** The rounds that may need the most memory, for each layout and each number of microbatches side by side. */
+  /** The rounds that may need the most memory, one entry per layout and number of parallel microbatches. */
   get rounds(): readonly { readonly layout: Round[number]["kind"]; readonly largest: readonly Round[] }[] {
     return packKinds.flatMap((layout) =>
       [...this.#largest.values()]
@@ -193,7 +207,7 @@ export class MemoryNeeds {
     );
   }
 
-  /** Peak memory of the job's data. */
+  /** Bytes of the job's plan and of its largest step's training data. */
   get dataBytes(): number {
     return plannedBytes * this.#sequenceCount + tokenBytes * this.#tokenCountMax;
   }

@@ -1,29 +1,29 @@
-// Computes the preference inputs of each microbatch: the factor of each token in its preference's margin, and the part
-// of the margin that other microbatches contribute. The trainer computes the log-probabilities from which the margins
-// follow.
+// Computes the program inputs of a preference loss for each microbatch: the factor of each token in the margin of its
+// preference, and the other microbatches' contribution to that margin. The trainer passes in the log-probabilities.
 import { present } from "../../../base/domain/assert.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
 import { logRatioOf, marginFactors, preferenceWeight, referencePointOf } from "../losses/preference.ts";
 import type { PackLayout } from "../packing/pack-layout.ts";
 import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "../trainer.ts";
 
-/** Quantities of a whole batch's preferences that the loss of one microbatch needs. */
+/** Quantities of a whole batch that are needed to compute the preference loss of one microbatch. */
 export interface PreferenceTerms {
   readonly config: PreferenceLossConfig;
-  /** First sequence of each preference in the batch, by the preference's index. */
+  /** The first sequence of each preference in the batch; the key is the preference's index. */
   readonly firsts: ReadonlyMap<number, TrainingSequence>;
-  /** Factor of each sequence's tokens in the margin of its preference. */
+  /** For each sequence, the factor with which its tokens count in the margin of its preference. */
   readonly factors: ReadonlyMap<TrainingSequence, number>;
   /**
-   * Contribution of each sequence to the margin of its preference. Only sequences whose preference spans several
+   * Summand of each sequence in the margin of its preference. Only sequences of preferences that span several
    * microbatches have an entry.
    */
   readonly margins: ReadonlyMap<TrainingSequence, number>;
 }
 
 /**
- * Computes the terms of a batch.
- * @param logprobs of the sequences whose preferences span several microbatches
+ * Computes the quantities of a batch that the preference loss of each microbatch needs.
+ *
+ * @param logprobs log-probabilities of the sequences whose preferences span several microbatches
  */
 export function preferenceTerms(
   data: readonly TrainingSequence[],
@@ -39,7 +39,7 @@ export function preferenceTerms(
   return { config, firsts: firstSequences(data), factors, margins: new Map(margins) };
 }
 
-/** Returns the inputs of a preference loss, as `preferenceLoss` declares them. */
+/** Returns the input tensors of a preference loss for one microbatch. `preferenceLoss` declares these inputs. */
 export function preferenceFeeds(
   { sequences_S, trained_N }: Pick<PackLayout<TrainingSequence>, "sequences_S" | "trained_N">,
   terms: PreferenceTerms,
@@ -85,12 +85,12 @@ function firstSequences(data: readonly TrainingSequence[]): ReadonlyMap<number, 
   return firsts;
 }
 
-/** Returns the indices of preferences, in the order of their first sequences. */
+/** Returns the index of each preference that the sequences belong to, in order of first appearance. */
 export function indicesOf(sequences: readonly Pick<TrainingSequence, "preference">[]): readonly number[] {
   return [...new Set(sequences.flatMap(({ preference }) => preference?.index ?? []))];
 }
 
-/** Returns the indices of preferences that span several parts of a batch. */
+/** Returns the indices of the preferences whose sequences are in more than one part of the batch. */
 export function sharedIndices(
   parts: readonly (readonly Pick<TrainingSequence, "preference">[])[],
 ): ReadonlySet<number> {

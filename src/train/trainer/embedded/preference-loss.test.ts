@@ -1,5 +1,5 @@
-// Preference losses as functions of a margin and as graph nodes, which agree to double precision: worked numbers,
-// finite differences, a policy equal to its reference, and one far from it.
+// Tests preference losses both as functions of a margin and as graph nodes, and checks that both agree in double
+// precision. Covers worked numbers, finite differences, and policies equal to or far from their reference.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -21,7 +21,7 @@ interface Computed {
   readonly slope: number;
 }
 
-/** Computes the loss of a preference with a single token. */
+/** Computes the loss with graph nodes, for a preference that has a single token. */
 function computeGraph(margin: number, input: PreferenceConfigInput): Computed {
   const builder = new GraphBuilder();
   const logprobs_N = builder.input("logprobs", "float32", ["N"]);
@@ -40,7 +40,7 @@ function computeGraph(margin: number, input: PreferenceConfigInput): Computed {
   return { loss: outputs["loss"].data[0], slope: outputs["slope"].data[0] };
 }
 
-/** Computes the function and checks it against the graph. */
+/** Computes the loss with the plain function, and checks it against the graph. */
 function compute(margin: number, input: PreferenceConfigInput): Computed {
   const computed = lossOfMargin(margin, resolvePreferenceConfig(input));
   const nodes = computeGraph(margin, input);
@@ -55,11 +55,11 @@ function close(actual: number, expected: number, tolerance: number): void {
 }
 
 const worked: readonly (readonly [PreferenceConfigInput, number, number, number])[] = [
-  // -log sigmoid(0.5), and -0.1 times sigmoid(-0.5).
+  // The loss is -log sigmoid(0.5), and its gradient is -0.1 times sigmoid(-0.5).
   [{ loss: "dpo" }, 5, 0.474077, -0.0377541],
   [{ loss: "dpo", labelSmoothing: 0.2 }, 5, 0.574077, -0.0177541],
   [{ loss: "ipo", beta: 0.5 }, 3, 4, 4],
-  // The reward is 2 · 0.5 - 0.5.
+  // The reward is beta times margin minus gamma: 2 · 0.5 - 0.5.
   [{ loss: "simpo" }, 0.5, 0.474077, -0.755081],
   [{ loss: "kto" }, 5, 0.377541, -0.0235004],
 ];

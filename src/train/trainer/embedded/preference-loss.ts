@@ -1,13 +1,13 @@
-// The losses of ../losses/preference.ts as graph nodes over a microbatch's trained tokens. A preference's margin is
-// the sum over this microbatch's tokens plus a constant for the tokens in other microbatches. If a preference spans
-// several microbatches, each of them yields the gradient of its own tokens.
+// Builds the losses of ../losses/preference.ts as graph nodes over a microbatch's trained tokens. A preference's margin
+// is the sum over this microbatch's tokens, plus a constant for its tokens in other microbatches. Each microbatch
+// yields the gradient of its own tokens.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
 import { type Loss, type PreferenceLossConfig, hasReference } from "../trainer.ts";
 
 /**
- * Adds the loss of the log-probabilities [N], a scalar, and declares its inputs for N tokens of Q preferences:
+ * Adds the scalar preference loss of N trained tokens in Q preferences to a program, and declares its inputs:
  * - `preference_indices` int64 [N] in [0, Q)
  * - `margin_factors` float32 [N]
  * - `margins_elsewhere` and `preference_weights` float32 [Q]
@@ -57,8 +57,8 @@ function lossOfMargins(
 }
 
 /**
- * Computes log(sigmoid(x)) without overflow. The absolute value is built from the minimum, so that the slope at 0 is
- * 1/2, whichever argument a minimum prefers when both are equal.
+ * Adds nodes that compute log(sigmoid(x)) without overflow. The absolute value is computed from the minimum, because
+ * then the slope at 0 is 1/2 whichever argument's gradient a tied minimum takes.
  */
 function logSigmoid(builder: GraphBuilder, x: Value): Value {
   const low = builder.minimum(x, 0);

@@ -1,5 +1,5 @@
-// Properties of the embedded trainer that need no model: its name, its abilities, and the file name and removal of its
-// states.
+// Properties of the embedded trainer that are known without loading a model: its name, its abilities, and how its
+// states are named and removed.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 
@@ -12,10 +12,10 @@ export const embeddedProfile: TrainerProfile = {
   takesAdapters: true,
 };
 
-/** File name of a state in its folder. */
+/** Name of the file, in a state's folder, that contains the trainer's state. */
 export const stateFileName = "optimizer.safetensors";
 
-/** See `TrainerProvider.discard`. */
+/** Removes a saved trainer state; see `TrainerProvider.discard`. */
 export function discardState(artifacts: Pick<ArtifactStore, "remove">, state: string): Promise<void> {
   return artifacts.remove(state);
 }

@@ -1,4 +1,4 @@
-// Program identity, and the cache of graphs.
+// Tests when two training programs count as the same, and the cache of their graphs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";

@@ -1,5 +1,5 @@
-// Cache of the training programs' graphs, which are built on demand and kept between jobs. The same graph serves to
-// estimate a program's memory before a job's first step, and later to load the program.
+// Caches the graphs of training programs, which are built on demand and kept between jobs. A graph serves first to
+// estimate the program's memory, before a job's first step, and later to load the program.
 import type { Graph } from "../../../lib/graph/graph.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
@@ -10,24 +10,24 @@ import {
   buildLogprobGraph,
 } from "./training-graphs.ts";
 
-/** Description of a program as plain data, so that it can be sent to another thread. */
+/** Plain-data description of a training program. It can therefore be sent to another thread. */
 export type Program =
   | ({ readonly kind: "logprobs" } & GraphOptions)
   | ({ readonly kind: "gradient" } & Required<GradientGraphOptions>);
 
 /**
- * Maximum number of cached programs, which one job never exceeds. Programs differ by layout, distinct places, loss and
- * adapter shape. Most jobs have two programs, which the next job uses too.
+ * Maximum number of cached programs, which one job never exceeds. Programs differ by token layout, kind of gather, loss
+ * and adapter shape. Most jobs have two programs, and the next job reuses them.
  */
 export const PROGRAM_COUNT_MAX = 8;
 
 export class ProgramGraphs {
   readonly #config: ModelConfig;
   readonly #forms: WeightForms;
-  /** Least recently used first. */
+  /** Graphs by the keys of their programs, the least recently used first. */
   readonly #graphs = new Map<string, Graph>();
 
-  /** @param forms storage forms of the frozen weights */
+  /** @param forms storage forms (such as 8-bit) of the frozen weights; float32 for weights without an entry */
   constructor(config: ModelConfig, forms: WeightForms = new Map()) {
     this.#config = config;
     this.#forms = forms;
@@ -44,7 +44,6 @@ export class ProgramGraphs {
     return graph;
   }
 
-  /** Removes all graphs. */
   clear(): void {
     this.#graphs.clear();
   }
@@ -56,7 +55,7 @@ function graphOf(config: ModelConfig, program: Program, forms: WeightForms): Gra
     : buildLogprobGraph(config, program, forms);
 }
 
-/** Returns the complete description as text, so that different programs have different keys. */
+/** Returns the program's complete description as a cache key, so that different programs have different keys. */
 export function keyOf(program: Program): string {
   return JSON.stringify(program);
 }

@@ -1,4 +1,4 @@
-// The training programs, loaded on demand and kept between jobs.
+// Runs training programs. Each program is loaded at its first run and stays loaded between jobs.
 import type { Tensor } from "../../../lib/graph/tensor.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
@@ -7,31 +7,32 @@ import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { type Session, createSession } from "../../../inference/onnx/session.ts";
 import { keyOf, PROGRAM_COUNT_MAX, type Program, ProgramGraphs } from "./program-graphs.ts";
 
-/** One run of a program. */
+/** One run of a training program. */
 export interface ProgramRun {
   readonly program: Program;
-  /** A tensor for each input. */
+  /** The tensor of each program input, by the input's name. */
   readonly feeds: Readonly<Record<string, Tensor>>;
 }
 
-/** A tensor for each output. */
+/** The tensor of each program output, by the output's name. */
 export type ProgramOutputs = Readonly<Record<string, Tensor>>;
 
-/** Task of a worker pool. Each thread computes its own run to the end and does not wait for other threads. */
+/** Task of the worker pool: each worker thread computes one program run by itself and waits for no other thread. */
 export interface ProgramTasks {
   readonly run: { readonly task: ProgramRun; readonly result: ProgramOutputs };
 }
 
 export interface ProgramsOptions {
   readonly config: ModelConfig;
-  /** A weight for each parameter of the model. `forms` is the storage form of these weights. */
+  /** The weight of each model parameter, by the parameter's name. `forms` says how these weights are stored. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   readonly forms?: WeightForms;
-  /** Number of compute threads, including the caller's. */
+  /** Number of compute threads, including the calling thread. */
   readonly threads: number;
 }
 
-// Creates the handlers of a worker. For each run, the runtime allocates new result arrays, which the caller owns.
+// Creates the task handlers of a worker thread. ONNX Runtime allocates new result arrays for each run; the caller owns
+// them.
 export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
   const programs = new Programs(options);
   return { run: (task) => programs.run(task) };
@@ -40,7 +41,7 @@ export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> 
 export class Programs {
   readonly #options: ProgramsOptions;
   readonly #graphs: ProgramGraphs;
-  /** Least recently used first. */
+  /** Loaded programs by their keys, the least recently used first. */
   readonly #sessions = new Map<string, Session>();
 
   constructor(options: ProgramsOptions, graphs = new ProgramGraphs(options.config, options.forms)) {
@@ -49,7 +50,8 @@ export class Programs {
   }
 
   /**
-   * Runs a program, one at a time.
+   * Runs a program. The caller must wait for the end of each run before the next.
+   *
    * @throws the errors of `createSession` and `Session.run`
    */
   async run({ program, feeds }: ProgramRun): Promise<ProgramOutputs> {
@@ -57,7 +59,7 @@ export class Programs {
     return await session.run(feeds);
   }
 
-  /** Frees all programs. */
+  /** Frees all loaded programs; a later run loads its program again. */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -81,8 +83,8 @@ export class Programs {
 
   #load(program: Program): Promise<Session> {
     const { weights, threads } = this.#options;
-    // The weights are not copied: they are mapped from the same file as in serving, and large products gain little
-    // from copies.
+    // ONNX Runtime must not make packed copies of the weights: they are mapped from the file that serving also maps,
+    // and copies would hardly speed up the large products of training.
     const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
     return createSession(this.#graphs.of(program), { weights, threads, ...economy });
   }

@@ -1,4 +1,4 @@
-// State files: next to a published adapter, in a separate folder, damaged, and for another model.
+// Tests state files: next to a published adapter, in a separate folder, damaged, and of another model.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ after(() => rmSync(dataFolder, { recursive: true }));
 const { artifacts } = dataFolderAt(dataFolder);
 const place = { artifacts, config: tinyConfig };
 
-/** A state after one step. */
+/** Returns the state of a trainer after one optimizer step. */
 function someState(): KeptState {
   const adapter = trainedAdapter();
   const optimizer = createAdamWState(adapter.matrices);

@@ -1,5 +1,5 @@
-// The file with an embedded trainer's state: both moments of each adapter matrix, and the step count. It also contains
-// the adapter, unless an equal adapter is published in the same folder.
+// Reads and writes the file with an embedded trainer's state: AdamW's two moments of each adapter matrix, and the step
+// count. The file also contains the adapter, unless an equal adapter is published in the same folder.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -15,13 +15,13 @@ import { type NamedTensor, writeSafetensors } from "../../../lib/model-files/wri
 import { type AdamWState, createAdamWState } from "../adamw.ts";
 import { stateFileName } from "./profile.ts";
 
-/** State that a trainer continues from. */
+/** State from which a trainer can continue: the adapter and its optimizer. */
 export interface KeptState {
   readonly adapter: LoraAdapter;
   readonly optimizer: AdamWState;
 }
 
-/** The artifact store with the states, and the model to which they belong. */
+/** The artifact store that contains the states, and the configuration of the model to which they belong. */
 export interface StatePlace {
   readonly artifacts: Pick<ArtifactStore, "path" | "putFile">;
   readonly config: ModelConfig;
@@ -30,9 +30,9 @@ export interface StatePlace {
 type Arrays = ReadonlyMap<string, Float32Array>;
 
 /**
- * Writes a state under its name, atomically.
+ * Writes a state atomically to the folder `name`.
  *
- * @returns the key of the file
+ * @returns the artifact key of the written file
  */
 export async function writeState(
   { artifacts, config }: StatePlace,
@@ -61,7 +61,7 @@ export async function writeState(
 /**
  * Reads a state that `writeState` wrote.
  *
- * @throws ServiceError `not_found` if there is no such file, `invalid` if it does not fit its adapter or the model
+ * @throws ServiceError `not_found` if the file does not exist, `invalid` if it does not fit its adapter or the model
  */
 export async function readState({ artifacts, config }: StatePlace, state: string): Promise<KeptState> {
   const file = await artifacts.path(state, null);
@@ -90,7 +90,7 @@ export async function readState({ artifacts, config }: StatePlace, state: string
   return { adapter, optimizer };
 }
 
-/** Returns an adapter of zeros, with the shape that `writeState` recorded. */
+/** Returns an adapter whose matrices are zeros, in the shape that `writeState` recorded. */
 function emptyAdapter(config: ModelConfig, text: string): LoraAdapter {
   const shape = JSON.parse(text) as Omit<LoraAdapter, "matrices">;
   const zeros = loraParameters(config, shape).map(
@@ -104,7 +104,7 @@ function tensorsOf(arrays: Arrays, suffix: string): readonly NamedTensor[] {
   return [...arrays].map(([name, data]) => ({ name: `${name}${suffix}`, shape: [data.length], data }));
 }
 
-/** True if both adapters are equal to the last bit, as continuing the training exactly requires. */
+/** True if both adapters are equal to the last bit. Training can continue exactly only from the same bits. */
 function isSame(one: LoraAdapter, other: LoraAdapter): boolean {
   const isAlike =
     one.rank === other.rank && one.scale === other.scale && one.matrices.size === other.matrices.size;

@@ -1,6 +1,6 @@
-// The tensor programs of training: one computes loss and gradients, the other only log-probabilities. Sizes are
-// symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences),
-// so that one program computes all microbatches with the same kind of layout.
+// Builds the two tensor programs of training: one computes loss and gradients, the other only log-probabilities.
+// Dimensions are symbols, so that one program serves all microbatches with the same kind of layout. L tokens; G
+// prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences.
 import { present } from "../../../base/domain/assert.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../../lib/graph/dimension.ts";
@@ -19,12 +19,12 @@ import type { Loss, TrainingSequence } from "../trainer.ts";
 import { addLoss } from "./loss.ts";
 
 /**
- * The properties of an adapter that determine the program. The numbers of the adapter's matrices are inputs of the
- * program.
+ * The properties of a LoRA adapter that determine the training program. The values of its matrices do not: they are
+ * inputs of the program.
  */
 export type AdapterShape = Pick<LoraAdapter, "rank" | "scale" | "targets">;
 
-/** The properties that, besides the model and the loss, determine a program. */
+/** The properties that determine a training program, in addition to the model and the loss. */
 export interface GraphOptions {
   readonly adapter: AdapterShape;
   readonly layout: Pack<TrainingSequence>["kind"];
@@ -32,23 +32,26 @@ export interface GraphOptions {
 
 export interface GradientGraphOptions extends GraphOptions {
   readonly loss: Loss;
-  /** True if each position predicts at most one trained token, so that the gradient is a gather. Default false. */
+  /**
+   * True if each token's output predicts at most one trained token, so that a gather can compute the gradient. Default
+   * false.
+   */
   readonly hasDistinctPlaces?: boolean;
 }
 
-/** Returns the name of the output with an adapter matrix's gradient. */
+/** Returns the name of the program output that contains the gradient of an adapter matrix. */
 export function gradientName(matrix: string): string {
   return `gradient.${matrix}`;
 }
 
 /**
- * Builds the program of a gradient.
+ * Builds the program that computes loss and gradients.
  *
- * Inputs: those of `tokenFeeds` and `lossFeeds`, those of `wantedFeeds` if places are distinct, and the adapter's
- * matrices by name. Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N] for per-token
- * losses, and a gradient per matrix.
+ * Inputs: those of `tokenFeeds` and `lossFeeds`, those of `wantedFeeds` with `hasDistinctPlaces`, and the adapter's
+ * matrices by name. Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N] for per-token losses,
+ * and the gradient of each matrix.
  *
- * @param forms storage forms of the base's weights; all float32 if absent
+ * @param forms storage forms of the base model's weights; all float32 if absent
  */
 export function buildGradientGraph(
   config: ModelConfig,
@@ -71,7 +74,7 @@ export function buildGradientGraph(
   });
 }
 
-/** Builds the program without loss and gradients; its only output is `logprobs` [N]. */
+/** Builds the program that computes only log-probabilities; its one output is `logprobs` [N]. */
 export function buildLogprobGraph(
   config: ModelConfig,
   { adapter, layout }: GraphOptions,
