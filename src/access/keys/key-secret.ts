@@ -1,5 +1,5 @@
-// Generates API keys: the secret (`hone_` and 32 random bytes in base 62) and the database record. This module does
-// not store the record.
+// Generates API keys: the secret (`hone_` and 32 random bytes in base 62) and the database record. The caller stores
+// the record.
 import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
@@ -16,7 +16,6 @@ const digitCount = 43;
  */
 const startKeyPrefix = "first-";
 
-/** Returns a new id for a key created when a server starts. */
 export function newStartKeyId(): string {
   return `${startKeyPrefix}${newUuid()}`;
 }
@@ -25,7 +24,7 @@ export function isOfStart(keyId: string): boolean {
   return keyId.startsWith(startKeyPrefix);
 }
 
-/** Returns a new secret. */
+/** Returns a new secret: `hone_` and the base-62 digits of 32 random bytes. */
 export function newSecret(): string {
   let number = BigInt(`0x${Buffer.from(secureBytes(32)).toString("hex")}`);
   let digits = "";
@@ -37,7 +36,7 @@ export function newSecret(): string {
 }
 
 /**
- * Returns the key record for a secret, with the current time as creation time.
+ * Returns the record of a new key with this secret. Its creation time is the current time.
  *
  * @throws ServiceError `invalid` if the entity cannot be part of a model's name
  */

@@ -1,5 +1,5 @@
-// Key administration: create, find, list, change, rotate and revoke keys. Used over HTTP and by commands that open a
-// data folder directly. The callers of this service check permissions.
+// Administers API keys: creates, finds, lists, changes, rotates and revokes them. Both HTTP routes and commands that
+// open a data folder use this service. Its callers check permissions.
 import {
   type AccessKey,
   type KeyChoices,
@@ -36,7 +36,7 @@ export interface KeyRequest extends KeyChoices {
 export interface KeyService {
   /** @throws ServiceError `invalid`, with locations that name the request's fields */
   create(request: KeyRequest): Promise<NewKey>;
-  /** Finds a key, revoked or not. @throws ServiceError `not_found` */
+  /** Finds a key by its id, even if the key is revoked. @throws ServiceError `not_found` */
   find(id: string): Promise<AccessKey>;
   /** Lists keys in creation order, including revoked ones. */
   list(page: PageRequest, filter: KeyFilter): Promise<Page<AccessKey>>;
@@ -56,7 +56,7 @@ export interface KeyService {
    */
   rotate(id: string, graceSeconds: number): Promise<NewKey>;
   /**
-   * Revokes a key. Later requests with the key are refused, and requests and jobs that are running are ended. @throws
+   * Revokes a key. The server refuses later requests with the key, and ends its running requests and jobs. @throws
    * ServiceError `not_found` if no such key exists or it is already revoked
    */
   revoke(id: string): Promise<AccessKey>;

@@ -1,5 +1,5 @@
-// Records how keys are used: when each key was last used, and how many requests and tokens it used. Requests do not
-// wait for the database writes.
+// Records when each API key was last used, and how many requests and tokens it used. Requests do not wait for the
+// database writes.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -21,15 +21,15 @@ interface KeyUseDependencies {
 }
 
 export interface KeyUse extends Service {
-  /** Records in memory that the key was used. Never throws and never waits. */
+  /** Records in memory that the key was used now. Never throws and never waits. */
   note(keyId: string): void;
 }
 
-/** Precision of last-use times in milliseconds. */
+/** Minimum time in milliseconds between two writes of a key's last use. */
 const preciseMs = 60_000;
-/** Delay in milliseconds during which simultaneous uses are combined into one write. */
+/** Time in milliseconds after a first use in which further keys' uses are collected, to be written together. */
 const gatherMs = 1000;
-/** Maximum number of key ids in a statement. */
+/** Maximum number of key ids in one SQL statement. */
 const idsMax = 1000;
 /**
  * Maximum number of keys whose last use is remembered. Beyond this number, the key with the oldest use is forgotten,
@@ -38,19 +38,19 @@ const idsMax = 1000;
 const keysMax = 100_000;
 
 /**
- * Records when keys were last used. Requests record the use in memory. The database is written afterwards, at most
- * once a minute per key, and only if there were requests. `stop` resolves when all recorded uses are written.
+ * Records when keys were last used. Requests record the use in memory; a later write stores it, at most once a minute
+ * per key. `stop` resolves when all recorded uses are written.
  */
 export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyUse {
   const closing = new AbortController();
-  /** Time of each key's last recorded use, on the monotonic clock, oldest first. */
+  /** Time of each key's last recorded use on the monotonic clock, ordered from oldest to newest. */
   const noted = new Map<string, number>();
   const waiting = new Set<string>();
   let writing: Promise<void> | null = null;
 
   const writeAll = async (): Promise<void> => {
     while (waiting.size > 0) {
-      // The sleep ends immediately when the server stops.
+      // `stop` aborts the sleep, so that the server does not wait to write the last uses.
       await clock.sleep(gatherMs, { signal: closing.signal }).catch(() => undefined);
       const ids = [...waiting].slice(0, idsMax);
       for (const id of ids) waiting.delete(id);
@@ -90,25 +90,25 @@ export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyU
 interface UsageMeterDependencies {
   readonly store: Pick<UsageStore, "add">;
   readonly clock: Clock;
-  /** Receives the error of a failed write of usage. A later write adds the same amounts. */
+  /** Receives the error of a failed write of usage. The next write includes the same amounts again. */
   readonly onFault: (error: unknown) => void;
 }
 
 type UsageMeter = UsageCounter & Service;
 
-/** Time in milliseconds during which usage is collected, and minimum interval between write attempts. */
+/** Time in milliseconds for which usage is collected before each write; also the minimum pause after a failed write. */
 const usageGatherMs = 5000;
-/** Maximum number of rows in a transaction. */
+/** Maximum number of rows written in one transaction. */
 const rowsMax = 300;
 
 /**
- * Counts the usage of keys in memory, and adds it to the database every few seconds if there was any. Requests never
- * wait for these writes. If the server dies, usage not yet written is lost. `stop` resolves when all usage is written,
- * or the final write has failed.
+ * Counts the usage of keys in memory, and adds new usage to the database every few seconds. Requests never wait for
+ * these writes; usage not yet written is lost if the server dies. `stop` resolves after the final write, even a failed
+ * one.
  */
 export function createUsageMeter({ store, clock, onFault }: UsageMeterDependencies): UsageMeter {
   const closing = new AbortController();
-  /** Usage that is not in the database yet. The key is the id of the row to which it will be added. */
+  /** Usage that is not in the database yet, by the id of the database row to which it will be added. */
   const waiting = new Map<string, UsageRow>();
   let writing: Promise<void> | null = null;
 
@@ -133,7 +133,7 @@ export function createUsageMeter({ store, clock, onFault }: UsageMeterDependenci
   const writeAll = async (): Promise<void> => {
     let isAway = false;
     while (waiting.size > 0 && !(isAway && closing.signal.aborted)) {
-      // The sleep ends immediately when the server stops.
+      // `stop` aborts the sleep, so that the server does not wait to write the last usage.
       await clock.sleep(usageGatherMs, { signal: closing.signal }).catch(() => undefined);
       do isAway = !(await writeSome());
       while (!isAway && waiting.size >= rowsMax);

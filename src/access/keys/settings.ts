@@ -1,4 +1,4 @@
-// Settings of API keys: default limits of entities.
+// Settings of API keys: the default limits of entities.
 import { limitFields, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
 import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
@@ -24,8 +24,8 @@ const limitOf: Readonly<Record<string, keyof KeyLimits>> = {
 };
 
 /**
- * Returns the default limits, which apply to an entity for which no limits are set. The limit on queued jobs is
- * enforced by the job queue.
+ * Returns the limits for entities whose limits no administrator has set. The job queue, not the rate limiter, enforces
+ * the limit on queued jobs.
  *
  * @throws ServiceError `invalid` naming the item that cannot be parsed
  */

@@ -4,13 +4,13 @@ import type { Caller } from "../../base/domain/access.ts";
 import { cut, invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
 
-/** A user identified by a proxy or by a token. */
+/** A user whom a proxy or a token has identified. */
 export interface SignedInUser {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** Parsed line of `users.groups`. */
+/** One parsed line of the setting `users.groups`. */
 interface GroupRule {
   readonly group: string;
   /** Entity that users of the group may access; null if they are administrators. */
@@ -23,7 +23,7 @@ const nameLengthMax = 128;
 /** Parses lines of the form `group=entity` or `group=*`. @throws ServiceError `invalid` for any other line */
 export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
   return lines.map((line) => {
-    // Splits at the last "=", because group names (as in LDAP) may contain "=".
+    // Group names (as in LDAP) may contain "=", so the last "=" separates group and entity.
     const place = line.lastIndexOf("=");
     const [group, entity] = [line.slice(0, place).trim(), line.slice(place + 1).trim()];
     if (place < 0 || group === "" || !(entity === "*" || isPlainPart(entity)))
@@ -35,8 +35,8 @@ export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
 }
 
 /**
- * Returns the caller for a user. Its key id is `user:<name>`. No real key has such an id, so limits, usage and the
- * audit log apply to each user separately.
+ * Returns the caller for a signed-in user. The caller's key id is `user:<name>`, which no real key has, so limits,
+ * usage and the audit log apply to each user separately.
  *
  * @param defaultEntity entity of users if there are no rules
  * @throws ServiceError `forbidden` if no rule matches the user
@@ -59,13 +59,13 @@ export function callerOf(user: SignedInUser, rules: readonly GroupRule[], defaul
   };
 }
 
-/** True if the text is a valid user name; the rules are those for the owner of a key. */
+/** True if the text is a valid user name. The rules are those for the owner of a key. */
 export function isUserName(name: unknown): name is string {
   return (
     typeof name === "string" &&
     name.trim() !== "" &&
     name.length <= nameLengthMax &&
-    // Refuses control characters and unassigned code points. A header may contain them, but a user name may not.
+    // Refuses control characters and unassigned code points, which a header may contain but a user name may not.
     !/\p{C}/u.test(name)
   );
 }

@@ -15,17 +15,20 @@ import { HttpFailure } from "../../base/http-client/http-failure.ts";
 import { readBytes } from "../../base/http-client/read-answer.ts";
 import { TokenExpired, unauthorized } from "./user-errors.ts";
 
-/** Accepted signature algorithms: only those without a shared secret. */
+/**
+ * Accepted signature algorithms: only those with a public key, because a secret would have to be shared with the
+ * issuer.
+ */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
-/** Tolerated clock difference between issuer and server. */
+/** Tolerated difference in seconds between the clocks of issuer and server. */
 const clockToleranceSeconds = 30;
 const issuerWaitMs = 5000;
 /** Maximum size in bytes of a document from the issuer; most have a few thousand bytes. */
 const documentBytesMax = 4 * 2 ** 20;
 const client = new HttpClient();
 /**
- * Pause in milliseconds after the issuer could not be reached. During the pause, tokens are refused without contacting
- * the issuer.
+ * Pause in milliseconds after a failed attempt to reach the issuer. During the pause, tokens are refused without
+ * contacting the issuer.
  */
 const issuerPauseMs = 10_000;
 
@@ -44,8 +47,8 @@ export function isTokenLike(text: string): boolean {
 }
 
 /**
- * @param issuer issuer exactly as in its tokens (`iss`). Its public keys are fetched with the first token, and again
- * if a token is signed with an unknown key
+ * @param issuer URL of the issuer, exactly as in the claim `iss` of its tokens. Its public keys are fetched with the
+ * first token, and again for a token that an unknown key has signed
  */
 export function createIdTokens({
   issuer,
@@ -87,7 +90,7 @@ export function createIdTokens({
   };
 }
 
-/** Fetches the issuer's keys. @throws the cause of the failure */
+/** Fetches the issuer's public keys. @throws an error that says why they cannot be fetched */
 async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const answer = await ask(place, { signal: AbortSignal.timeout(issuerWaitMs) });

@@ -1,4 +1,4 @@
-// Settings for signing in without an API key, with the operator's own identity provider.
+// Settings for users who sign in through the operator's own identity provider and have no API key.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

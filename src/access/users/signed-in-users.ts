@@ -1,5 +1,5 @@
-// Identifies callers who have no API key. The user is named in a header of a reverse proxy, or in a token of an OpenID
-// Connect issuer.
+// Identifies callers who have no API key. A reverse proxy names the user in a header, or an OpenID Connect issuer names
+// the user in a token.
 import { BlockList, isIP } from "node:net";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -10,20 +10,20 @@ import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
 import { unauthorized } from "./user-errors.ts";
 
-/** Headers of a request, by lower-case name. */
+/** Headers of a request, by name in lower case. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface SignedInUsers {
   /**
-   * Returns the user named in a proxy's headers; null if no header names a user.
+   * Returns the user whom a proxy's headers name; null if no header names a user.
    *
    * @param address remote address of the connection
-   * @throws ServiceError `unauthorized` for such a header from an address that is not a trusted proxy; also the errors
-   * of `ofToken`
+   * @throws ServiceError `unauthorized` if such a header comes from an address that is not a trusted proxy; also the
+   * errors of `ofToken`
    */
   readonly ofHeaders: (headers: Headers, address: string) => Promise<Caller | null>;
   /**
-   * Returns the user identified by a token that was sent in place of a key; null if the text is not a token.
+   * Returns the user identified by a token that a client sent in place of a key; null if the text is not a token.
    *
    * @throws ServiceError `unauthorized` for an invalid token, `forbidden` for a user without a configured group,
    * `unavailable` if the issuer cannot be reached
@@ -40,7 +40,7 @@ interface UserOptions {
 
 const nobody: SignedInUsers = { ofHeaders: async () => null, ofToken: async () => null };
 
-/** @param options with settings already validated by `checkUserSettings` */
+/** @param options `settings` must have passed `checkUserSettings` */
 export function createSignedInUsers({ settings, defaultEntity, clock }: UserOptions): SignedInUsers {
   const rules = readGroupRules(settings.groups);
   const asCaller = (user: SignedInUser): Caller => callerOf(user, rules, defaultEntity);
@@ -103,12 +103,18 @@ function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: s
   );
 }
 
-/** Returns a header's text; empty if the header is missing. Node.js joins repeated headers. */
+/**
+ * Returns the value of a header; empty if the request has no such header. Node.js joins repeated headers with commas.
+ */
 function textOf(headers: Headers, name: string): string {
   return [headers[name.toLowerCase()] ?? ""].flat().join(",").trim();
 }
 
-/** @throws ServiceError `invalid` for settings that cannot be parsed or are inconsistent */
+/**
+ * Validates the settings for signed-in users.
+ *
+ * @throws ServiceError `invalid` for settings that cannot be parsed or are inconsistent
+ */
 export function checkUserSettings(settings: UserSettings): void {
   const { header, proxies, issuer, audience, tokenHeader, groupsHeader } = settings;
   readGroupRules(settings.groups);
@@ -141,9 +147,10 @@ function notAProxy(header: string, address: string): ServiceError {
 const families = { 4: "ipv4", 6: "ipv6" } as const;
 
 /**
- * Returns a function that is true for addresses of trusted proxies.
+ * Returns a function that is true for the addresses of trusted proxies.
  *
- * @param lines addresses, or networks such as `10.0.0.0/8`. @throws ServiceError `invalid` for anything else
+ * @param lines addresses, or networks such as `10.0.0.0/8`
+ * @throws ServiceError `invalid` for a line that is neither
  */
 function createTrustedProxies(lines: readonly string[]): (address: string) => boolean {
   const list = new BlockList();

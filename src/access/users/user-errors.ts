@@ -1,4 +1,4 @@
-// Errors of sign-in.
+// Errors that callers without an API key get when their sign-in is refused.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /** @param what description of the fault: a sentence without its full stop */
@@ -7,8 +7,8 @@ export function unauthorized(what: string): ServiceError {
 }
 
 /**
- * Refusal of an expired token. The issuer really signed the token for this server. The refusal is therefore not
- * counted as an attempt to guess a secret.
+ * Refusal of an expired token. It does not count as an attempt to guess a secret, because the issuer really signed the
+ * token for this server.
  */
 export class TokenExpired extends ServiceError {
   constructor() {

@@ -14,7 +14,7 @@ async function listening(t: TestContext, connections: number): Promise<Server> {
   return server;
 }
 
-/** Opens a connection and waits for the answer to `request`; rejects if the server closes the connection first. */
+/** Opens a connection, sends `request` and waits for the answer. Rejects if the server closes the connection first. */
 async function connected(server: Server, request: string): Promise<Socket> {
   const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
   socket.on("error", () => undefined).write(request);
@@ -92,8 +92,8 @@ test("closes no connection with a key for one without", async (t) => {
 });
 
 /**
- * Opens 60 connections, then sends the request on all of them at the same time. Returns the order of the answers to
- * it, and the maximum number of answers in one round of the event loop.
+ * Opens 60 connections, then sends the request on all of them at the same time. Returns the order in which they were
+ * answered, and the maximum number of answers in one round of the event loop.
  */
 async function answersInOrder(
   server: Server,

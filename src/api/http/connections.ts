@@ -1,6 +1,6 @@
-// Divides the connections among entities and clients without a key. If a new connection is one too many, a connection
-// without a key is closed, or if there is no other, an idle one. An entity that exceeds its share loses its longest
-// idle connection; if all have a request in progress, the new request is refused.
+// Divides the connections among entities and clients without a key. If a new connection exceeds the limit, a connection
+// without a key is closed, or an idle one if all have keys. An entity that exceeds its share loses its longest idle
+// connection; if all its connections are busy, its new request is refused.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -9,7 +9,6 @@ import { keyless, TenantShares } from "../../base/domain/sharing/tenant-shares.t
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import { networkOf } from "./credentials/failed-logins.ts";
 
-/** State of a connection that has sent a valid key. */
 interface Keyed {
   entity: string;
   /** Number of authenticated requests in progress on the connection. */
@@ -18,13 +17,19 @@ interface Keyed {
 
 export class Connections {
   readonly #shares: TenantShares;
-  /** Connections that have not sent a valid key, by network, oldest first. */
+  /** Connections that have not sent a valid key, by the client's network, ordered from oldest to newest. */
   readonly #strangers = new Map<string, Set<Socket>>();
   readonly #networkOf = new Map<Socket, string>();
-  /** Waiting requests on connections without a key, by network, newest last. */
+  /**
+   * Requests on connections without a key that wait for their network's turn, by network, ordered from oldest to
+   * newest.
+   */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #keyed = new Map<Socket, Keyed>();
-  /** Connections that have had a valid key and have no request in progress, by entity, longest idle first. */
+  /**
+   * Connections that have sent a valid key and have no request in progress, by entity. The longest idle connection is
+   * first.
+   */
   readonly #idle = new Map<string, Set<Socket>>();
 
   readonly #closed: ReturnType<Metrics["counter"]>;
@@ -49,7 +54,8 @@ export class Connections {
   /** Limits the connections that the server accepts from now on. */
   watch(server: Server): void {
     server.on("connection", (socket) => {
-      // Keeps the next round of the event loop short, because the loop accepts one connection in each round.
+      // The event loop accepts one connection in each round. The next round is therefore kept short, so that other
+      // clients can connect soon.
       loopTurns.skipRound();
       socket.once("close", () => this.#forget(socket));
       const isOverShare = this.#shares.roomFor(keyless) < 1;
@@ -65,13 +71,13 @@ export class Connections {
   /**
    * Registers an authenticated request on its connection.
    *
-   * @returns the function to call once when the request is over
+   * @returns the function that the caller must call once, when the request is over
    * @throws ServiceError `overloaded` if the entity has reached its share of connections and all of them are busy
    */
   enter(socket: Socket, entity: string): () => void {
     const known = this.#keyed.get(socket);
     if (known === undefined && !this.#networkOf.has(socket)) return () => undefined;
-    // While requests are in progress, the connection stays with the entity of the first one.
+    // A connection belongs to the entity of its first running request until no request is running.
     if (known === undefined || (known.busyCount === 0 && known.entity !== entity)) this.#move(socket, entity);
     const keyed = this.#keyed.get(socket);
     if (keyed === undefined) return () => undefined;
@@ -89,8 +95,8 @@ export class Connections {
   }
 
   /**
-   * Calls `begin` at the turn of the connection's entity. If the connection has not sent a valid key, its network has
-   * turns, in which the newest request begins first.
+   * Calls `begin` at the turn of the connection's entity. If the connection has not sent a valid key, its network takes
+   * turns instead, and the network's newest request begins first.
    */
   inTurn(socket: Socket, begin: () => void): void {
     const entity = this.#keyed.get(socket)?.entity;
@@ -106,7 +112,11 @@ export class Connections {
     });
   }
 
-  /** Moves the connection to the entity's share. */
+  /**
+   * Counts the connection towards the entity's share.
+   *
+   * @throws ServiceError `overloaded` if the share is used up and none of its connections is idle
+   */
   #move(socket: Socket, entity: string): void {
     const former = this.#keyed.get(socket)?.entity ?? keyless;
     this.#shares.change(former, -1);
@@ -121,8 +131,8 @@ export class Connections {
   }
 
   /**
-   * Makes room for a new connection. Closes a connection without a key if there is another one, otherwise an idle
-   * connection of the entity with the most connections, otherwise the new one.
+   * Makes room for a new connection. It closes another connection without a key, if there is one. Otherwise it closes
+   * an idle connection of the entity with the most connections, or, if none is idle, the new connection.
    */
   #closeForNewcomer(): void {
     if (this.#networkOf.size > 1) return this.#closeStranger();
@@ -136,7 +146,7 @@ export class Connections {
   }
 
   /**
-   * Closes the oldest connection without a key of the network that has most of them, so that one address cannot
+   * Closes a connection without a key: the oldest one of the network that has the most. One address thus cannot
    * displace all others.
    */
   #closeStranger(): void {

@@ -1,4 +1,4 @@
-// Dependencies of the HTTP server. The composition root passes real ones, and tests pass fakes.
+// Dependencies of the HTTP server. The composition root passes the real services, and tests pass fakes.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../base/domain/constraint.ts";
@@ -43,7 +43,7 @@ import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { ListedBase } from "../wire/models/served-model.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** Runs a chat completion; see inference/chat. */
+/** Runs chat completions; see inference/chat. */
 export type ChatPort = Pick<ChatService, "begin">;
 
 /** Runs durable jobs; see train/jobs. */
@@ -55,45 +55,45 @@ export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | 
  */
 export interface EngineHealth {
   readonly state: EngineState["kind"];
-  /** Text for people: why the state is not ready, or which base models failed to load; otherwise empty. */
+  /** Text for people: why the engines are not ready, or which base models failed to load; otherwise empty. */
   readonly reason: string;
-  /** Text for people about each base model: that it is in memory, or why it is not. */
+  /** For each base model, a text for people: that the model is in memory, or why it is not. */
   readonly models: Readonly<Record<string, string>>;
 }
 
 export interface HttpDependencies {
-  /** Returns the files of the page at `/`. */
+  /** Returns the files of the dashboard page, which is served at `/`. */
   readonly page: () => Promise<SiteFiles>;
-  /** Returns the files of the guide at `/guide`. */
+  /** Returns the files of the guide, which is served at `/guide`. */
   readonly guide: () => Promise<SiteFiles>;
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
   readonly embeddings: Pick<EmbeddingService, "embed">;
-  /** Exchange of prompts' KV caches between servers; null if it is off. */
+  /** Lets other servers fetch the KV caches of prompts; null if this exchange is off. */
   readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;
   /** Returns a text for people that says why the database is unreachable; null if no fault is known. */
   readonly databaseFault: () => string | null;
-  /** Returns a notice for people about the database that is not a fault; null if there is none. */
+  /** Returns a notice about the database that is for people and reports no fault; null if there is none. */
   readonly databaseNote: () => string | null;
-  /** Resolves when the database has answered; rejects if it cannot be reached. */
+  /** Resolves when the database has answered a query; rejects if it cannot be reached. */
   readonly checkDatabase: () => Promise<void>;
-  /** Resolves if training jobs make progress; otherwise rejects like the functions of `checks`. */
+  /** Resolves if training jobs make progress. Otherwise rejects like the functions in `checks`. */
   readonly checkJobs: () => Promise<void>;
   /**
-   * Health checks of other components, by name; each rejects if its component is unhealthy. If it rejects with a
-   * ServiceError, everyone can read the message.
+   * Health checks of other components, by name. Each rejects if its component is unhealthy; if the error is a
+   * ServiceError, everyone can read its message.
    */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /**
-   * Checks a constraint, and JSON values against it, just as the answers of a base model would be constrained. Runs
-   * outside the event loop of this process, and clients take turns.
+   * Compiles a constraint as for answers of the base model, and checks JSON values against it. Runs outside the event
+   * loop of this process, and clients take turns.
    */
   readonly checkConstraint: (
     base: string,
     constraint: Constraint,
     options: {
-      /** JSON values to check. */
+      /** JSON values to check against the constraint. */
       readonly instances: readonly string[];
       readonly client: string;
       readonly signal: AbortSignal;
@@ -101,7 +101,6 @@ export interface HttpDependencies {
   ) => Promise<ConstraintCheck>;
   /** Returns the base models that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];
-  /** Finds models by name. */
   readonly directory: Pick<ModelDirectory, "find" | "resolve">;
   readonly keys: Pick<KeyStore, "findByHash" | "findEnded">;
   readonly keyService: KeyService;
@@ -110,7 +109,7 @@ export interface HttpDependencies {
   readonly announcements: Announcements;
   /** Storage quotas of entities. */
   readonly room: Pick<StorageQuotas, "require" | "quotaOf">;
-  /** Retention limits, and the removal of data beyond them. */
+  /** Retention limits, and the sweep that removes data beyond them. */
   readonly retention: {
     readonly store: Pick<RetentionStore, "removed" | "stored">;
     readonly sweeper: Pick<Sweeper, "sweep">;
@@ -118,11 +117,11 @@ export interface HttpDependencies {
   };
   readonly limiter: Pick<RateLimiter, "admit">;
   readonly limits: EntityLimits;
-  /** Limits for entities without limits of their own. */
+  /** Limits of entities for which an administrator has set none. */
   readonly entityLimits: KeyLimits;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
-  /** Finds the versions that logs belong to, and when they were created. */
+  /** Finds the versions of models to which logged values belong, and the times at which the versions were created. */
   readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;
   readonly jobQueue: JobPort;
@@ -136,28 +135,31 @@ export interface HttpDependencies {
   readonly webhooks: WebhookService;
   readonly objects: ObjectService;
   readonly traces: ProjectTraces;
-  /** False if the server only trains. It then answers only requests about itself, such as health and metrics. */
+  /**
+   * True if the server runs models. A server that only trains answers only requests about itself, such as health and
+   * metrics.
+   */
   readonly isServing: boolean;
   /** True once the server is stopping. New work is then refused with 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;
-  /** Null if tracing is off. */
+  /** Traces requests; null if tracing is off. */
   readonly tracing?: Tracing | null;
   readonly logger: Logger;
-  /** Newest lines of the logger. */
+  /** Newest lines of the server's log. */
   readonly recentLog: Pick<RecentLog, "list" | "follow">;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly settings: HttpSettings;
   readonly auth: "on" | "off";
-  /** Users whom the operator's sign-in identifies, without a key. */
+  /** Identifies users who sign in through the operator's proxy or issuer, without a key. */
   readonly users: SignedInUsers;
   /**
-   * Access to metrics, the system check and the documentation: open, or with a key. With `local`, a key is required
-   * only if the request's host is not this machine or the request comes from another site.
+   * Access to metrics, the system check and the documentation: open, or only with a key. `local` requires a key only if
+   * the request's host is not this machine or the request comes from another site.
    */
   readonly operatorRoutes: "open" | "local" | "key";
-  /** Entity of all callers while authentication is off. */
+  /** Entity to which all callers belong while authentication is off. */
   readonly defaultEntity: string;
   readonly version: string;
 }

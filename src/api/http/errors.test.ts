@@ -1,5 +1,5 @@
-// Domain errors with the client's field names, and errors that cannot be converted; statuses.test.ts covers the status
-// of each code.
+// Domain errors with field names that the client knows, and errors that cannot be converted to answers. The tests in
+// statuses.test.ts cover the status of each error code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -59,7 +59,9 @@ test("returns other errors unchanged", () => {
   assert.equal(locate(bug, fieldPaths), bug);
 });
 
-/** Returns an error that cannot be converted, because its location contains undefined in spite of its type. */
+/**
+ * Returns an error that cannot be converted to an answer, because its location contains undefined in spite of its type.
+ */
 function unanswerable(): ServiceError {
   const location = ["body", undefined as unknown as string];
   return new ServiceError({ code: "invalid", faults: [{ location, message: "no", type: "t" }] });

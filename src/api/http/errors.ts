@@ -1,12 +1,14 @@
-// Maps each error to a status and the common body, with `detail` for FastAPI's clients and `error` for OpenAI's. Only
-// this module and `anthropic/dialect` map codes to statuses. Internal details stay out of answers: the cause goes to
-// the log, and the caller gets a request id.
+// Maps each error to a status and the common body, with `detail` for clients that expect FastAPI's errors and `error`
+// for OpenAI's. Only this module and `anthropic/dialect` map codes to statuses. Causes go to the log, and the caller
+// gets only a request id.
 import { cut, ServiceError, type ErrorCode, type Fault } from "../../base/domain/service-error.ts";
 import { LimitRefusal } from "../../base/domain/keys/limits.ts";
 import { firstFaults } from "../../base/validation/findings.ts";
 import { rateHeaders } from "./limits/rate-headers.ts";
 
-/** Error that only the HTTP layer raises, such as a wrong method or content type, with its own status and headers. */
+/**
+ * Error that only the HTTP layer raises, such as for a wrong method or content type. It has its own status and headers.
+ */
 export class HttpRefusal extends ServiceError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,11 +27,13 @@ export class HttpRefusal extends ServiceError {
 
 interface CodeRule {
   readonly status: number;
-  /** Error type for OpenAI's clients. */
+  /** Value of the member `type` in the error body, for clients that expect OpenAI's errors. */
   readonly type: string;
-  /** Location for an error whose faults have none. */
+  /** Location in the request for an error whose faults name none. */
   readonly location: readonly string[];
-  /** Default wait before a retry; an error may specify another. Absent if a retry is of no use. */
+  /**
+   * Default time in seconds after which clients may retry; an error may specify another. Absent if a retry cannot help.
+   */
   readonly retryAfterSeconds?: number;
 }
 
@@ -43,7 +47,8 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
   too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
-  // OpenAI's answer to an exceeded quota. Unlike an exceeded rate limit, an exceeded quota lasts until someone acts.
+  // These are OpenAI's status and type for an exceeded quota. Unlike an exceeded rate limit, it lasts until someone
+  // acts.
   full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
@@ -60,11 +65,11 @@ export interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly type: string;
-    /** Dotted name of the first faulty field; null if no field is at fault. */
+    /** Dotted name of the first faulty field; null if the error names no field. */
     readonly param: string | null;
     readonly code: ErrorCode;
   };
-  /** Only in answers to clients of Anthropic's API, like `request_id`. */
+  /** Set only in answers to clients of Anthropic's API, like `request_id`. */
   readonly type?: "error";
   readonly request_id?: string;
 }
@@ -73,13 +78,15 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorBody;
-  /** Error from converting the original error, for the log; absent if the conversion succeeded. */
+  /**
+   * Error that occurred while the original error was converted to this answer, for the log; absent if there was none.
+   */
   readonly answerFailure?: unknown;
 }
 
 /**
- * Returns the answer for any thrown value. A value that is not a ServiceError is a bug and answered as `internal`, as
- * is an error that cannot be converted.
+ * Returns the answer for any thrown value. A value that is not a ServiceError is a bug and gets the code `internal`, as
+ * does an error that cannot be converted.
  *
  * @throws never
  */
@@ -118,12 +125,16 @@ function answerOf(error: unknown, requestId: string): ErrorAnswer {
   };
 }
 
-/** Maximum number of characters in a text of an answer, and in all parts of a location together. */
+/**
+ * Maximum number of characters of one text in an answer. `placeLengthMax` limits all parts of a fault's location
+ * together.
+ */
 const textLengthMax = 2000;
 const placeLengthMax = 1000;
 
 /**
- * Shortens a fault. Its location can contain names that the client chose, so each part and the whole location are cut.
+ * Shortens a fault. Its location can contain names that the client chose, so both each part and the whole location are
+ * cut.
  */
 function shortened({ location, message, type }: Fault): Fault {
   const parts: string[] = [];

@@ -1,5 +1,5 @@
-// Replies with an event stream. Takes over the response from the framework, and sends an error that occurs during the
-// stream as the last event.
+// Replies with an event stream. It takes over the response from the web framework. An error that occurs during the
+// stream becomes the last event.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
@@ -14,7 +14,7 @@ import type { HttpSettings } from "./settings.ts";
 import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
 /**
- * Sends the headers of an event stream. From then on, the status is 200 even if an error follows.
+ * Sends the headers of an event stream with status 200, which remains even if an error follows.
  *
  * @param form options for streams with named events, ids, or a keep-alive event
  */
@@ -37,7 +37,7 @@ export function openEventStream(
 }
 
 /**
- * Waits for a result that may still determine the answer's status, but no longer than a connection may be silent.
+ * Waits for a result that may still determine the answer's status, but no longer than a connection may stay silent.
  * After that, the stream begins, and an error becomes an event.
  *
  * @throws errors of `first` within that time
@@ -56,17 +56,17 @@ export async function waitBeforeStreaming(
   }
 }
 
-/** Request, log and error format of a stream. */
+/** The request and the log of a stream, and the format of its error events. */
 export interface Sending {
   readonly request: FastifyRequest;
   readonly logger: Logger;
-  /** Returns the events for an error during the stream; default: the common error body. */
+  /** Returns the events to send for an error during the stream; by default one event with the common error body. */
   readonly failure?: (body: ErrorBody) => readonly object[];
 }
 
 /**
- * Runs `sendAll`, sends its error as the last events if it fails, and ends the stream. If the client stops reading,
- * `sendAll` fails, which also stops the source of its events.
+ * Runs `sendAll` and ends the stream. If `sendAll` fails, its error becomes the last event. `sendAll` also fails if the
+ * client stops reading, which stops the source of the events.
  */
 export async function finishStream(
   stream: EventStream,
@@ -90,14 +90,14 @@ export async function finishStream(
 /** A list that a client can read in pages or watch. */
 export interface WatchedList<Item> {
   readonly list: (asked: PageRequest) => Promise<Page<Item>>;
-  /** Yields the items after the cursor, then new items as they are added; ends on abort. */
+  /** Yields the items after the cursor `after`, then new items as they are added. Ends when the signal aborts. */
   readonly watch: (after: string | null, signal: AbortSignal) => AsyncIterable<Item>;
   readonly body: (item: Item) => object;
 }
 
 /**
- * Answers with a page. If the client accepts events, answers with a stream that sends each item, with its id, as it is
- * added.
+ * Answers with a page of the list. If the client accepts events, answers instead with a stream that sends each item,
+ * with its id, as it is added.
  */
 export async function pageOrEvents<Item extends { readonly id: string }>(
   { list, watch, body }: WatchedList<Item>,
@@ -108,7 +108,7 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
   if (!(request.headers.accept ?? "").includes("text/event-stream")) return pageBody(await list(asked), body);
   const signal = abandonedSignal(reply);
   const header = request.headers["last-event-id"];
-  // A browser that reconnects automatically repeats the URL with its old cursor, so the newer one in Last-Event-ID
+  // A browser that reconnects repeats the URL with its old cursor. The header Last-Event-ID has the newer cursor, so it
   // takes precedence.
   const isResumed = typeof header === "string" && header !== "";
   const items = watch(isResumed ? header : asked.after, signal);
@@ -119,14 +119,15 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
     } catch (error) {
       throw locate(error, { after: isResumed ? ["header", "last-event-id"] : ["query", "after"] });
     }
-    // `watch` ends without an error on abort, which must not look like the end of the list.
+    // When the signal aborts, `watch` ends without an error. Throwing here keeps the client from taking that for the
+    // end of the list.
     signal.throwIfAborted();
   };
   await finishStream(stream, sendAll, { request, logger: dependencies.logger });
   return reply;
 }
 
-/** Returns the error body for a stream. Logs a server fault, unless the client has disconnected. */
+/** Returns the error body to send as an event. Logs faults of the server, unless the client has disconnected. */
 function streamFailure(
   error: unknown,
   { isClosed }: EventStream,

@@ -1,4 +1,4 @@
-// Converts the framework's errors to errors of this API, and logs answers that break off.
+// Converts errors of the web framework to errors of this API, and logs answers that break off.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -7,7 +7,7 @@ import { clientDisconnected } from "./request-lifecycle.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { IdleStreamError } from "./sse.ts";
 
-/** Converts an error that the framework threw; returns other errors unchanged. */
+/** Converts an error that the web framework threw; returns other errors unchanged. */
 export function translateError(error: unknown, request: FastifyRequest): unknown {
   const code = codeOf(error);
   switch (code) {
@@ -26,8 +26,8 @@ export function translateError(error: unknown, request: FastifyRequest): unknown
 }
 
 /**
- * True for an error that the documentation's file server throws for an invalid file name or for a file outside its
- * folder.
+ * True for errors from the file server of the documentation page, which refuses invalid file names and files outside
+ * its folder.
  */
 function isRefusedFile(error: unknown, { url }: FastifyRequest): boolean {
   return url.startsWith("/docs/static/") && !(error instanceof ServiceError);
@@ -58,7 +58,7 @@ export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 
-/** Returns the refusal of a wrong Content-Type. The message names the type that the route's documentation specifies. */
+/** Returns the refusal of a wrong Content-Type. Its message names the type that the route accepts. */
 function wrongContentType({ headers, routeOptions }: FastifyRequest): HttpRefusal {
   const given = headers["content-type"];
   const [taken = "application/json"] = routeOptions.schema?.consumes ?? [];
@@ -85,9 +85,8 @@ function located(place: string, message: string, cause: unknown): ServiceError {
 }
 
 /**
- * Logs why a streamed answer broke off: its status is already sent, so the client only sees the connection end. Does
- * not log that a client disconnected. Answers that fail before their first byte, and event streams, are logged
- * elsewhere.
+ * Logs why a streamed answer broke off, because the client only sees the connection end. Disconnects by the client are
+ * not logged. Other modules log event streams, and answers that fail before their first byte.
  */
 export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -104,8 +103,8 @@ export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
 }
 
 /**
- * True for expected errors: the data was deleted meanwhile, the client stopped reading, or there was no room for the
- * read in time.
+ * True for errors that are not bugs: the data was deleted meanwhile, the client stopped reading, or the read budget had
+ * no room in time.
  */
 function isExpected(error: unknown, requestId: string): boolean {
   return error instanceof IdleStreamError || errorAnswer(error, requestId).status !== 500;

@@ -1,9 +1,9 @@
-// A long answer is produced only as fast as it is read, and ends if the client stops reading.
+// Tests that a long answer is produced only as fast as the client reads it, and ends if the client stops reading.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pacedStream } from "./paced-answer.ts";
 
-/** Returns an endless source of pieces. It counts the bytes that it made, and records that it was stopped. */
+/** Returns an endless source of pieces. It counts the bytes that it has produced, and records when it is stopped. */
 function endless(pieceBytes: number) {
   const seen = { madeBytes: 0, isOver: false };
   const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -19,7 +19,6 @@ function endless(pieceBytes: number) {
   return { seen, pieces: pieces() };
 }
 
-/** Resolves when the source has been stopped. */
 async function over(seen: { readonly isOver: boolean }): Promise<void> {
   while (!seen.isOver) await new Promise((resolve) => setImmediate(resolve));
 }

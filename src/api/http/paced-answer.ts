@@ -1,4 +1,4 @@
-// Sends a long answer that is produced as the client reads it. Waits for a slow client, and stops the source if the
+// Sends a long answer while it is produced, no faster than the client reads it. Stops the source of the pieces if the
 // client disconnects or reads nothing for too long.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
@@ -6,7 +6,7 @@ import { IdleStreamError } from "./sse.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /**
- * Sends the pieces as the answer. An error breaks off the connection, because the status is already sent; the client
+ * Sends the pieces as the answer. On an error, closes the connection, because the status is already sent. The client
  * then sees an incomplete answer.
  */
 export function sendPieces(
@@ -17,10 +17,16 @@ export function sendPieces(
   return reply.send(pacedStream(pieces, idleStreamSeconds * 1000));
 }
 
-/** Size of a chunk. One chunk is buffered ahead of the client, which must read a whole chunk within the idle time. */
+/**
+ * Size in bytes of the chunks into which the pieces are joined. One chunk is buffered ahead of the client, which must
+ * read a whole chunk within the idle time.
+ */
 const chunkBytes = 1 << 16;
 
-/** Returns a stream of the pieces that produces only what is read, and fails if nothing is read for `idleMs`. */
+/**
+ * Returns a stream that produces pieces only as fast as they are read. The stream fails if nothing is read for
+ * `idleMs`.
+ */
 export function pacedStream(
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   idleMs: number,

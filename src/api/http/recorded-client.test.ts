@@ -1,5 +1,5 @@
-// Replays a recorded session of an unmodified RL client. Every request must be accepted, and every answer must contain
-// the members that the client reads.
+// Replays a recorded session of an unmodified reinforcement-learning client. The server must accept every request, and
+// every answer must contain the members that the client reads.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

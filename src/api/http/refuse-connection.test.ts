@@ -16,8 +16,8 @@ test("closes a connection that was reset or cannot be answered any more", () => 
 });
 
 /**
- * Returns the bytes that a client receives if it sends `sent`, then `more` once the server has begun an answer. The
- * server ends the answer after it has handled the client's faulty input.
+ * Sends `sent`, then `more` once the server has begun an answer. Returns all bytes that the client receives. The server
+ * ends its answer only after it has handled the client's faulty input.
  */
 async function answeredTo(t: TestContext, sent: string, more: string): Promise<string> {
   const server = createServer({ requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 });

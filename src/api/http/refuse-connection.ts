@@ -1,4 +1,4 @@
-// Answers requests that never reach a route, such as malformed ones, with the common error body, then closes the
+// Answers requests that never reach a route, such as malformed ones, with the common error body. Then closes their
 // connection.
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -29,9 +29,12 @@ const noProxy: Refusal = {
   message: "CONNECT is for proxies, and this server is not one.",
 };
 
-/** Unfinished answers of each connection. There may be several, because requests can be pipelined. */
+/**
+ * Unfinished answers of each connection. There may be several, because clients may send further requests before they
+ * are answered (pipelining).
+ */
 const answers = new WeakMap<Duplex, readonly ServerResponse[]>();
-/** Connections that close after their current answer because a request was late. */
+/** Connections that close after their current answer, because their next request did not arrive in time. */
 const late = new WeakSet<Duplex>();
 
 /** Tracks the unfinished answers of each connection, for {@link refuseConnection}. */
@@ -43,14 +46,14 @@ export function trackAnswers(server: Server): void {
 }
 
 /**
- * Handles Node's `clientError`: requests that the parser refused, headers that are too long, and requests that take
- * too long. Never writes into an answer that has begun. If a request is late, an answer in progress finishes first,
+ * Handles Node's `clientError`: malformed requests, headers that are too long, and requests that take too long. Never
+ * writes into an answer that has begun. If a request is too slow while an answer is in progress, the answer finishes,
  * then the connection closes.
  */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
   const begun = (answers.get(socket) ?? []).find(({ headersSent, closed }) => headersSent && !closed);
   if (begun !== undefined && error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    // Node repeats the error until the answer has finished, so the listener is added only once.
+    // Node repeats the error until the answer has finished, so the listener must be added only the first time.
     if (!late.has(socket)) begun.once("finish", () => socket.destroySoon());
     late.add(socket);
     return;
@@ -74,7 +77,7 @@ function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${text}`);
 }
 
-/** Answers requests that Node would refuse without a body: CONNECT, and unknown expectations. */
+/** Answers CONNECT requests and unknown expectations, which Node would otherwise refuse without a body. */
 export function answerUnroutedRequests(app: FastifyInstance): void {
   app.server.on("connect", (_request, socket) => {
     socket.on("error", () => socket.destroy());

@@ -6,7 +6,7 @@ import { onResponseEnd } from "./request-lifecycle.ts";
 
 test("calls back once at the end of a response, in order of registration, or immediately if it has ended", () => {
   const emitter = new EventEmitter();
-  // Safe cast: only `destroyed` and `once` are used.
+  // Safe cast: the tested function uses only `destroyed` and `once`.
   const response = Object.assign(emitter, { destroyed: false }) as unknown as ServerResponse;
   const called: number[] = [];
   for (let index = 0; index < 20; index++) onResponseEnd(response, () => called.push(index));

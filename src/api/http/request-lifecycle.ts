@@ -1,6 +1,6 @@
-// Life cycle of a request: its id, its beginning, and its end, which is when the answer is complete or the client has
-// disconnected. A callback for the end also runs if it is registered after the end, because a client may disconnect at
-// any time.
+// Life cycle of a request: its id, its beginning, and its end. A request ends when its answer is complete or the client
+// has disconnected. A callback for the end runs even if it is registered later, because a client may disconnect at any
+// time.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest, FastifyInstance } from "fastify";
@@ -9,24 +9,26 @@ import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { RequestId } from "../wire/chat/read-chat-request.ts";
 import type { Connections } from "./connections.ts";
 
-/** Pattern of ids that are safe in a header, a log line and a URL. Ids of tracing and UUID libraries match it. */
+/** Matches ids that are safe in a header, a log line and a URL, such as the ids of tracing and UUID libraries. */
 const harmless = /^[\w.:/+=@-]{1,128}$/;
 
 type Headers = FastifyRequest["headers"];
 
-/** Returns the id of a request for logs and the answer: the client's X-Request-Id if it is safe, otherwise a new id. */
+/**
+ * Returns the id of a request, which appears in logs and in the answer. It is the client's X-Request-Id if that is
+ * safe, otherwise a new id.
+ */
 export function idFor(headers: Headers): string {
   const sent = headers["x-request-id"];
   return typeof sent === "string" && harmless.test(sent) ? sent : newUuid();
 }
 
-/** Returns the id of a request and whether the client chose it. */
 export function requestIdOf({ id, headers }: Pick<FastifyRequest, "id" | "headers">): RequestId {
   return { value: id, isChosen: headers["x-request-id"] === id };
 }
 
 /**
- * Refuses an invalid X-Request-Id, on routes where it becomes the id of the answer.
+ * Refuses an invalid X-Request-Id, on routes where the header becomes the id of the answer.
  *
  * @throws ServiceError `invalid` for a header that cannot be an id
  */
@@ -40,24 +42,25 @@ export function refuseInvalidRequestId({ id, headers }: Pick<FastifyRequest, "id
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Response to the request, for {@link onResponseEnd} where there is no reply. */
+    /** Response to this request, for {@link onResponseEnd} in code that has no reply. */
     response: ServerResponse;
   }
 }
 
-/** Maximum number of `close` listeners of a response; more would be a leak. */
+/** Number of `close` listeners of a response above which Node warns of a leak. */
 const closeListenersMax = 20;
 
 /**
- * Delays a request until its response has the connection and its turn of the event loop has come. A pipelined response
- * that never gets the connection never closes, so resources taken for its request would leak. Must be called before
- * any other hook is added.
+ * Delays a request until its response has the connection, and then until its turn in the event loop. A pipelined
+ * response that never gets the connection never closes, so anything taken for its request would never be released. Must
+ * be called before any other hook is added.
  */
 export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
   app.decorateRequest("response", null as unknown as ServerResponse);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.response = raw;
-    // Each resource taken for a request listens for the end of the response, as does a stream that answers it.
+    // Each resource taken for a request has a listener for the end of the response, as does a stream that answers the
+    // request.
     raw.setMaxListeners(closeListenersMax);
     const begin = (socket: Socket): void => connections.inTurn(socket, done);
     if (raw.socket === null) raw.once("socket", begin);
@@ -69,8 +72,8 @@ export function beginInTurn(app: FastifyInstance, connections: Pick<Connections,
 const waiting = new WeakMap<ServerResponse, (() => void)[]>();
 
 /**
- * Calls `callback` once, when the answer is complete or the client has disconnected; immediately if that has already
- * happened.
+ * Calls `callback` once, when the answer is complete or the client has disconnected. If that has already happened,
+ * calls it immediately.
  */
 export function onResponseEnd(response: ServerResponse, callback: () => void): void {
   if (response.destroyed) return callback();
@@ -91,7 +94,7 @@ export function clientDisconnected(cause?: unknown): ServiceError {
 }
 
 /**
- * Returns the signal's reason if the signal cancelled the work, because the work's error only says that it was
+ * Returns the signal's reason if the signal cancelled the work, because the error itself only says that the work was
  * cancelled. Returns other errors unchanged.
  */
 export function toAbortReason(error: unknown, { aborted, reason }: AbortSignal): unknown {
@@ -99,7 +102,7 @@ export function toAbortReason(error: unknown, { aborted, reason }: AbortSignal):
   return aborted && isCancelled ? (reason as unknown) : error;
 }
 
-/** Returns the result. Replaces a rejection by the error that `errorFor` returns. */
+/** Returns the result of the promise. If it rejects, throws the error that `errorFor` returns instead. */
 export async function mapErrors<Result>(
   result: Promise<Result>,
   errorFor: (error: unknown) => unknown,
@@ -111,7 +114,7 @@ export async function mapErrors<Result>(
   }
 }
 
-/** Returns the result. If the signal cancelled the work, rejects with the signal's reason. */
+/** Returns the result of the promise. If the signal cancelled the work, rejects with the signal's reason. */
 export function untilDisconnected<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return mapErrors(result, (error) => toAbortReason(error, signal));
 }

@@ -1,5 +1,5 @@
-// Checks each request to one part of the API before its handler runs: whether the server is draining, the credentials,
-// the key's requests in flight, and the rate limits.
+// Checks each request to one part of the API before its handler runs: that the server is not draining, the credentials,
+// the key's number of requests in flight, and the rate limits.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
@@ -33,31 +33,34 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Aborts when the server closes. */
     closing: AbortSignal;
-    /** Detects keys that are revoked while their requests run. */
+    /** Ends running requests whose keys are revoked. */
     revocations: RevocationWatch;
   }
   interface FastifyContextConfig {
-    /** True if the handler reads the body. `request.body` is then a GatheredBody. */
+    /** True if the handler reads the body itself. `request.body` is then a GatheredBody. */
     takesRawBody?: boolean;
-    /** Returns a check that can refuse a body by its first bytes. */
+    /** Returns a check that can refuse a body as soon as its first bytes have arrived. */
     headCheck?: (request: FastifyRequest) => HeadCheck;
   }
   interface FastifyRequest {
-    /** Authenticated caller; set in every guarded part of the API. */
+    /** Authenticated caller. Set on every route that requires credentials. */
     caller: Caller;
-    /** Model that the body is for; null unless it is known before the body is read. */
+    /** Model for which the body is meant; null unless it is known before the body is read. */
     model: TrainedModel | null;
   }
 }
 
-/** Counters that the guards of all parts of the API share. */
+/** Counters of requests and failed logins, shared by all parts of the API. */
 export interface GuardCounts {
   readonly inFlight: InFlight;
   readonly failedLogins: FailedLogins;
   readonly connections: Connections;
 }
 
-/** Makes every route of the scope require credentials of this scheme, and perform the other checks of this module. */
+/**
+ * Makes every route of the scope require credentials of this scheme, and perform the checks named at the top of this
+ * file.
+ */
 export function guard(
   scope: FastifyInstance,
   scheme: AuthenticationScheme,
@@ -78,8 +81,8 @@ export function guard(
 }
 
 /**
- * Makes the operator routes require credentials of either scheme, unless they are open. If they are `local`, only
- * requests that another site's page may have sent require a key.
+ * Makes the operator routes require credentials of either scheme, unless the setting opens them. If the setting is
+ * `local`, only requests that a page of another site may have sent require a key.
  */
 export function guardOperatorRoutes(
   app: FastifyInstance,
@@ -101,7 +104,7 @@ export function guardOperatorRoutes(
   });
 }
 
-/** Adds to a 401 the reason why the route requires a key. */
+/** Adds to an `unauthorized` error the reason why the route requires a key for this request. */
 function explainRequiredKey(error: unknown, { header, what }: ForeignSign): unknown {
   if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
   const { status, code, headers } = error;
@@ -135,7 +138,7 @@ function admission(
     const from = { headers: request.headers, address: request.ip, onUnknownKey };
     const user = await authenticateUser(users, scheme, from);
     if (user === null) return keyCaller(request, scheme);
-    // The proxy signs in every request from the user's browser, even if another site's page sent it.
+    // The proxy signs in every request from the user's browser, even one that a page of another site sent.
     refuseOtherSites(request, cors);
     return { caller: user, key: null };
   };
@@ -151,8 +154,8 @@ function admission(
     }
     const opened = await open(request);
     const { entity } = (request.caller = opened.caller);
-    // The first request of a connection began in a turn of its network, so it now waits for a turn of the entity.
-    // Later requests began in a turn of the entity.
+    // A connection's first request began in a turn of its network, so it now waits for a turn of its entity. Later
+    // requests on the connection began in a turn of the entity.
     if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
       await loopTurns.next(entity);
     if (reply.raw.destroyed) throw clientDisconnected();
@@ -183,8 +186,9 @@ function enterConnection(
 }
 
 /**
- * Returns a signal that aborts if the client disconnects before the answer is complete (`cancelled`), if the caller's
- * key is revoked or expires (`unauthorized`), or if the server closes (`unavailable`).
+ * Returns a signal that aborts when the request has become pointless: the client disconnects before the answer is
+ * complete (`cancelled`), the caller's key is revoked or expires (`unauthorized`), or the server closes
+ * (`unavailable`).
  */
 export function abandonedSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
@@ -205,16 +209,19 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** Time in which running answers can end once the server closes; interrupting one takes a step of the engine. */
+/**
+ * Time in milliseconds that running answers have to end once the server closes. An interrupted answer ends after the
+ * current step of the engine.
+ */
 const closeGraceMs = 2000;
 
 /**
- * Makes `close` interrupt running requests. Each answer ends with an error, which gets a moment to be sent before the
- * connection closes.
+ * Makes `close` interrupt running requests. Each answer ends with an error, and its connection closes only after a
+ * moment, so that the error can be sent.
  */
 export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
   const closing = new AbortController();
-  // Each request in flight has a listener; this is not a leak.
+  // The signal has a listener for each request in flight, so a warning of a leak would be wrong.
   setMaxListeners(0, closing.signal);
   app.decorate("closing", closing.signal);
   app.addHook("preClose", async () => {

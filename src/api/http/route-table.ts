@@ -1,11 +1,11 @@
-// Methods of each path, so that a wrong method for a known path is answered 405 rather than 404.
+// Knows the methods of each path, so that a wrong method for a known path is answered 405 rather than 404.
 import type { FastifyInstance } from "fastify";
 import { HttpRefusal } from "./errors.ts";
 
 export class RouteTable {
   readonly #methods = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
 
-  /** Records every route that is added to the server from now on. */
+  /** Records every route that is added to the server after this call. */
   watch(app: FastifyInstance): void {
     app.addHook("onRoute", ({ url, method }) => {
       const entry = this.#methods.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
@@ -20,7 +20,7 @@ export class RouteTable {
     for (const entry of this.#methods.values()) {
       if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
     }
-    // If the method is allowed, a route matched the request but found nothing under this path.
+    // If the method is allowed, a route did match the request, but it found nothing at this path.
     return methods.size === 0 || methods.has(method)
       ? noRoute(path)
       : wrongMethod(method, path, [...methods].sort().join(", "));

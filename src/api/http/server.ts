@@ -1,5 +1,5 @@
-// The HTTP server: one Fastify instance with all routes, built from injected dependencies. Its caller starts and stops
-// it with `listen` and `close`.
+// The HTTP server: one Fastify instance with all routes, built from injected dependencies. Its caller starts it with
+// `listen` and stops it with `close`.
 import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
@@ -70,9 +70,10 @@ import { trajectoryRoutes } from "./routes/trajectories.ts";
 import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
 
 /**
- * Builds the server with all its routes. `close` interrupts running requests, so drain first.
+ * Builds the server with all its routes. `close` interrupts running requests, so the caller should drain the server
+ * first.
  *
- * @param routesOf `chats` registers only the chat route, because it takes long to document the others
+ * @param routesOf `chats` registers only the chat route, because it takes long to document all routes
  * @returns an instance that is ready for `inject` and `listen`
  */
 export async function createHttpServer(
@@ -86,16 +87,17 @@ export async function createHttpServer(
     genReqId: ({ headers }) => idFor(headers),
     bodyLimit: settings.otherBodyBytes,
     routerOptions: { maxParamLength: 1000 },
-    // While closing, this API's own 503 replaces Fastify's. Connections are closed by force, because a request that
-    // `preClose` has not ended never ends.
+    // While the server closes, it answers with its own 503 instead of Fastify's. It closes connections by force,
+    // because a request that `preClose` has not ended would never end.
     return503OnClosing: false,
     forceCloseConnections: true,
     requestTimeout: settings.requestSeconds * 1000,
     http: {
       headersTimeout: Math.min(20, settings.requestSeconds) * 1000,
-      // Interval at which Node looks for slow requests, and thus the maximum delay until one is noticed.
+      // Interval in milliseconds at which Node looks for slow requests. A request may exceed its time limit by this
+      // much.
       connectionsCheckingInterval: Math.min(5, settings.requestSeconds / 4) * 1000,
-      // A missing Host header is refused by this API, with a body.
+      // Node would refuse a missing Host header without a body; a hook refuses it with the common error body instead.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
@@ -107,7 +109,8 @@ export async function createHttpServer(
   trackAnswers(app.server);
   answerUnroutedRequests(app);
   leaveBodiesUnasked(app);
-  // No limit: Node would drop the headers beyond it silently. Their size is limited anyway, and too many are refused.
+  // Node would silently drop headers beyond a limit, so there is none. The total size of the headers has a limit, and a
+  // hook refuses too many of them.
   app.server.maxHeadersCount = 0;
   const connections = new Connections(settings.connections, metrics);
   connections.watch(app.server);
@@ -124,8 +127,8 @@ export async function createHttpServer(
   beginInTurn(app, connections);
   breakOffOnClose(app, clock, inFlight);
   traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
-  // Registered before the hook that delays answers until their audit line is on disk, because a stream may fail during
-  // the delay.
+  // This hook must come before the one that delays answers until their audit line is on disk, because a stream may fail
+  // during the delay.
   logBrokenOff(app, logger);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   app.addHook("onRequest", async (request, reply) => {
@@ -135,11 +138,11 @@ export async function createHttpServer(
   allowOrigins(app, cors);
   limitExposure(app, dependencies.auth, cors);
   app.addHook("onRequest", async (request) => {
-    // Refuses a request without a route before its body is read.
+    // If no route matches a request, it is refused here, before its body is read.
     if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
   });
   app.setErrorHandler((error, request, reply) => {
-    // Fastify throws this code for a method that it does not know; `answerError` translates the other codes.
+    // Fastify throws this code for a method that it does not know. `answerError` translates its other codes.
     const isUnknownMethod = codeOf(error) === "FST_ERR_NOT_FOUND";
     const shown = isUnknownMethod ? routes.refusal(request.method, pathOf(request.url)) : error;
     answerError(shown, request, reply, dependencies);
@@ -160,7 +163,7 @@ export async function createHttpServer(
   );
   const reads = readBudget(settings, metrics);
   takeBodies(app, settings, budget);
-  // Schemas are only documentation: readers check bodies, and answers are serialized without a schema.
+  // The schemas are only documentation. Readers in `wire` check bodies, and answers are serialized without a schema.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   guardOperatorRoutes(app, dependencies, counts);
@@ -228,21 +231,21 @@ export async function createHttpServer(
   return app;
 }
 
-/** Minimum size of a body whose parsing waits for a turn; smaller ones take negligible time. */
+/** Minimum size in bytes of a body whose parsing waits for a turn. Smaller bodies take negligible time. */
 const turnBodyBytes = 4096;
 
 function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
 }
 
-/** Parses JSON bodies. Most routes get the parsed value, and routes marked `rawBody` get the bytes. */
+/** Parses JSON bodies. Most routes receive the parsed value; routes marked `rawBody` receive the bytes. */
 function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
     refuseEncoding(request.headers["content-encoding"]);
     const { takesRawBody, headCheck } = request.routeOptions.config;
-    // Null on routes without authentication, contrary to its type. Bodies are small on these routes.
+    // Contrary to its type, `caller` is null on routes without authentication. Bodies are small on these routes.
     const caller = request.caller as Caller | null;
     const held = budget.forBody(caller?.entity ?? keyless);
     onResponseEnd(request.response, () => held.release());
@@ -253,7 +256,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
       onReading: () => askForBody(request),
       ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });
-    // Many small bodies take as long as a large one, so they take turns, too.
+    // Many small bodies together take as long as a large one, so they take turns, too.
     if (body.byteCount > turnBodyBytes) await loopTurns.next(held.tenant);
     return takesRawBody === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
   });
@@ -277,7 +280,7 @@ function answerError(
     else if (reply.raw.destroyed) logger.debug(fields, "request cancelled: its client disconnected");
     else logger.warn(fields, "request refused");
   }
-  // The rest of the body is not read, and a slow sender must not keep the connection open for long.
+  // The server does not read the rest of the body, and a slow sender must not keep the connection open for long.
   if (!request.raw.complete) {
     reply.header("connection", "close");
     lingerBeforeClose(request.raw);

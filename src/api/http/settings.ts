@@ -1,4 +1,4 @@
-// Settings of the HTTP server: sizes, depths and times. First the settings that an operator can change, then
+// Settings of the HTTP server: sizes, depths and times. First come the settings that an operator can change, then
 // constants, then values derived from both.
 import {
   section,
@@ -9,7 +9,7 @@ import {
 import type { BodyLimits } from "../wire/body-limits.ts";
 
 const mebibyte = 1024 * 1024;
-/** Maximum length of a string in V8; a body is parsed from one string. */
+/** Maximum length of a string in V8. A body is parsed from a single string, so it cannot be larger. */
 const bodyBytesMax = 480 * mebibyte;
 
 const schema = {
@@ -37,69 +37,77 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum number of requests of one key in flight; more are answered 429. A key may have a lower limit. */
+  /**
+   * Maximum number of requests of one key in flight. Further requests are answered 429. A key may have a lower limit.
+   */
   requestsPerKey: 512,
-  /** Maximum number of messages in a chat request, far more than a context can hold. */
+  /** Maximum number of messages in a chat request. It is far more than a model's context can hold. */
   chatMessages: 4096,
-  /** Maximum nesting depth of JSON; clients nest at most about a dozen levels. */
+  /** Maximum nesting depth of JSON. Clients nest about a dozen levels at most. */
   jsonDepth: 64,
-  /** Time after which a stream ends if its client reads nothing. */
+  /** Time in seconds after which a stream ends if its client reads nothing. */
   idleStreamSeconds: 60,
-  /** Time limit for receiving a request with its body; a large body over a slow line takes minutes. */
+  /** Time limit in seconds for receiving a request with its body. A large body over a slow line takes minutes. */
   requestSeconds: 300,
   /**
-   * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity,
-   * or all clients without a key together, may have half of the connections that others leave. Beyond that, one of
+   * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity may
+   * have half of the connections that others leave, and so may all clients without a key together. Beyond that, one of
    * their own connections is closed, or a request is answered 429.
    */
   connections: 4096,
   /**
-   * Maximum number of bytes in memory for bodies of at least 64 KiB and the parts of answers beyond 1 MiB, counted as
-   * they arrive. A server with little memory has a lower limit (apps/server/settings).
+   * Maximum number of bytes in memory for large bodies (at least 64 KiB) and large answers (beyond their first MiB),
+   * counted as they arrive. A server with little memory has a lower limit (apps/server/settings).
    */
   bodyBytesInFlight: 1024 * mebibyte,
-  /** Maximum body size of other requests, which carry no content. */
+  /** Maximum size in bytes of the bodies of requests that have no separate limit, because they carry no content. */
   otherBodyBytes: mebibyte,
   /**
-   * Maximum number of JSON values in a body, or in each record or group of a batch; checking that many takes about a
+   * Maximum number of JSON values in a body, or in each record or group of a batch. Checking that many takes about a
    * second.
    */
   jsonValues: 200_000,
   /**
-   * Maximum number of JSON values in one trajectory group, which may be as large as a body and is checked in a
-   * separate thread.
+   * Maximum number of JSON values in one trajectory group. It is high because a group may be as large as a body, and a
+   * separate thread checks it.
    */
   trajectoryJsonValues: 10_000_000,
   /** Maximum number of groups or conversations in a training job or a log. */
   trajectoryGroups: 100_000,
   /**
-   * Maximum number of requests that wait to read stored data, and the time after which such a request is refused: half
-   * of the minute that most clients wait.
+   * Maximum number of requests that wait to read stored data, and the time after which such a request is refused. The
+   * time is half of the minute that most clients wait for an answer.
    */
   readsWaiting: 256,
   readWaitSeconds: 30,
   /**
-   * Maximum number of characters in all bad words of a request, because each token compares all of them with the end
-   * of the answer.
+   * Maximum number of characters in all bad words of a request. Each generated token is expensive with many of them,
+   * because all are compared with the end of the answer.
    */
   chatBadWordCharacters: 65_536,
-  /** Maximum number of token ids in each of stop_token_ids and allowed_token_ids; small vocabularies are not larger. */
+  /**
+   * Maximum number of token ids in each of stop_token_ids and allowed_token_ids. Small vocabularies have no more
+   * tokens.
+   */
   chatTokenIds: 65_536,
   /** Maximum number of token ids in logit_bias. */
   chatBiases: 32_768,
-  /** Maximum number of prompts in one text completion: as many as are computed at the same time. */
+  /** Maximum number of prompts in one text completion. The engine computes that many at the same time. */
   completionPrompts: 128,
   /**
-   * Maximum number of unknown keys per address and minute that are answered 401; further ones are answered 429 until
+   * Maximum number of unknown keys per address and minute that are answered 401. Further ones are answered 429 until
    * the minute is over.
    */
   failedLoginsPerMinute: 30,
-  /** Maximum number of records in one feedback batch; clients halve batches that are answered 413. */
+  /** Maximum number of records in one feedback batch. A larger batch is answered 413, after which clients halve it. */
   feedbackBatchRecords: 10_000,
-  /** Maximum number of tests in one check of a constraint, and the time limit for all of them. */
+  /** Maximum number of tests in one check of a constraint, and the time limit in seconds for all of them. */
   checkTests: 1000,
   checkSeconds: 10,
-  /** Silence after which a stream sends a comment, because proxies close streams that are silent for 30 to 60 s. */
+  /**
+   * Time in seconds without events after which a stream sends a comment. Proxies close streams that are silent for 30
+   * to 60 s.
+   */
   keepAliveSeconds: 10,
 };
 
@@ -114,7 +122,7 @@ function derivedSettings({
     feedbackBodyBytes: Math.floor(bodyBytes / 8),
     chatBodyBytes: Math.floor(bodyBytes / 16),
     /**
-     * Maximum number of bytes of stored data that all answers may hold together; one key may hold half of them. A
+     * Maximum number of bytes of stored data that all answers together may hold; one entity may hold half of them. A
      * larger read waits until it can run without others.
      */
     readBytesInFlight: Math.floor(bodyBytesInFlight / 4),

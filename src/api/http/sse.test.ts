@@ -5,7 +5,7 @@ import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { isLong, JsonList } from "../wire/json-text.ts";
 import { EventStream, IdleStreamError, type EventSink } from "./sse.ts";
 
-/** Response whose client reads only when the test says so. */
+/** Response whose client reads only when the test lets it. */
 class FakeSink extends EventEmitter implements EventSink {
   readonly texts: string[] = [];
   isFull = false;
@@ -27,7 +27,7 @@ class FakeSink extends EventEmitter implements EventSink {
 
   end(text: string): void {
     this.texts.push(text);
-    // `end` also ends the buffering that `cork` began, as in Node's streams.
+    // As in Node's streams, `end` also ends the buffering that `cork` began.
     this.corks = 0;
     if (!this.isFull) this.emit("close");
   }

@@ -1,6 +1,6 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines with `[DONE]` at the end, or events named by
-// their type without `[DONE]`. A stream waits for a slow client, ends if the client reads nothing for too long, and
-// sends keep-alives during silence.
+// their type without `[DONE]`. A stream waits for a slow client, and ends if the client reads nothing for too long. It
+// sends keep-alives while there is nothing else to send.
 import { nextTick } from "node:process";
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
@@ -8,7 +8,7 @@ import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 import { isLong, jsonPieces, escapeLineEnds } from "../wire/json-text.ts";
 
-/** Members of a response that a stream uses; ServerResponse has them. */
+/** Members of a response that a stream uses. A ServerResponse has them. */
 export interface EventSink {
   write(text: string | Uint8Array): boolean;
   end(text: string): void;
@@ -23,17 +23,20 @@ export interface EventSink {
 
 export interface EventStreamOptions {
   readonly clock: Clock;
-  /** True if each event is named by its `type`, without a final `[DONE]`. */
+  /** True if each event is named by its `type`. Such a stream has no final `[DONE]`. */
   readonly isNamed: boolean;
-  /** True if each event has its `id`, from which a client can resume the stream. */
+  /** True if each event has an `id`, from which a client can resume the stream. */
   readonly hasIds?: boolean;
-  /** Time for which a client may read nothing before its stream ends. */
+  /** Time in milliseconds after which the stream ends if its client reads nothing. */
   readonly idleMs: number;
-  /** Silence after which a comment is sent. Clients skip comments, and proxies count them as activity. */
+  /**
+   * Time in milliseconds without events after which a comment is sent. Clients skip comments, and proxies count them as
+   * activity.
+   */
   readonly keepAliveMs: number;
-  /** Event to send as keep-alive instead of a comment. */
+  /** Event to send instead of a comment to keep the connection alive. */
   readonly keepAliveEvent?: object;
-  /** Tenant whose turns the pieces of long events take; default: the tenant of clients without a key. */
+  /** Tenant in whose turns the pieces of long events are sent; by default the tenant of clients without a key. */
   readonly tenant?: string;
 }
 
@@ -80,7 +83,7 @@ export class EventStream {
   }
 
   /**
-   * Sends the events, in one piece unless one is long, and waits while the client's buffer is full.
+   * Sends the events, in one piece unless an event is long. Waits while the client's buffer is full.
    *
    * @throws IdleStreamError if the client has read nothing for `idleMs`; the connection is then closed
    */
@@ -103,7 +106,7 @@ export class EventStream {
     return (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
   }
 
-  /** Sends a long event in pieces, with pauses in which other requests have their turn. */
+  /** Sends a long event in pieces. Pauses between pieces let other requests run. */
   async #sendLong(head: string, data: object): Promise<void> {
     this.#isWithinEvent = true;
     let text = `${head}data: `;
@@ -126,20 +129,22 @@ export class EventStream {
     if (!this.#sink.write(text)) await this.#drained();
   }
 
-  /** Combines the writes until the next tick into one, because a system call takes longer than creating an event. */
+  /**
+   * Combines all writes until the next tick into one, because a system call takes longer than the creation of an event.
+   */
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
     this.#sink.cork();
     nextTick(() => {
       this.#isGathering = false;
-      // `end` has already sent everything.
+      // If the stream has ended, `end` has already sent everything that `cork` held back.
       if (!this.#hasEnded) this.#sink.uncork();
     });
   }
 
   /**
-   * Ends the stream, with `[DONE]` unless events are named. Returns when the client has received everything, or when
+   * Ends the stream, with `[DONE]` unless events are named. Resolves when the client has received everything, or when
    * the idle time is over.
    */
   async done(): Promise<void> {
@@ -151,7 +156,7 @@ export class EventStream {
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
-  /** Sends a keep-alive whenever the stream has been silent for this long, until the stream is over. */
+  /** Until the stream is over, sends a keep-alive each time the stream has been silent for `keepAliveMs`. */
   async #keepAlive(keepAliveMs: number): Promise<void> {
     const { signal } = this.#over;
     while (!signal.aborted) {
@@ -163,7 +168,7 @@ export class EventStream {
 
   #sendSign(): void {
     this.#sentAtMs = this.#clock.monotonicMs();
-    // No keep-alive is needed while the client has unread data, and none may interrupt a long event.
+    // A keep-alive is useless while the client has unread data, and must not interrupt a long event.
     if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(this.#keepAliveText);
   }
 
@@ -177,7 +182,7 @@ export class EventStream {
     throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
   }
 
-  /** Waits for the first of the events, but at most for the idle time. */
+  /** Waits for the first of these events, but no longer than the idle time. */
   async #first(...events: readonly ("drain" | "close")[]): Promise<"happened" | "idle"> {
     const waited = new AbortController();
     let onEvent = (): void => undefined;
@@ -196,7 +201,7 @@ export class EventStream {
   }
 }
 
-/** Returns the line with an event's id; empty for an event without an id, such as an error. */
+/** Returns the `id:` line of an event; empty for an event without an id, such as an error. */
 function idLine(data: unknown): string {
   if (typeof data !== "object" || data === null || !("id" in data)) return "";
   const { id } = data;
@@ -212,6 +217,6 @@ function nameLine(data: unknown): string {
 export const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
-  // Keeps proxies from buffering events.
+  // Keeps nginx and other proxies from buffering events.
   "x-accel-buffering": "no",
 } as const;

@@ -1,5 +1,5 @@
-// Answers while the server is starting: every request gets 503 with the reason and a retry time. It reads no bodies
-// and has no routes, except that health requests also get the state. The complete server then replaces it.
+// Answers requests while the server is starting, until the complete server replaces it. Every request gets 503 with the
+// reason and a retry time; health requests also get the state. It reads no bodies and has no routes.
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -9,11 +9,11 @@ import { refuseConnection } from "./refuse-connection.ts";
 import { idFor } from "./request-lifecycle.ts";
 
 /**
- * Maximum number of connections; more are closed. This is enough for a start of a few seconds in which each request is
- * answered immediately.
+ * Maximum number of connections; further ones are closed. This is enough, because the start takes a few seconds and
+ * each request is answered immediately.
  */
 const connectionsMax = 1024;
-/** Time after which a silent connection is closed. */
+/** Time in milliseconds after which a silent connection is closed. */
 const silenceMs = 10_000;
 
 const reason = "The server is starting: it reads its models.";
@@ -21,13 +21,12 @@ const retryAfterSeconds = 2;
 const healthPaths: ReadonlySet<string> = new Set(["/health", "/v1/health", "/ping"]);
 
 export interface StartingServer {
-  /** Answers the requests of a connection. */
+  /** Answers the requests that arrive on a connection. */
   take(socket: Socket): void;
-  /** Closes all connections. */
   close(): void;
 }
 
-/** Creates a server that does not listen; the caller passes connections to it. */
+/** Creates a server that does not listen itself. The caller passes connections to it. */
 export function createStartingServer(): StartingServer {
   const server = answering();
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-// Every status of the service, each produced by a request and answered with the common error body.
+// Every status that the service can answer. For each, a request produces it, and the answer has the common error body.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -45,7 +45,7 @@ const chat = (payload: object, rest: Partial<InjectOptions> = {}): InjectOptions
   ...rest,
 });
 const json = { authorization: bearer(), "content-type": "application/json" };
-/** Option that no server supports. */
+/** Constraint with an option that no server supports. */
 const otherBackend = { regex: "a", _backend: "other" };
 const invalid = { type: "invalid_request_error", code: "invalid" };
 
@@ -317,7 +317,7 @@ test("takes a completion's id from the request's header, otherwise from the body
   };
   assert.deepEqual(await ids("trace-1", {}), { requestId: "trace-1", header: "trace-1" });
   assert.deepEqual(await ids("trace-1", { request_id: "mine" }), { requestId: "trace-1", header: "trace-1" });
-  // The second body is large and read in a worker.
+  // The second body is so large that a worker reads it.
   for (const user of ["me", "m".repeat(1 << 18)]) {
     const { requestId, header } = (await ids(undefined, { user })) as Record<string, string>;
     assert.equal(requestId, header);

@@ -1,4 +1,4 @@
-// Clients over real connections that declare larger bodies than they send, with and without a key.
+// Clients with and without a key, over real connections. They declare larger bodies than they send.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
@@ -23,7 +23,7 @@ interface Announced {
   readonly path: string;
   readonly authorization?: string;
   readonly bytes: number;
-  /** Start of the body, which is all that is sent. */
+  /** Beginning of the body; the client sends nothing more. */
   readonly sent?: string;
 }
 
@@ -43,7 +43,7 @@ function open(
   return socket;
 }
 
-/** Returns the status of the answer, which must arrive although the rest of the body does not. */
+/** Returns the status of the answer. The answer must arrive although the rest of the body does not. */
 async function statusOf(server: Server, announced: Announced): Promise<number> {
   const socket = open(server, announced);
   try {

@@ -1,4 +1,4 @@
-// Deliveries over real connections to receivers on this machine, with a fake clock.
+// Deliveries of webhook events to receivers on this machine, over real connections and with a fake clock.
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
@@ -22,9 +22,9 @@ interface World {
   readonly stores: Stores;
   readonly clock: FakeClock;
   readonly add: (id: string, receiver: Pick<Receiver, "url">, changes?: Partial<NewWebhook>) => Promise<void>;
-  /** Writes a feedback record with each id. */
+  /** Stores a feedback record with each of these ids, which causes events. */
   readonly write: (...ids: readonly string[]) => Promise<void>;
-  /** Resolves when a webhook's deliveries have reached the expected states. */
+  /** Resolves when the webhook's deliveries have reached the expected states. */
   readonly settled: (id: string, expected: readonly string[]) => Promise<void>;
 }
 
@@ -117,12 +117,12 @@ test("retries a failing delivery at growing intervals, with the same id, until t
   for (const [index, seconds] of waits.entries()) {
     await settled("w", [`pending ${index + 1}`]);
     assert.equal(receiver.received.length, index + 1);
-    // Jitter shortens a wait by at most half, so the next attempt cannot come earlier.
+    // Jitter shortens a wait by at most half, so no attempt may come before half of the wait has passed.
     await clock.advance(seconds * 500 - 1000);
     assert.equal(receiver.received.length, index + 1);
     await clock.advance(seconds * 500 + 2000);
   }
-  // The next wait is at least 607 s, which is more than the rest of the retry period.
+  // The next wait would be at least 607 s, which is more than what remains of the retry period.
   await settled("w", [`failed ${waits.length + 1}`]);
   assert.equal(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size, 1);
   await clock.advance(60_000);
@@ -202,7 +202,7 @@ test("disables a webhook, with a reason, if its receiver fails for too long or i
   }
   const reason = (await stores.webhooks.find("w"))?.disabled?.reason ?? "";
   assert.match(reason, /No delivery succeeded for 0\.05 h.*status 500/);
-  // No events are stored for a disabled webhook.
+  // The server stores no events for a disabled webhook.
   const before = receiver.received.length;
   await write("b");
   assert.equal(receiver.received.length, before);

@@ -1,6 +1,6 @@
-// Sends due deliveries, a limited number at a time. Each entity and each webhook has a separate limit, so that a slow
-// receiver does not delay other receivers' events. Several servers may share a database: each claims the deliveries
-// that it sends, and if a server dies before it records a result, the delivery is sent again.
+// Sends due webhook deliveries, with separate limits for each entity and each webhook, so that a slow receiver does not
+// delay other receivers' events. Several servers may share a database: each claims the deliveries that it sends. If a
+// server dies before it records a result, another sends the delivery again.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, type Random } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -26,15 +26,18 @@ export interface DelivererDependencies {
   readonly logger: Logger;
 }
 
-/** Result of one attempt, and what the receiver asks for. */
+/** Result of one attempt to send, and the receiver's wishes. */
 interface Sent {
   readonly attempt: DeliveryAttempt;
   readonly retryAfterSeconds: number | null;
-  /** True if the receiver is gone permanently. */
+  /** True if the receiver says that it is gone permanently. */
   readonly isGone: boolean;
 }
 
-/** A claim lasts this much longer than the request timeout. If it expires without a result, its server has died. */
+/**
+ * Time in milliseconds by which a claim outlasts the request timeout. If a claim expires without a result, its server
+ * has died.
+ */
 const claimReserveMs = 30_000;
 
 export class Deliverer implements Service {
@@ -55,7 +58,8 @@ export class Deliverer implements Service {
     },
     stop: async () => {
       await Promise.all(this.#running);
-      // Interrupted deliveries will be sent again by this or another server.
+      // Waits for running requests, which the signal interrupts. This or another server sends their deliveries again
+      // later.
       await Promise.all(this.#sending);
     },
   });
@@ -95,7 +99,7 @@ export class Deliverer implements Service {
     }
   }
 
-  /** Waits until the next poll, or, if limits left due deliveries unsent, until a request has ended. */
+  /** Waits until the next poll. If limits left due deliveries unsent, waits only until a request has ended. */
   async #rest(isFull: boolean, signal: AbortSignal): Promise<void> {
     const { clock } = this.#dependencies;
     const awake = new AbortController();
@@ -107,7 +111,7 @@ export class Deliverer implements Service {
   }
 
   /**
-   * Starts sending due deliveries, within the limits.
+   * Starts sending due deliveries, as many as the limits allow.
    *
    * @returns true if the limits may have left due deliveries unsent
    */

@@ -1,5 +1,5 @@
-// Admission of one request under the limits of its key and entity. It decides whether the request may run, counts the
-// request while it runs, and returns unused amounts at the end.
+// Admits one request under the limits of its key and its entity: decides whether the request may run, counts it while
+// it runs, and at the end returns reserved tokens that it did not use.
 import {
   LimitRefusal,
   type Allowance,
@@ -15,7 +15,7 @@ import type { SharedCounts } from "./shared-counts.ts";
 
 export type LimitName = Exclude<keyof KeyLimits, "queuedJobs">;
 
-/** Called for each refusal with the exceeded limit and its subject. */
+/** Called for each refusal with the exceeded limit and the key or entity that exceeded it. */
 export type OnRefusal = (limit: LimitName, of: Limited) => void;
 
 const rates = { requests: "requestsPerMinute", tokens: "tokensPerMinute" } as const satisfies Readonly<
@@ -26,15 +26,17 @@ export class Admission implements Allowance {
   readonly #counts: SharedCounts;
   readonly #all: readonly Limited[];
   readonly #onRefusal: OnRefusal;
-  /** Subjects (key or entity) with a limit on running requests. */
+  /** The request's key and entity, as far as they have a limit on running requests. */
   readonly #running: readonly Limited[];
   #isInside = false;
-  /** Amounts that this request has added to the counts: `#requests` is 0 or 1, and `#tokens` its number of tokens. */
+  /**
+   * Amounts that this request has added to the counts of its key and entity: 0 or 1 requests, and a number of tokens.
+   */
   #requests = 0;
   #tokens = 0;
-  /** Time slot to which the request was counted. */
+  /** Time slot of the sliding window in which this request is counted. */
   #slot = 0;
-  /** Number of entries of this request in each model's queue, by model name. */
+  /** Number of prompts of this request that wait in each model's queue, by model name. */
   readonly #waiting = new Map<string, number>();
 
   constructor(counts: SharedCounts, all: readonly Limited[], onRefusal: OnRefusal) {
@@ -45,8 +47,9 @@ export class Admission implements Allowance {
   }
 
   /**
-   * @throws LimitRefusal if one more request would exceed a limit. Only the counts in this server's memory are
-   * checked, without reading the other servers' counts
+   * Refuses the request early, by the counts in this server's memory, without a read of the other servers' counts.
+   *
+   * @throws LimitRefusal if one more request would exceed a limit
    */
   refuseFull(): void {
     for (const limited of this.#all) {
@@ -56,7 +59,7 @@ export class Admission implements Allowance {
     }
   }
 
-  /** Counts this request. */
+  /** Adds this request to the counts of its key and entity. */
   enter(): void {
     this.#slot = slotAt(this.#counts.seconds);
     this.#count(1);
@@ -64,8 +67,9 @@ export class Admission implements Allowance {
   }
 
   /**
-   * @throws LimitRefusal if the request, which is already counted, exceeds a limit by the latest counts of all
-   * servers; it is then removed from the counts
+   * Checks the request, which {@link enter} has already counted, against the latest counts of all servers.
+   *
+   * @throws LimitRefusal if the request exceeds a limit; it is then removed from the counts
    */
   confirm(): void {
     try {
@@ -87,8 +91,8 @@ export class Admission implements Allowance {
   }
 
   /**
-   * Adds the request to the counts of its key and entity, even of those without a request limit. Servers that admit
-   * requests at the same time see each other's counts in the current slot.
+   * Adds the request to the counts of its key and entity, even if they have no limit on requests. @param by 1 to add
+   * the request, -1 to remove it
    */
   #count(by: 1 | -1): void {
     for (const { subject } of this.#all) this.#counts.add(subject, this.#slot, { requests: by });
@@ -158,7 +162,7 @@ export class Admission implements Allowance {
     this.#refuse("concurrentRequests", limited, { message, retryAfterSeconds: 1 });
   }
 
-  /** @param count amount that must fit in addition to the amount that the request has already counted */
+  /** @param count amount that must fit under the limit, besides the amount that this request has already added */
   #refuseUsed(kind: RateKind, limited: Limited, count: number): void {
     const limit = limited.limits[rates[kind]];
     if (limit === null) return;
@@ -166,8 +170,8 @@ export class Admission implements Allowance {
     const window = this.#counts.of(limited.subject).window(kind);
     const own = kind === "tokens" ? this.#tokens : this.#requests;
     const others = Math.max(0, usedAt(window, seconds) - own);
-    // An amount that exceeds the limit of a whole minute could never fit. It is admitted as soon as no other usage
-    // counts in the minute.
+    // A request that needs more than a whole minute's limit could never fit. It is therefore admitted when no other
+    // request's usage counts in the window.
     const needed = Math.min(own + count, limit);
     if (others + needed <= limit) return;
     const wait = secondsUntil(window, seconds, limit - needed + own);
@@ -185,8 +189,8 @@ export class Admission implements Allowance {
     const { queuePercent } = limits;
     if (queuePercent === null) return;
     const countMax = Math.max(1, Math.floor((waitingCountMax * queuePercent) / 100));
-    // A request may put several entries into a model's queue. If no other request of the key or entity waits, any
-    // number of them is admitted.
+    // A request may add several prompts to a model's queue. If no other request of the key or entity waits, it may add
+    // any number of them.
     const own = this.#waiting.get(model) ?? 0;
     const others = (this.#counts.of(subject).waiting.get(model) ?? 0) - own;
     if (others + Math.min(own + 1, countMax) <= countMax) return;

@@ -1,4 +1,4 @@
-// Validates limits.
+// Validates the limits that an administrator sets for a key or an entity.
 import { limitFields, limitNames, type KeyLimits } from "../../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 

@@ -1,17 +1,18 @@
-// Service for the limits that all keys of an entity share. Administrators read and set them. The callers of this
-// service check permissions.
+// Reads and sets the limits that all keys of an entity share. Callers of this service check that the user is an
+// administrator.
 import type { KeyLimits, LimitStore } from "../../../base/domain/keys/limits.ts";
 import { requireValidEntity } from "../key-secret.ts";
 import { requireValidLimits } from "./check-limits.ts";
 
 export interface EntityLimits {
   /**
-   * Returns the limits that are set for the entity. If a limit is null, the server's setting applies. @throws
-   * ServiceError `invalid` for an invalid entity
+   * Returns the limits that an administrator has set for the entity. If a limit is null, the server's setting applies.
+   * @throws ServiceError `invalid` for an invalid entity
    */
   find(entity: string): Promise<KeyLimits>;
   /**
-   * Changes the given limits of an entity, which need not have keys. Requests that arrive later use the new limits.
+   * Changes the given limits of an entity, even if it has no keys yet. The new limits apply to requests that arrive
+   * later.
    *
    * @throws ServiceError `invalid` for an invalid entity or limit
    */

@@ -18,7 +18,7 @@ const keyWith = (limits: Partial<KeyLimits>, subject: Limited["subject"] = "key:
   limits: { ...noLimits, ...limits },
 });
 
-/** Returns limiters of `count` servers on one database. */
+/** Returns the rate limiters of `count` servers that share one database. */
 async function servers(count: number, isShared = true) {
   const clock = new FakeClock();
   const { limits: store, servers: leases } = await storesInMemory();
@@ -167,7 +167,7 @@ test("counts running requests on all servers until they end or their server's le
   await clock.advance(1000);
   const third = await other.admit(limited);
   await refusalOf(other.admit(limited));
-  // The first server dies with a request, which counts no longer than the server's lease.
+  // The first server died while it ran a request. That request stops counting when the dead server's lease expires.
   await clock.advance(60_000);
   const fourth = await other.admit(limited);
   await refusalOf(other.admit(limited));
@@ -195,7 +195,7 @@ test("reserves tokens before their use, and returns unused ones", async () => {
   await clock.advance(1000);
   const third = await other.admit(limited);
   assert.equal(third.standings.tokens?.remaining, 80);
-  // Tokens beyond the reservation count as they are used.
+  // Tokens used beyond the reserved number count as soon as they are used.
   const more = third.reserve(10);
   more.use(95);
   more.settle();

@@ -1,4 +1,4 @@
-// Admits requests within the limits of their key and its entity, and refuses the others.
+// Rate limiter: admits requests within the limits of their key and its entity, and refuses further requests.
 import type { Allowance, Limited } from "../../../base/domain/keys/limits.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
@@ -7,10 +7,10 @@ import { SharedCounts, type SharedCountsDependencies } from "./shared-counts.ts"
 
 export interface RateLimiter extends Service {
   /**
-   * Admits and counts a request. Each server counts the request before it reads the other servers' counts, and stops
-   * counting it if a limit is exceeded. Together, the servers therefore stay within the limits.
+   * Admits and counts a request. Each server counts the request before it reads the other servers' counts, and removes
+   * it again if a limit is exceeded. All servers together therefore stay within the limits.
    *
-   * @param all key and entity for which the request counts
+   * @param all the key and the entity whose limits apply to the request
    * @returns allowance to release when the request is over
    * @throws LimitRefusal with the time after which to retry; the request is then not counted
    */
@@ -34,7 +34,7 @@ export function createRateLimiter(
         refusals.increase({ limit, of: subject.startsWith("key:") ? "key" : "entity" }),
       );
       if (!dependencies.store.isShared) {
-        // Reads the counts that were stored before this server started.
+        // A server that has just started knows no counts yet, so it reads the stored ones before it decides.
         if (!counts.isKnown(subjects)) await counts.exchange(subjects);
         admission.refuseFull();
         admission.enter();

@@ -5,29 +5,29 @@ import { slotSeconds } from "../../../base/domain/keys/limits.ts";
 
 export const windowSeconds = 60;
 
-/** Counts by slot number. Slot 0 begins with the year 1970 in UTC. */
+/** Amount used in each time slot, by slot number. Slot 0 begins with the year 1970 in UTC. */
 export type Window = ReadonlyMap<number, number>;
 
-/** Returns the slot number of a time in seconds since 1970. */
+/** Returns the number of the slot that contains a time, given in seconds since 1970. */
 export function slotAt(seconds: number): number {
   return Math.floor(seconds / slotSeconds);
 }
 
-/** Returns the amount used in the minute before a time in seconds since 1970. */
+/** Returns the amount used in the minute that ends at `seconds`, a time in seconds since 1970. */
 export function usedAt(window: Window, seconds: number): number {
   let used = 0;
   for (const [slot, count] of window) used += count * shareAt(slot, seconds);
   return Math.max(0, used);
 }
 
-/** Returns the remaining amount under a limit, rounded down. */
+/** Returns the amount that a limit still allows at a time in seconds since 1970, rounded down. */
 export function remainingAt(window: Window, seconds: number, limit: number): number {
   return Math.max(0, Math.floor(limit - usedAt(window, seconds)));
 }
 
 /**
- * Returns the seconds until the used amount has fallen to `used`, if no more requests arrive; 0 if the used amount is
- * not above `used`.
+ * Returns the number of seconds until the used amount has fallen to `used`, if no more requests arrive; 0 if it is
+ * already that low.
  *
  * @param used at least 0
  */
@@ -35,7 +35,7 @@ export function secondsUntil(window: Window, seconds: number, used: number): num
   let left = usedAt(window, seconds);
   if (left <= used) return 0;
   let wait = 0;
-  // Slots leave the window one after the other.
+  // The oldest slot leaves the window first.
   for (const [slot, count] of [...window].toSorted(([one], [other]) => one - other)) {
     const counted = count * shareAt(slot, seconds);
     if (counted <= 0) continue;
@@ -50,7 +50,7 @@ export function secondsUntil(window: Window, seconds: number, used: number): num
   return wait;
 }
 
-/** Returns the share of a slot that lies within the minute before a time. */
+/** Returns the fraction of a slot that lies within the minute before a time. */
 function shareAt(slot: number, seconds: number): number {
   const share = ((slot + 1) * slotSeconds + windowSeconds - seconds) / slotSeconds;
   return Math.min(1, Math.max(0, share));

@@ -1,6 +1,6 @@
-// Counts of keys and entities, shared by all servers on one database. Each server counts locally and exchanges counts
-// through the database: immediately if a request waits for the result, otherwise at most twice a second. Keys and
-// entities without requests cause no reads or writes.
+// Counts of requests and tokens for keys and entities, shared by all servers on one database. A server exchanges counts
+// immediately if a request waits for them, otherwise at most twice a second. Keys and entities without requests cause
+// no reads or writes.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import {
@@ -16,38 +16,41 @@ import { SubjectCounts } from "./subject-counts.ts";
 export interface SharedCountsDependencies {
   readonly store: Pick<LimitStore, "isShared" | "exchange" | "sweepSlots">;
   readonly clock: Clock;
-  /** Id of this server, as in its lease. */
+  /** Returns the id of this server, under which it holds its lease. */
   readonly serverId: () => string;
-  /** Receives the error of a failed exchange; until it succeeds, this server uses its own counts. */
+  /** Receives the error of a failed exchange. Until an exchange succeeds, this server uses its own counts. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Maximum age in milliseconds of shared counts on which a refusal may be based. */
+/** Maximum age in milliseconds of the other servers' counts on which a refusal may be based. */
 const freshMs = 1000;
-/** Maximum wait for an exchange in milliseconds, so that a slow database does not block requests. */
+/**
+ * Maximum time in milliseconds for which a request waits for an exchange, so that a slow database does not block
+ * requests.
+ */
 const deadlineMs = 1000;
 /** Minimum interval in milliseconds between exchanges for which no request waits. */
 const gatherMs = 500;
 /** Time in milliseconds after which the counts of an unused key or entity are dropped from memory. */
 const forgottenMs = 180_000;
 const sweepSlots = 600 / slotSeconds;
-/** Maximum number of subjects in a statement. */
+/** Maximum number of keys and entities in one SQL statement. */
 const subjectsMax = 500;
 
 export class SharedCounts {
   readonly #dependencies: SharedCountsDependencies;
   readonly #closing = new AbortController();
   readonly #counts = new Map<LimitSubject, SubjectCounts>();
-  /** Keys and entities with counts that are not in the database yet. */
+  /** Keys and entities with counts that this server has not stored in the database yet. */
   readonly #behind = new Set<LimitSubject>();
-  /** Keys and entities for whose counts a request is waiting. */
+  /** Keys and entities for whose shared counts a request is waiting. */
   readonly #wanted = new Set<LimitSubject>();
   /**
-   * Ends when the last exchange ends. Exchanges run one after the other, so that each exchange knows which counts it
+   * Settles when the last exchange ends. Exchanges run one after the other, so that each exchange knows which counts it
    * includes.
    */
   #turn: Promise<unknown> = Promise.resolve();
-  /** The next exchange, not started yet. */
+  /** The next exchange, not started yet; null if none is planned. */
   #next: Promise<boolean> | null = null;
   #storing: Promise<void> | null = null;
   #exchangedMs = -Infinity;
@@ -67,7 +70,7 @@ export class SharedCounts {
     return this.#dependencies.clock.now().getTime() / 1000;
   }
 
-  /** Adds counts to a slot; ignores slots outside the window. */
+  /** Adds counts to a time slot. Ignores slots that are no longer within the window. */
   add(subject: LimitSubject, slot: number, counts: Partial<RateCounts>): void {
     if (slot < slotAt(this.seconds - windowSeconds)) return;
     this.of(subject).add(slot, counts);
@@ -80,7 +83,7 @@ export class SharedCounts {
     this.#store(subject);
   }
 
-  /** True if the subjects' known counts are recent enough to base a refusal on them. */
+  /** True if the known counts of these keys and entities are recent enough to base a refusal on them. */
   isKnown(subjects: readonly LimitSubject[]): boolean {
     const { store, clock } = this.#dependencies;
     const since = store.isShared ? clock.monotonicMs() - freshMs : 0;
@@ -88,7 +91,7 @@ export class SharedCounts {
   }
 
   /**
-   * Stores this server's counts and reads the totals of all servers, for the given keys and entities. Resolves when
+   * Stores this server's counts of the given keys and entities, and reads the totals of all servers. Resolves when
    * done, or on timeout.
    */
   async exchange(subjects: readonly LimitSubject[]): Promise<void> {
@@ -100,7 +103,7 @@ export class SharedCounts {
     await Promise.race([this.#inTurn(), deadline]).finally(() => waiting.abort(waitOver));
   }
 
-  /** Resolves when all counts are stored, or could not be. */
+  /** Resolves when all counts are stored, or an attempt to store them has failed. */
   async stop(): Promise<void> {
     this.#closing.abort();
     await this.#storing;
@@ -116,14 +119,14 @@ export class SharedCounts {
     let isAway = false;
     while (this.#behind.size > 0 && !(isAway && this.#closing.signal.aborted)) {
       const waitMs = this.#exchangedMs + gatherMs - clock.monotonicMs();
-      // The sleep ends immediately when the server stops.
+      // `stop` aborts the sleep, so that the server does not wait to store the last counts.
       if (waitMs > 0) await clock.sleep(waitMs, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#behind.size > 0) isAway = !(await this.#inTurn());
     }
     this.#storing = null;
   }
 
-  /** Runs an exchange after the current ones. Resolves with false if some counts could not be stored. */
+  /** Runs an exchange after the exchanges already running. Resolves with false if some counts could not be stored. */
   #inTurn(): Promise<boolean> {
     if (this.#next === null) {
       this.#next = this.#turn.then(() => this.#exchangeAll());
@@ -132,9 +135,9 @@ export class SharedCounts {
     return this.#next;
   }
 
-  /** Exchanges all pending counts; never rejects. */
+  /** Stores and reads the counts of all keys and entities that need it; never rejects. */
   async #exchangeAll(): Promise<boolean> {
-    // From here on, new callers wait for the next exchange, because this one has fixed the counts that it sends.
+    // This exchange has now fixed the counts that it sends, so new callers must wait for the next exchange.
     this.#next = null;
     this.#exchangedMs = this.#dependencies.clock.monotonicMs();
     const subjects = [...new Set([...this.#wanted, ...this.#behind])];
@@ -173,8 +176,8 @@ export class SharedCounts {
       await this.#sweep();
       return true;
     } catch (error) {
-      // If the database stored these counts and only its response was lost, they are sent a second time. Fewer
-      // requests are then admitted for a minute.
+      // If the database stored these counts and only its response was lost, they are counted twice. For a minute, the
+      // servers then admit fewer requests.
       for (const subject of subjects) if (this.of(subject).giveBack()) this.#behind.add(subject);
       for (const { subject } of running) this.#behind.add(subject);
       onFault(error);
@@ -190,7 +193,7 @@ export class SharedCounts {
     }
   }
 
-  /** Runs once in ten minutes. */
+  /** Deletes expired counts and forgets unused keys and entities, once in ten minutes. */
   async #sweep(): Promise<void> {
     const before = slotAt(this.seconds - windowSeconds);
     if (before < this.#sweptSlot + sweepSlots) return;

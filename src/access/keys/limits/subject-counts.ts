@@ -1,10 +1,10 @@
-// Counts of one key or entity by slot, in three parts: the last known total of all servers, this server's counts in
-// transit, and its counts not yet sent.
+// Counts of one key or entity, by time slot. Each slot has three parts: the last known total of all servers, this
+// server's counts in transit to the database, and its counts not yet sent.
 import type { RateCounts, RateKind, SlotCounts } from "../../../base/domain/keys/limits.ts";
 import type { Window } from "./rate-window.ts";
 
 interface Slot {
-  /** Last known counts of all servers, including this one. */
+  /** Counts of all servers together, as last read from the database. */
   shared: RateCounts;
   /** This server's counts that are being sent to the database. */
   sent: RateCounts;
@@ -24,13 +24,13 @@ function sum(...all: readonly RateCounts[]): RateCounts {
 export class SubjectCounts {
   /** Number of requests running on this server. */
   running = 0;
-  /** Number of running requests that this server last reported. */
+  /** Number of this server's running requests that it last stored in the database. */
   storedRunning = 0;
   /** Number of requests running on the other servers at the last exchange. */
   othersRunning = 0;
   /** Time of the last exchange with the database, on the monotonic clock. */
   readMs = -Infinity;
-  /** Number of waiting requests, by model name. */
+  /** Number of requests that wait on this server, by model name. */
   readonly waiting = new Map<string, number>();
   readonly #slots = new Map<number, Slot>();
 
@@ -39,19 +39,22 @@ export class SubjectCounts {
     of.own = sum(of.own, { ...none, ...counts });
   }
 
-  /** Returns the usage known to this server, by slot. */
+  /** Returns the amount used in each time slot, as far as this server knows. */
   window(kind: RateKind): Window {
     return new Map(
       [...this.#slots].map(([slot, { shared, sent, own }]) => [slot, sum(shared, sent, own)[kind]]),
     );
   }
 
-  /** True if the subject has running or waiting requests on this server. */
+  /** True if the key or entity has running or waiting requests on this server. */
   get isInUse(): boolean {
     return this.running !== 0 || this.waiting.size > 0;
   }
 
-  /** Returns the unsent counts and marks them as in transit. A call of {@link settle} or {@link giveBack} must follow. */
+  /**
+   * Returns the unsent counts and marks them as in transit. The caller must then call {@link settle} or {@link
+   * giveBack}.
+   */
   take(): readonly Omit<SlotCounts, "subject">[] {
     const taken: Omit<SlotCounts, "subject">[] = [];
     for (const [slot, of] of this.#slots) {
@@ -62,7 +65,10 @@ export class SubjectCounts {
     return taken;
   }
 
-  /** Marks the counts in transit as unsent, because they could not be stored. @returns true if there were any */
+  /**
+   * Marks the counts in transit as unsent, because they could not be stored. @returns true if there were any such
+   * counts
+   */
   giveBack(): boolean {
     let isSome = false;
     for (const of of this.#slots.values()) {
@@ -72,7 +78,9 @@ export class SubjectCounts {
     return isSome;
   }
 
-  /** Replaces the counts in transit by the total of all servers, which includes them. Drops slots before `since`. */
+  /**
+   * Replaces the counts in transit by the total of all servers, which includes them. Drops time slots before `since`.
+   */
   settle(shared: readonly Omit<SlotCounts, "subject">[], since: number): void {
     for (const [slot, of] of this.#slots) {
       if (slot < since) this.#slots.delete(slot);

@@ -1,16 +1,16 @@
-// For tests: an OpenID Connect issuer on the loopback address. Its tokens are signed by node:crypto, so that signing
-// and verification share no code.
+// OpenID Connect issuer for tests, on the loopback address. It signs tokens with node:crypto, so that signing and
+// verification share no code.
 import { constants, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface TestIssuer {
   readonly url: string;
-  /** Returns the number of requests it has received. */
+  /** Returns the number of requests that the issuer has received. */
   readonly askedCount: () => number;
-  /** Returns a token with these claims, signed by one of its keys. */
+  /** Returns a token with these claims, signed by one of the issuer's keys. */
   readonly token: (claims: object, algorithm?: "RS256" | "ES256") => string;
-  /** Overrides of its answers. */
+  /** Overrides of the issuer's answers: the discovery document, and the status of all answers. */
   readonly answers: { discovery: string | null; status: number };
   readonly close: () => Promise<void>;
 }
@@ -23,7 +23,7 @@ interface SigningKey {
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** JWS Compact Serialization (RFC 7515, section 3.1). */
+/** Returns a token in JWS Compact Serialization (RFC 7515, section 3.1). */
 export function signedToken(header: object, claims: object, signature: (input: Buffer) => Buffer): string {
   const input = `${encoded(header)}.${encoded(claims)}`;
   return `${input}.${signature(Buffer.from(input)).toString("base64url")}`;

@@ -33,7 +33,7 @@ beforeEach(() =>
   }),
 );
 
-/** Returns a client that ignores keys in environment variables. */
+/** Returns a client with only these credentials, even if environment variables contain keys. */
 function clientWith(credentials: { readonly apiKey?: string; readonly authToken?: string }): Anthropic {
   const { apiKey = null, authToken = null } = credentials;
   return new Anthropic({ apiKey, authToken, baseURL: server.app.listeningOrigin, maxRetries: 0 });
@@ -67,7 +67,7 @@ test("streams events that add up to the complete message", async () => {
     .on("signature", (signature) => seen.push(signature))
     .on("inputJson", (delta) => seen.push(delta))
     .on("contentBlock", ({ type }) => seen.push(type));
-  // The client library adds the member `parsed_output`.
+  // The client library adds the member `parsed_output` to the message, which the server does not send.
   const { id, parsed_output: _, ...final } = await stream.finalMessage();
   assert.match(id, /^msg_/);
   assert.deepEqual({ ...JSON.parse(JSON.stringify(final)), id: whole.id }, whole);

@@ -6,7 +6,7 @@ import { errorAnswer, type ErrorAnswer } from "../errors.ts";
 
 type Asked = Pick<FastifyRequest, "id" | "headers" | "url">;
 
-/** Paths of Anthropic's API, including those without a route. */
+/** Matches the paths of Anthropic's API, even those for which Hone has no route. */
 const ownPaths = /^\/v1\/messages(?:[/?]|$)/;
 
 export function isAnthropics({ headers, url }: Pick<Asked, "headers" | "url">): boolean {
@@ -25,11 +25,11 @@ export function errorAnswerFor(error: unknown, request: Asked): ErrorAnswer {
 
 interface CodeRule {
   readonly type: string;
-  /** Anthropic's status for each of Hone's statuses that differs from it. */
+  /** Anthropic's status by Hone's status, if the two differ. */
   readonly statuses?: Readonly<Record<number, number>>;
 }
 
-/** Error types of Anthropic's API: https://platform.claude.com/docs/en/api/errors. */
+/** Error types of Anthropic's API (https://platform.claude.com/docs/en/api/errors), by Hone's error code. */
 const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   invalid: { type: "invalid_request_error", statuses: { 422: 400 } },
   unsupported: { type: "invalid_request_error" },

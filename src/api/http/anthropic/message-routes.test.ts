@@ -118,7 +118,7 @@ test("puts reasoning, text and tool calls into separate blocks, in order", async
   const content = [
     { type: "thinking", thinking: "Hmm.", signature },
     { type: "text", text: "Let me see.", citations: null },
-    // The answer keeps all digits that the model wrote. Only parsing rounds them to a JavaScript number.
+    // The answer contains all digits that the model wrote; only `JSON.parse` rounds them to a JavaScript number.
     { ...call("call_1", "f"), input: { a: Number("12345678901234567890") } },
     call("call_2", "g"),
   ];
@@ -172,7 +172,8 @@ test("reports why the message ended: end of turn, stop sequence, max_tokens, ful
   server.chat.script.finish = "length";
   assert.deepEqual(await reasons({ max_tokens: 2 }), ["max_tokens", null]);
   assert.deepEqual(await reasons({ max_tokens: 3 }), ["model_context_window_exceeded", null]);
-  // Every tool call sets the stop reason. In a chat completion, a required call does not change the finish reason.
+  // In the Messages API, every tool call sets the stop reason `tool_use`. In a chat completion, a required call does
+  // not change the finish reason.
   server.chat.script.finish = "stop";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: "{}" }] }];
   assert.deepEqual(await reasons(), ["tool_use", null]);

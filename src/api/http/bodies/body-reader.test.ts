@@ -1,4 +1,4 @@
-// Large bodies, which a worker reads, get the same results as small ones, which the main thread reads.
+// Tests that large bodies, which a worker reads, get the same results as small ones, which the main thread reads.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
@@ -9,7 +9,7 @@ interface Refusal {
   readonly detail: readonly { readonly loc: readonly string[]; readonly type: string }[];
 }
 
-/** Long enough that any body with this text is read in a worker. */
+/** Text so long that a worker reads any body that contains it. */
 const padding = "x".repeat(1 << 18);
 
 function post(

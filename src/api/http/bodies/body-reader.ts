@@ -18,10 +18,10 @@ import {
 } from "../../wire/body-tasks.ts";
 
 // Requests whose clients wait for `100 Continue` before they send the body (`Expect: 100-continue`). The server sends
-// it after all checks that need no body, so that the body of a refused request is never sent.
+// `100 Continue` after all checks that need no body, so that clients never send the body of a refused request.
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Stops Node from sending `100 Continue` automatically. */
+/** Stops Node from sending `100 Continue` automatically, so that {@link askForBody} can send it later. */
 export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request);
@@ -29,12 +29,12 @@ export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   });
 }
 
-/** Sends `100 Continue`, before the body's first byte is read. Has no effect if the client does not wait for it. */
+/** Sends `100 Continue`, before the body's first byte is read. Does nothing if the client is not waiting for it. */
 export function askForBody({ raw, response }: FastifyRequest): void {
   if (waiting.delete(raw)) response.writeContinue();
 }
 
-/** Maximum size of a body that is read without a worker, because that takes less time than an answer from the worker. */
+/** Maximum size in bytes of a body that the main thread reads itself, because a worker would take longer to answer. */
 const smallBytesMax = 1 << 17;
 const largeBytesMax = 1 << 24;
 
@@ -45,10 +45,10 @@ const poolOptions = {
   memoryMebibytes: 2048,
 };
 
-/** Marks a route whose handler reads its body with a {@link BodyReader}. */
+/** Route option for a handler that reads its body with a {@link BodyReader}. */
 export const rawBody = { config: { takesRawBody: true } } as const;
 
-/** Form of a body that a {@link BodyReader} reads; `Value` is what the endpoint's handler gets. */
+/** Body that a {@link BodyReader} reads. `Value` is the type that the endpoint's handler gets. */
 export interface RawBodyForm<Value extends Ignoring = Ignoring> extends BodyForm<ObjectSchema> {
   readonly read: (request: FastifyRequest) => Promise<Value>;
 }
@@ -68,7 +68,7 @@ type FormKind = {
 export class BodyReader {
   readonly #limits: BodyLimits;
   readonly #large = new WorkerPool<BodyTasks>(poolOptions);
-  /** Ends when idle, which frees the memory used for a very large body. */
+  /** Worker for very large bodies. It ends when idle, which frees the memory that such a body took. */
   readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
   constructor(settings: HttpSettings) {
@@ -76,10 +76,10 @@ export class BodyReader {
   }
 
   /**
-   * Reads a body as the given kind. Transfers the buffers of a large body to the worker, so the caller can no longer
-   * use them.
+   * Reads a body as the given kind. Transfers the buffers of a large body to the worker, so that the caller can no
+   * longer use them.
    *
-   * @param body as routes marked {@link rawBody} receive it
+   * @param request its body is in the form that routes marked {@link rawBody} receive
    * @throws ServiceError with the body's faults; `too_large` if reading the body takes more memory than available
    */
   async read<Kind extends BodyKind>(
@@ -87,19 +87,19 @@ export class BodyReader {
     request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
     context: KindContext = {},
   ): Promise<BodyTasks[Kind]["result"]> {
-    // A request without a content type has no body.
+    // Safe cast: routes marked with {@link rawBody} receive a gathered body. A request without a content type has none.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const sender = { caller: request.caller, requestId: requestIdOf(request) };
     const body: SentBody = { pieces, limits: this.#limits, sender, context };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
-    // Entities take turns, so that many bodies of one entity do not delay the bodies of others.
+    // Entities take turns in the worker, so that many bodies of one entity do not delay the bodies of others.
     const client = request.caller.entity;
     return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
   }
 
   /**
-   * Returns the body form for an endpoint whose body is of the given kind.
+   * Returns the form of an endpoint's body for a body of the given kind.
    *
    * @param contextOf returns further input for reading the body
    */

@@ -1,4 +1,4 @@
-// Log lines for answers that break off after their first byte.
+// Log lines for answers that break off after the client has received their first byte.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { IdleStreamError } from "../sse.ts";
 type Line = readonly [level: string, message: string, route: unknown, reason: unknown];
 
 /**
- * Answers with `pieces` to a client that reads the answer with `read`. Returns the log lines, and whether the client
+ * Sends an answer made of `pieces`, which a client reads with `read`. Returns the log lines, and whether the client
  * received the whole answer.
  */
 async function logOf(

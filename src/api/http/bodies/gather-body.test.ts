@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { ByteBudget, gatherBody } from "./gather-body.ts";
 
-/** Writes the pieces, ends the stream and returns the gathered body. */
+/** Sends the pieces as one body and returns the gathered body. */
 async function gather(
   pieces: readonly string[],
   options: {
@@ -57,8 +57,8 @@ test("gathers a body of declared length in one buffer of exactly that size", asy
 });
 
 /**
- * Starts gathering a body with a head check that looks for `!`. `send` writes bytes one at a time; `outcome` is the
- * body's length or the refusal.
+ * Starts gathering a body with a head check that looks for the byte `!`. `send` writes bytes one at a time. `outcome`
+ * is the body's length, or the error that refused it.
  */
 function gatherChecked(check: () => Promise<void>) {
   const stream = new PassThrough();

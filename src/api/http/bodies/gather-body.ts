@@ -1,5 +1,5 @@
-// Receives a body's bytes, within the limit of its route and the budget for all bodies in memory. It never joins the
-// pieces of a complete body: copying hundreds of megabytes would delay every other request.
+// Receives a body's bytes, within the limit of its route and the budget for all bodies in memory. A complete body stays
+// in pieces, because joining hundreds of megabytes would delay every other request.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,7 +7,7 @@ import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 import { clientDisconnected } from "../request-lifecycle.ts";
 
-/** A received body: its pieces in order, each in a separate buffer. */
+/** A received body: its pieces in order, each in a buffer of its own. */
 export interface GatheredBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly byteCount: number;
@@ -21,7 +21,7 @@ export const smallBodyBytes = 1 << 16;
 
 /**
  * Memory budget in bytes for all bodies and long answers in progress, divided among entities ({@link TenantShares}).
- * Bytes count when they arrive, so declaring a large size takes nothing from others.
+ * Bytes count when they arrive, so a client that only declares a large body takes nothing from others.
  */
 export class ByteBudget {
   readonly #shares: TenantShares;
@@ -39,27 +39,29 @@ export class ByteBudget {
     });
   }
 
-  /** Returns an empty account for the bytes of one answer, of which the first `freeBytes` do not count. */
+  /** Returns an empty account for the bytes of one answer. The first `freeBytes` of them do not count. */
   forAnswer(tenant: string, freeBytes: number): HeldBytes {
     return new HeldBytes(tenant, this.#shares, { freeBytes, keepsFree: true });
   }
 
-  /** Number of bytes that count towards the budget, plus the bytes of small bodies. */
+  /** Number of bytes in use: those that count towards the budget, and those of small bodies. */
   get used(): number {
     return this.#shares.used + this.#smallBytes;
   }
 }
 
 interface FreeBytes {
-  /** Number of bytes that do not count towards the budget. */
+  /** Number of bytes of the body or answer that do not count towards the budget. */
   readonly freeBytes: number;
-  /** True if the free bytes never count; otherwise all bytes count once there are more than the free ones. */
+  /**
+   * True if the first `freeBytes` never count. If false, all bytes count as soon as there are more than `freeBytes`.
+   */
   readonly keepsFree?: boolean;
-  /** Called with each change in the number of uncounted bytes. */
+  /** Called with each change in the number of bytes that do not count. */
   readonly onFree?: (count: number) => void;
 }
 
-/** Account of the bytes that one body or answer takes of a {@link ByteBudget}; must be released. */
+/** Account of the bytes of one body or answer in a {@link ByteBudget}. Its owner must release it. */
 export class HeldBytes {
   readonly tenant: string;
   readonly #shares: TenantShares;
@@ -75,7 +77,7 @@ export class HeldBytes {
   }
 
   /**
-   * Adds bytes.
+   * Adds bytes to the account.
    *
    * @throws ServiceError `overloaded` if the tenant's share has no room for them
    */
@@ -91,7 +93,7 @@ export class HeldBytes {
   }
 
   /**
-   * Checks that the total could grow to this many bytes now, without taking them.
+   * Checks that the account could grow to `total` bytes now, without adding them.
    *
    * @throws ServiceError `overloaded` if the tenant's share has no room for them
    */
@@ -100,7 +102,7 @@ export class HeldBytes {
     if (wanted > this.#shares.roomFor(this.tenant)) throw this.#refusal(wanted);
   }
 
-  /** Releases all bytes. Idempotent; bytes added later are ignored. */
+  /** Releases all bytes of the account. Idempotent; bytes added later are ignored. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -124,13 +126,13 @@ export class HeldBytes {
 
 /** A check that can refuse a body before all of it is read. */
 export interface HeadCheck {
-  /** Returns a value found in the first bytes; null if more bytes are needed. */
+  /** Returns the value to check, from the first bytes of the body; null if it needs more bytes. */
   readonly find: (head: Buffer) => string | null;
-  /** Checks the value found, while the body continues to arrive. Called once; rejects to refuse the body. */
+  /** Checks that value while the rest of the body arrives. Called once; rejects to refuse the body. */
   readonly check: (found: string) => Promise<void>;
 }
 
-/** Maximum number of bytes that are given to a head check. */
+/** Maximum number of bytes at the beginning of a body that a head check can see. */
 const headBytesMax = 1 << 16;
 
 export interface GatherOptions {
@@ -139,7 +141,7 @@ export interface GatherOptions {
   /** Account for the received bytes; the caller releases it when the request is over. */
   readonly held: HeldBytes;
   readonly head?: HeadCheck;
-  /** Called before the first byte is read, after all checks that need no bytes. */
+  /** Called once the checks that need no body have passed, before the first byte is read. */
   readonly onReading?: () => void;
 }
 
@@ -147,8 +149,8 @@ export interface GatherOptions {
  * Reads the whole body. On an error, stops reading and releases the bytes.
  *
  * @throws ServiceError `too_large` if the body exceeds the route's limit, `overloaded` if the sender's share has no
- * room, `invalid` if the length differs from Content-Length, `cancelled` if the client disconnects, or the head
- * check's error
+ * room, `invalid` if the length differs from Content-Length, `cancelled` if the client disconnects; also the errors of
+ * the head check
  */
 export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
   const { held } = options;
@@ -164,11 +166,11 @@ async function gather(
   stream: Readable,
   { headers, bytesMax, held, head, onReading }: GatherOptions,
 ): Promise<GatheredBody> {
-  // A closed stream emits no more events, not even `close`, so waiting would never end.
+  // If the stream has already closed, it emits no more events, not even `close`, so waiting would never end.
   if (stream.destroyed) throw clientDisconnected();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
-  // Refuses a body that does not fit before reading it, rather than when the share runs out.
+  // Refuses a body that does not fit before it is read, rather than when the share runs out.
   if (declared !== null) held.requireRoomFor(declared);
 
   const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
@@ -186,7 +188,7 @@ async function gather(
   return gathered;
 }
 
-/** A body of unknown length. Each piece stays in a separate buffer. */
+/** A body whose length is not declared. Each piece stays in a buffer of its own. */
 class SeparatePieces implements GatheredBody {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
   byteCount = 0;
@@ -198,18 +200,18 @@ class SeparatePieces implements GatheredBody {
 }
 
 /**
- * Fraction of a declared length that must arrive before the buffer is allocated, so that declaring a length does not
- * take memory.
+ * Fraction of the declared length that must arrive before the buffer is allocated. A client that only declares a length
+ * thus takes no memory.
  */
 const arrivedPart = 1 / 16;
 
 /**
- * A body of declared length, stored in one buffer, as its reader requires. The operating system commits the buffer's
- * memory only as it is filled.
+ * A body of declared length, stored in one buffer. The operating system commits the buffer's memory only as bytes are
+ * stored in it.
  */
 class OnePiece implements GatheredBody {
   readonly #declared: number;
-  /** Pieces that arrived before the buffer was allocated. */
+  /** Pieces that arrived before the buffer was allocated; null after that. */
   #first: SeparatePieces | null = new SeparatePieces();
   #bytes = new Uint8Array(0);
   byteCount = 0;
@@ -248,8 +250,8 @@ class OnePiece implements GatheredBody {
 }
 
 /**
- * Returns a function that searches the first bytes for the value and runs the check once. After an unsuccessful
- * search, it waits until the body has doubled, so that small pieces stay cheap.
+ * Returns a function that searches the first bytes for the value, and runs the check once. After an unsuccessful
+ * search, it waits until the body is twice as long, so that many small pieces stay cheap.
  */
 function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promise<void> | undefined {
   let nextByteCount = head === undefined ? Infinity : 1;
@@ -263,13 +265,16 @@ function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promi
   };
 }
 
-/** Minimum size of a piece after which reading waits for its next turn. Small bodies are thus read immediately. */
+/**
+ * Minimum size in bytes of a piece after which the reader waits for its next turn. Smaller pieces cost so little that
+ * they are read immediately.
+ */
 const turnBytes = 1 << 14;
 
 /**
- * Calls `onPiece` for each piece. Iterating over the stream instead would close the connection on an error, before the
- * request is answered. Tenants take turns to read large pieces, because otherwise each connection would deliver
- * megabytes before anything else runs.
+ * Calls `onPiece` for each piece. Iterating over the stream would close the connection on an error, before the request
+ * is answered. Tenants take turns to read large pieces; otherwise each connection would deliver megabytes before
+ * anything else runs.
  */
 export function forEachPiece(
   stream: Readable,

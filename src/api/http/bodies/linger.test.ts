@@ -1,4 +1,4 @@
-// Requests with a large body that are refused before the body has arrived.
+// Refusals of requests with a large body, sent before the whole body has arrived.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -13,7 +13,10 @@ async function listening(t: TestContext) {
   return { url, path: `/v1/preview/models/${newUuid()}/checkpoints` };
 }
 
-/** Sends the whole body before it reads, as simple clients do. Returns the status line, or the connection's error. */
+/**
+ * Sends the whole request before it reads the answer, as simple clients do. Returns the status line, or the
+ * connection's error.
+ */
 async function sendThenRead(url: string, path: string, byteCount: number): Promise<string> {
   const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1" });
   const failed = new Promise<string>((resolve) => socket.once("error", (error) => resolve(String(error))));

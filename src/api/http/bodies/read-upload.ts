@@ -6,7 +6,6 @@ import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { filePurpose } from "../../wire/files/file.ts";
 import { missingFile, receiveForm, type ReceivedForm } from "./receive-form.ts";
 
-/** Content of an upload form. */
 export interface Upload {
   readonly received: ReceivedFile;
   readonly name: string;
@@ -16,7 +15,7 @@ export interface Upload {
 const nameLengthMax = 255;
 
 /**
- * Reads an upload form. If the form is refused, deletes the file that was already stored.
+ * Reads an upload form. If the form is invalid, deletes the file, which was stored while it arrived.
  *
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
  */

@@ -6,22 +6,21 @@ import { HttpRefusal } from "../errors.ts";
 import { clientDisconnected } from "../request-lifecycle.ts";
 import { askForBody } from "./body-reader.ts";
 
-/** Storage for the file of a form. */
+/** Stores the file of a form. */
 export interface FileTaker<Received> {
-  /** Stores the file's bytes as they arrive. */
+  /** Stores the file's bytes as they arrive; resolves when the whole file is stored. */
   receive(content: Readable): Promise<Received>;
-  /** Deletes a stored file whose form is refused. */
+  /** Deletes a stored file because its form is refused. */
   discard(received: Received): Promise<void>;
 }
 
-/** Content of a form. */
 export interface ReceivedForm<Received> {
   /** The stored file and its name; null if the form has no file. */
   readonly file: { readonly received: Received; readonly name: string } | null;
   readonly fields: ReadonlyMap<string, unknown>;
 }
 
-/** Limits of a form. */
+/** Limits of the form parser. It lets a second file through, so that the refusal can name that file. */
 const formLimits = {
   files: 2,
   fields: 16,
@@ -32,8 +31,8 @@ const formLimits = {
 };
 
 /**
- * Reads a form whose file, if any, is the part `file`. If the form is refused, deletes the file that was already
- * stored.
+ * Reads a form with at most one file, in the part `file`. If the form is refused, deletes the file, which was stored
+ * while it arrived.
  *
  * @param faultsIn returns the faults of the form's content
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
@@ -64,13 +63,16 @@ export async function receiveForm<Received>(
   }
 }
 
-/** Returns the fault for a form that lacks the file. */
+/** Returns the fault for a form without a file. */
 export function missingFile(): Fault {
   const message = "Field required: send the file in the part `file`, with its name.";
   return { location: ["body", "file"], message, type: "missing" };
 }
 
-/** @param field undefined for a part without a name, contrary to the form parser's types */
+/**
+ * @param field name of the part with the file. It is undefined for a part without a name, contrary to the form parser's
+ * types
+ */
 function unknownFile(field: string | undefined): Fault {
   const message = "The form must have one file, in the part `file`.";
   if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
@@ -81,7 +83,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
   return new ServiceError({ code: "invalid", faults });
 }
 
-/** Converts an error of the form parser to a ServiceError: either the client disconnected, or the form is invalid. */
+/** Converts an error of the form parser to a ServiceError. The client disconnected, or the form is invalid. */
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
   if (request.raw.destroyed && !request.raw.complete) return clientDisconnected(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-// Long answers are sent in pieces, and their bytes count towards the memory budget.
+// Tests that long answers are sent in pieces, and that their bytes count towards the memory budget.
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";

@@ -1,5 +1,5 @@
-// Sends long answers in pieces, and pauses between pieces so that other answers wait for only one piece. Pieces are
-// sent only as fast as the client reads them. The bytes of answers in memory count towards the same budget as bodies.
+// Sends long answers in pieces, no faster than the client reads them. Pauses between pieces, so that other answers wait
+// for only one piece. The bytes of answers in memory count towards the same budget as those of bodies.
 import type { FastifyReply } from "fastify";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
@@ -8,7 +8,7 @@ import { onResponseEnd } from "../request-lifecycle.ts";
 import type { HttpSettings } from "../settings.ts";
 import type { ByteBudget } from "./gather-body.ts";
 
-/** Number of characters that take about a millisecond to write. */
+/** Number of characters to write before each pause; writing them takes about a millisecond. */
 const charactersBetweenPauses = 256 * 1024;
 
 /** Sends the answer as JSON, in one piece if it is short, otherwise piece by piece. */
@@ -53,12 +53,15 @@ async function* withPauses(
   }
 }
 
-/** Number of bytes of each answer that do not count, so that large answers never cause the refusal of a small one. */
+/**
+ * Number of bytes of each answer that do not count towards the budget, so that large answers never cause the refusal of
+ * a small one.
+ */
 const freeBytes = 1 << 20;
 
 /**
- * Returns a function that counts bytes of the answer towards the share of the caller's entity, until the request is
- * over.
+ * Returns a function that counts an answer's bytes towards the share of the caller's entity. The bytes are released
+ * when the request is over.
  */
 export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes {
   const held = budget.forAnswer(reply.request.caller.entity, freeBytes);

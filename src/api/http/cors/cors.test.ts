@@ -1,4 +1,4 @@
-// Requests that browsers send for pages of other origins.
+// Requests that browsers send on behalf of pages from other origins.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";

@@ -1,19 +1,22 @@
-// CORS (https://fetch.spec.whatwg.org/): lets pages of the origins that the operator names call the API from a
-// browser. Without the setting, this module does nothing.
+// CORS (https://fetch.spec.whatwg.org/): lets browser pages of the origins that the operator names call the API.
+// Without the setting, this module does nothing.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { rateHeaderNames } from "../limits/rate-headers.ts";
 
-/** Response headers that a page may read, besides those that every page may read. */
+/** Response headers that a page may read, besides those that CORS always lets pages read. */
 const exposedHeaders = [
   "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate",
   ...rateHeaderNames,
 ].join(", ");
-/** Methods of all routes. If a path does not have the method, the answer is 405, which the page can read. */
+/** Methods of all routes. If a path does not support an allowed method, the answer is 405, which the page can read. */
 const allowedMethods = "GET, HEAD, POST, PUT, DELETE";
-/** Time for which a browser caches a preflight's answer. Cached answers outlive a change of the setting. */
+/**
+ * Time in seconds for which a browser caches the answer to a preflight request. Cached answers outlive a change of the
+ * setting.
+ */
 const maxAgeSeconds = 600;
 
-/** Pattern of a list of header names that is not too long. */
+/** Matches a list of header names, up to a maximum length. */
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2000}$/;
 
 export type CorsRules = ReturnType<typeof corsRules>;
@@ -21,12 +24,12 @@ export type CorsRules = ReturnType<typeof corsRules>;
 /**
  * Returns the rules for the origins that the operator allows.
  *
- * @param origins as a browser sends them, such as `https://app.example:8443`, or `*` for all
+ * @param origins origins as browsers send them, such as `https://app.example:8443`, or `*` for all
  */
 export function corsRules(origins: readonly string[]) {
   const named = new Set(origins);
   return {
-    /** True if the operator named this exact origin; `*` does not count. */
+    /** True if the operator named this exact origin; `*` does not count as naming it. */
     names: (origin: string | undefined): boolean =>
       origin !== undefined && origin !== "*" && named.has(origin),
     allows: (origin: string | undefined): boolean =>
@@ -47,20 +50,20 @@ export function allowOrigins(app: FastifyInstance, rules: CorsRules): void {
     reply.header("access-control-allow-methods", allowedMethods);
     reply.header("access-control-max-age", maxAgeSeconds);
     const asked = request.headers["access-control-request-headers"];
-    // A page may send any header, so the requested names are allowed as they are.
+    // Pages of an allowed origin may send any header, so the answer allows the names that the browser asks for.
     if (asked !== undefined && headerNames.test(asked)) reply.header("access-control-allow-headers", asked);
     await reply.code(204).send();
   });
 }
 
-/** Sets the headers that let the page that sent a request read the answer, if its origin is allowed. */
+/** If the request's origin is allowed, sets the headers that let its page read the answer. */
 export function markAnswer(
   { headers: { origin } }: FastifyRequest,
   reply: FastifyReply,
   rules: CorsRules,
 ): void {
   if (rules.isOff) return;
-  // Keeps caches from serving an answer for one origin to another.
+  // Without this header, caches could serve an answer for one origin to another.
   reply.header("vary", "Origin");
   if (!rules.allows(origin)) return;
   reply.header("access-control-expose-headers", exposedHeaders);
@@ -69,7 +72,7 @@ export function markAnswer(
     return;
   }
   reply.header("access-control-allow-origin", origin);
-  // Only for named origins: other pages must not use credentials that the browser stores for this server.
+  // Only pages of named origins may use credentials that the browser stores for this server; `*` does not permit it.
   reply.header("access-control-allow-credentials", "true");
 }
 

@@ -1,4 +1,4 @@
-// Limits on connections, hosts and sites; over real sockets where a test needs them.
+// Limits on connections, host names and other sites. The tests use real sockets only if they need them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -14,7 +14,7 @@ async function listening(options: FakeServerOptions = {}): Promise<{ server: Ser
   return { server, port: Number(new URL(server.app.listeningOrigin).port) };
 }
 
-/** Sends bytes and returns all bytes that arrive until the server closes the connection. */
+/** Sends bytes and returns all bytes that the server sends until it closes the connection. */
 async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(bytes);
@@ -176,14 +176,15 @@ test("requires a key on operator routes if the request's host is not this machin
       for (const authorization of [bearer(), basic()])
         assert.equal((await ask(url, { host, authorization })).statusCode, 200, `${url} of ${host}`);
     }
-    // A foreign origin requires a key. Named origins and origins on this machine do not.
+    // A request from a foreign origin requires a key. Requests from named origins and from origins on this machine do
+    // not.
     const host = "localhost:8000";
     assert.equal((await ask(url, { host, origin: "https://evil.example" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "null" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "https://tools.example" })).statusCode, 200, url);
     assert.equal((await ask(url, { host, origin: "http://localhost:3000" })).statusCode, 200, url);
   }
-  // Probes need no key under any host name that a proxy passes on.
+  // Health probes need no key, even if a proxy passes on another host name.
   for (const url of ["/health", "/v1/health", "/ping", "/version", "/load"])
     assert.equal((await ask(url, { host: "models.example" })).statusCode, 200, url);
   await server.close();

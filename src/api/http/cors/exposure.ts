@@ -1,5 +1,5 @@
-// Limits which requests pages of other sites can make through a user's browser: few, and none if authentication is
-// off. Also sets the security headers of every answer.
+// Limits the requests that pages of other sites can make through a user's browser: to few, or to none if authentication
+// is off. Also sets the security headers of every answer.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { cut, type Fault } from "../../../base/domain/service-error.ts";
@@ -12,10 +12,10 @@ const headers = {
   "referrer-policy": "no-referrer",
 } as const;
 
-/** Policy for answers, which are only data. The documentation page has its own policy. */
+/** Content security policy of answers with data, which load nothing. The documentation page has its own policy. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
-/** Maximum number of header lines in a request. Clients send about twenty, and proxies add a few. */
+/** Maximum number of headers in a request. Clients send about twenty, and proxies add a few. */
 const headerLinesMax = 500;
 
 /**
@@ -37,7 +37,7 @@ export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names 
 }
 
 /**
- * Returns how often a header occurs.
+ * Returns how often a header occurs in a request.
  *
  * @param rawHeaders alternating names and values
  */
@@ -52,18 +52,18 @@ function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
     throw foreign("sec-fetch-site", "The request is another site's");
 }
 
-/** Evidence that a request may come from another site, whose page could read the answer. */
+/** Evidence that a page of another site may have sent the request and could read the answer. */
 export interface ForeignSign {
   readonly header: "host" | "origin";
-  /** Part of an error message: a sentence without its full stop. */
+  /** Description of the evidence for an error message: a sentence without its full stop. */
   readonly what: string;
 }
 
 /**
- * Returns evidence that a request comes from another site; null if it is addressed to this machine and has no foreign
- * origin. A page's host name may resolve to this machine (DNS rebinding); the browser then treats the server as part
- * of the page's site, and only the Host header reveals it. In all other cases, a browser that lets a page read the
- * answer sends Origin.
+ * Returns evidence that a page of another site may have sent the request; null if the request is addressed to this
+ * machine and has no foreign origin. A page's host name may resolve to this machine (DNS rebinding); the browser then
+ * treats the server as part of the page's site, and only the Host header reveals this. In all other cases, a browser
+ * that lets a page read the answer sends Origin.
  *
  * @param isNamed true if the operator named the request's origin
  */
@@ -82,15 +82,15 @@ export function findForeignSign(
 }
 
 /**
- * Refuses requests from pages of other sites, for users whom a proxy signs in by browser state such as a cookie.
- * Otherwise such a page could make changes in the user's name.
+ * Refuses changes requested by pages of other sites. If a proxy signs users in by a cookie, the browser sends it along,
+ * so such a page could otherwise make changes in the user's name.
  */
 export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules): void {
   const { method, headers: given } = request;
   if (method === "GET" || method === "HEAD" || names(given.origin)) return;
   const site = given["sec-fetch-site"];
-  // Programs send neither Sec-Fetch-Site nor Origin. Browsers send Sec-Fetch-Site if the page came over TLS or from
-  // this machine, and always send Origin.
+  // Programs send neither Sec-Fetch-Site nor Origin. Browsers always send Origin; they also send Sec-Fetch-Site if the
+  // page came over TLS or from this machine.
   if (site !== undefined && site !== "same-origin" && site !== "none")
     throw otherSite("sec-fetch-site", "The request is another site's");
   const hosts = [given.host, given["x-forwarded-host"]];

@@ -2,7 +2,10 @@
 import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Returns route options that refuse members' keys with `forbidden` and this message, before the body is read. */
+/**
+ * Returns route options that refuse keys of members before the body is read. The error is `forbidden` with this
+ * message.
+ */
 export function adminOnly(message: string) {
   return {
     onRequest: async ({ caller }: FastifyRequest): Promise<void> => {

@@ -84,7 +84,7 @@ test("audits changes and refused credentials with caller, address and outcome, b
   await server.close();
 });
 
-/** Returns a server whose audit log stores durable lines only when the test allows it. */
+/** Returns a server whose audit log stores a durable line only when the test allows it. */
 async function auditedServer() {
   const fault = new ServiceError({
     code: "unavailable",
@@ -107,7 +107,10 @@ async function auditedServer() {
     const answer = await server.ask({ method, url, headers: { authorization }, ...(payload && { payload }) });
     return { status: answer.statusCode, text: answer.body };
   };
-  /** Waits until the server has requested a durable line; returns the functions that resolve or reject this request. */
+  /**
+   * Waits until the server asks the audit log for a durable line. Returns the functions that resolve or reject the
+   * server's promise.
+   */
   const nextLine = async () => {
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
     return waiting.shift() ?? assert.fail("one is there");

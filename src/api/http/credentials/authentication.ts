@@ -1,7 +1,6 @@
-// Authentication: returns the Caller for a key in a Bearer or Basic header or for a user of the operator's sign-in,
-// and ends running requests soon after their key is revoked or expires. Each part of the API accepts one scheme;
-// operator routes accept both. Secrets are compared by SHA-256 hash in constant time, and refusals never say which
-// part of the credentials was wrong.
+// Authentication: finds the Caller for a key in a Bearer or Basic header, or for a user whom the operator's proxy or
+// issuer signs in. Ends running requests soon after their key is revoked or expires. Refusals never say which part of
+// the credentials was wrong, and hashes of secrets are compared in constant time.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
@@ -33,14 +32,14 @@ const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
   Basic: "Authorization: Basic base64(<username>:<key>)",
 };
 
-/** Returns the caller of all requests while authentication is off. */
+/** Returns the caller to whom all requests belong while authentication is off. */
 export function unauthenticatedCaller(entity: string): Caller {
   return { keyId: "none", entity, role: "admin", owner: entity, scopes: null, project: null };
 }
 
 /**
- * Returns the request's Authorization header. If there is none, a bare key in `x-api-key`, which clients of
- * Anthropic's API send, counts as a Bearer header.
+ * Returns the request's Authorization header. Clients of Anthropic's API send a bare key in `x-api-key` instead, which
+ * counts as a Bearer header.
  */
 export function sentCredentials(
   { authorization, "x-api-key": key }: IncomingHttpHeaders,
@@ -50,8 +49,8 @@ export function sentCredentials(
 }
 
 /**
- * Returns the scheme of a request's credentials, for routes that accept both; Basic if there are no credentials, so
- * that a browser prompts for a name and a key.
+ * Returns the scheme of a request's credentials, for routes that accept both schemes. Without credentials, returns
+ * Basic, so that a browser prompts for a name and a key.
  */
 export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHeaders): AuthenticationScheme {
   if (authorization === undefined) return key === undefined ? "Basic" : "Bearer";
@@ -65,7 +64,7 @@ interface HeaderCredentials extends Pick<AuthenticationDependencies, "onUnknownK
 
 /**
  * Returns the user whom the operator's proxy names in a header, directly or by a token; null if there is no such
- * header. Errors are the same as those of {@link authenticate}.
+ * header. Throws the same errors as {@link authenticate}.
  */
 export function authenticateUser(
   users: Pick<SignedInUsers, "ofHeaders">,
@@ -78,7 +77,7 @@ export function authenticateUser(
   });
 }
 
-/** An authenticated caller with the key that was sent; `key` is null for users of the operator's sign-in. */
+/** An authenticated caller and the key that the request sent. `key` is null for users who sign in without a key. */
 export interface AuthenticatedCaller {
   readonly caller: Caller;
   readonly key: OpeningKey | null;
@@ -88,12 +87,12 @@ interface AuthenticationDependencies {
   readonly keys: Pick<KeyStore, "findByHash">;
   readonly users: Pick<SignedInUsers, "ofToken">;
   readonly clock: Clock;
-  /** Called before an unknown key or an invalid token is refused; may throw another error instead. */
+  /** Called before a request with an unknown key or an invalid token is refused. May throw another error instead. */
   readonly onUnknownKey: () => void;
 }
 
 /**
- * Returns the caller that the header names by a key, or by a token of the operator's sign-in.
+ * Returns the caller whom the header identifies by a key, or by a token of the operator's issuer.
  *
  * @throws ServiceError `unauthorized` with the challenge of the scheme that this part of the API accepts; errors of
  * `SignedInUsers.ofToken`
@@ -105,7 +104,8 @@ export async function authenticate(
 ): Promise<AuthenticatedCaller> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
-  // Messages never repeat what was sent: if a key is sent without a scheme, it is in the scheme's position.
+  // The message does not repeat the header's first word: if a client sends a key without a scheme, that word is the
+  // key.
   if (given.toLowerCase() !== scheme.toLowerCase()) {
     throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, which is required here`);
   }
@@ -124,7 +124,7 @@ export async function authenticate(
     onUnknownKey();
     throw refusal(scheme, "The key is unknown");
   }
-  // A client that knows the secret may learn why it is no longer valid.
+  // The client knows the secret, so the refusal may say why the key is no longer valid.
   const end = endOf(key, secretHash, clock.now());
   if (end !== null) throw refusal(scheme, endings[end](key));
   const { id: keyId, entity, role, owner, scopes, project } = key;
@@ -136,7 +136,9 @@ const endings = {
   rotated: () => "The key was rotated, and this secret is no longer valid",
 } as const;
 
-/** Compares hashes in constant time, even if no hash is stored. */
+/**
+ * Compares hashes in constant time. Without a stored hash, compares with zeros, so that an unknown key takes as long.
+ */
 function isSameHash(stored: string | undefined, given: string): boolean {
   const known = Buffer.from(stored ?? "00".repeat(32), "hex");
   const hash = Buffer.from(given, "hex");
@@ -154,14 +156,14 @@ function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
 }
 
 /**
- * True if the refusal counts as an unknown key. An expired token does not count, because it was known once, like an
- * expired key.
+ * True if the refused token counts as an attempt to guess a key. An expired token does not count, because it was once
+ * valid.
  */
 function isUnknownUser(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "unauthorized" && !(error instanceof TokenExpired);
 }
 
-/** Adds the scheme's challenge to a refusal from the operator's sign-in; returns other errors unchanged. */
+/** Adds the scheme's challenge to an `unauthorized` refusal of a signed-in user. Returns other errors unchanged. */
 function withChallenge(error: unknown, scheme: AuthenticationScheme): unknown {
   return error instanceof ServiceError && error.code === "unauthorized"
     ? unauthorized(scheme, error.message)
@@ -177,7 +179,10 @@ function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusa
   });
 }
 
-/** Maximum time for which an answer continues after its key has ended, if the end is not announced. */
+/**
+ * Interval in milliseconds between checks for ended keys. If no announcement of a revocation arrives, an answer
+ * continues for at most this time.
+ */
 const revocationCheckMs = 1000;
 
 /**
@@ -232,7 +237,7 @@ export class RevocationWatch {
         const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
         for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
       } catch {
-        // The database cannot be reached. That is reported elsewhere, and the query is retried here.
+        // Another part of the server reports that the database cannot be reached; this loop retries the query.
       }
     }
   }

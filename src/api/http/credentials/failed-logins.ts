@@ -1,7 +1,6 @@
-// Counts unknown keys and invalid tokens by client address, and slows an address that sends too many: further ones are
-// answered 429. Known keys are never counted or slowed, so a client cannot lock out others that share its address.
-// Keys are too long to guess; the limit keeps guessing programs from filling the audit log, and makes them visible
-// there.
+// Counts unknown keys and invalid tokens by client address. Beyond a limit, it answers an address's further failures
+// with 429, so that guessing programs cannot fill the audit log and are visible there. Known keys are never counted or
+// slowed, so a client cannot lock out others at its address.
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -14,14 +13,17 @@ export interface FailedLoginDependencies {
   readonly metrics: Metrics;
 }
 
-/** Client address and request id of an unknown key or an invalid token. */
+/** A request with an unknown key or an invalid token. */
 export interface FailedLogin {
   readonly address: string;
   readonly requestId: string;
 }
 
 const windowMs = 60_000;
-/** Maximum number of addresses counted at the same time. Beyond it, the address whose minute began first is dropped. */
+/**
+ * Maximum number of addresses counted at the same time. If there are more, the address whose minute began first is
+ * dropped.
+ */
 const addressCountMax = 10_000;
 
 interface Minute {
@@ -36,7 +38,7 @@ export class FailedLogins {
   /** Current minute of each address, in the order in which the minutes began. */
   readonly #minutes = new Map<string, Minute>();
 
-  /** @param max failures per address and minute that are answered 401; further ones are answered 429 */
+  /** @param max failures per address and minute that are answered 401; further failures are answered 429 */
   constructor(dependencies: FailedLoginDependencies, max: number) {
     this.#max = max;
     this.#dependencies = dependencies;
@@ -48,9 +50,9 @@ export class FailedLogins {
   }
 
   /**
-   * Counts a failure.
+   * Counts a failed login of an address.
    *
-   * @throws ServiceError `overloaded` if the address has exceeded the limit, until its minute is over
+   * @throws ServiceError `overloaded` if the address has exceeded its limit for the current minute
    */
   count({ address, requestId }: FailedLogin): void {
     const { clock, audit } = this.#dependencies;
@@ -59,7 +61,8 @@ export class FailedLogins {
     minute.failureCount += 1;
     if (minute.failureCount <= this.#max) return this.#failures.increase({ answer: "refused" });
     this.#failures.increase({ answer: "slowed" });
-    // One line a minute, so that these lines do not displace others from the log.
+    // Each address gets at most one such line per minute, so that these lines do not displace others from the audit
+    // log.
     if (minute.failureCount === this.#max + 1) {
       const action = "failed-logins-slowed";
       audit.record({
@@ -75,7 +78,6 @@ export class FailedLogins {
     throw this.#refusal(Math.ceil((minute.startMs + windowMs - nowMs) / 1000));
   }
 
-  /** Number of addresses that are counted now. */
   get addressCount(): number {
     return this.#minutes.size;
   }
@@ -100,7 +102,10 @@ export class FailedLogins {
   }
 }
 
-/** Returns the network of a client: its IPv4 address, in any notation, or the 64-bit prefix of its IPv6 address. */
+/**
+ * Returns the network to which an address belongs: the IPv4 address itself, in any notation, or the 64-bit prefix of an
+ * IPv6 address.
+ */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped !== null) return mapped[1];

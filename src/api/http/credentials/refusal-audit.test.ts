@@ -5,7 +5,10 @@ import type { AuditEntry } from "../../../base/telemetry/audit-log.ts";
 import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
 import { RefusalAudit } from "./refusal-audit.ts";
 
-/** Returns an audit that writes at most two lines per address and minute; its lines show action, address and count. */
+/**
+ * Returns an audit that writes at most two lines per address and minute, and the written lines as action, address and
+ * count.
+ */
 function bench() {
   const clock = new FakeClock();
   const lines: string[] = [];

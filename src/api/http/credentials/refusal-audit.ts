@@ -1,6 +1,6 @@
 // Limits the audit lines for requests that are refused because of their credentials. Each of an address's first
-// refusals in a minute gets a line; all others of the minute share one line with their count. Anyone can cause such
-// refusals, and they must not displace the actions of keys from the log.
+// refusals in a minute gets its own line; the minute's further refusals share one line with their count. Anyone can
+// cause such refusals, and their lines must not displace the actions of keys.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { AuditEntry, AuditLog } from "../../../base/telemetry/audit-log.ts";
 import { networkOf } from "./failed-logins.ts";
@@ -18,7 +18,7 @@ export class RefusalAudit {
   readonly #closing = new AbortController();
   #lineCount = 0;
   #minuteEndMs = 0;
-  /** Last refusal without a line, and the number of refusals without one; null if there is none. */
+  /** Last refusal that got no line of its own, and the number of such refusals; null if there is none. */
   #others: { readonly last: AuditEntry; readonly count: number } | null = null;
 
   constructor(audit: Pick<AuditLog, "record" | "recordDurably">, clock: Clock, linesPerAddress: number) {
@@ -28,9 +28,9 @@ export class RefusalAudit {
   }
 
   /**
-   * Writes a line for a refusal, or only counts the refusal.
+   * Writes a line for a refusal, or only counts it. Resolves when the line is on disk; immediately if the refusal is
+   * only counted.
    *
-   * @returns when the line is on disk; immediately if the refusal is only counted
    * @throws errors of the audit log's `recordDurably`
    */
   async record(entry: AuditEntry): Promise<void> {
@@ -47,7 +47,7 @@ export class RefusalAudit {
     this.#others = { last: entry, count: (this.#others?.count ?? 0) + 1 };
   }
 
-  /** Writes the line with the counted refusals. */
+  /** Writes the line for the refusals counted so far. */
   close(): void {
     this.#closing.abort();
   }
@@ -61,7 +61,7 @@ export class RefusalAudit {
   #countUntilMinuteEnds(): void {
     const leftMs = this.#minuteEndMs - this.#clock.monotonicMs();
     const write = (): void => this.#writeOthers();
-    // If `close` interrupts the sleep, the line is written immediately.
+    // `close` aborts the sleep, so that the line is then written immediately.
     this.#clock.sleep(leftMs, { signal: this.#closing.signal }).then(write, write);
   }
 

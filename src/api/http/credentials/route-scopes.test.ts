@@ -4,7 +4,7 @@ import type { ApiDocument } from "../testing/api-document.ts";
 import { fakeServer } from "../testing/fake-server.ts";
 import { effectOf, scopesOf } from "./route-scopes.ts";
 
-/** Routes that require a key without limits. */
+/** Routes that only a key without limits may use. */
 const unlimited = [
   "DELETE /v1/preview/keys/{key_id}",
   "DELETE /v1/preview/webhooks/{webhook_id}",

@@ -1,22 +1,22 @@
-// Key scopes that open each route, and routes that require a key for the whole entity. A route without a row here
-// requires a key without limits, so that a new route is never opened by accident.
+// Lists the key scopes that give access to each route, and the routes that require a key for the whole entity. A route
+// without a row here requires a key without limits, so that a new route is never opened by accident.
 import { foreignMessage, type Caller } from "../../../base/domain/access.ts";
 import type { KeyScope } from "../../../base/domain/keys/key-scope.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { HttpRefusal } from "../errors.ts";
 
 interface RouteScopes {
-  /** Scopes that open the route; a key needs one of them. */
+  /** Scopes that give access to the route; a key needs one of them. */
   readonly scopes: readonly KeyScope[];
-  /** True if the route is not about a single project, so keys for one project are refused. */
+  /** True if the route concerns more than one project, so that keys for a single project are refused. */
   readonly isWholeEntitys: boolean;
 }
 
 interface Row {
-  /** Pattern of method and path; the path may be as registered or as documented. */
+  /** Matches the method and path of routes; the path may be in registered or documented form. */
   readonly pattern: RegExp;
   readonly reads: readonly KeyScope[];
-  /** Empty if changes require a key without limits. */
+  /** Scopes that give access to changes. Empty if changes require a key without limits. */
   readonly writes: readonly KeyScope[];
   readonly isWholeEntitys?: true;
 }
@@ -24,11 +24,11 @@ interface Row {
 const everyScope = ["chat", "train", "feedback", "read"] as const;
 const readingAnything = ["train", "feedback", "read"] as const;
 
-/** Routes about the server as a whole, for operators, probes and scrapers. */
+/** Routes about the server as a whole, for operators, health probes and metrics scrapers. */
 const operatorRoutes = /^\/(metrics|v1\/system-check|openapi\.json|docs(\/.*)?)$/;
 
 /**
- * True if `http.operatorRoutes` decides whether the route requires a key.
+ * True if the setting `http.operatorRoutes` decides whether the route requires a key.
  *
  * @param route path as registered
  */
@@ -36,9 +36,10 @@ export function isForOperators(route: string): boolean {
   return operatorRoutes.test(route);
 }
 
-/** The first matching row applies. */
+/** Rows of routes and their scopes. The first row that matches a route applies. */
 const rows: readonly Row[] = [
-  // Identity and capabilities, which every scope opens because they are of no use without another scope.
+  // Identity and capabilities: every scope gives access to these routes, because clients need them to use any other
+  // route.
   {
     pattern: /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models)$|\/server_info$|\/graphql$)/,
     reads: everyScope,
@@ -76,7 +77,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Routes that read, but use POST because their input does not fit into a URL. */
+/** Routes that use POST although they only read, because their input does not fit into a URL. */
 const readByPost =
   /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content)$/;
 
@@ -96,7 +97,7 @@ export function effectOf(method: string, route: string): "read" | "record" | "ch
 }
 
 /**
- * Returns the scopes that open a route.
+ * Returns the scopes that give access to a route.
  *
  * @param route with parameters as `:name` or `{name}`
  * @returns null if the route requires a key without limits
@@ -109,14 +110,14 @@ export function scopesOf(method: string, route: string): RouteScopes | null {
   return { scopes: isRead ? row.reads : row.writes, isWholeEntitys: row.isWholeEntitys ?? false };
 }
 
-/** True if the route runs a model. Only the scope `chat` opens such routes. */
+/** True if the route runs a model. Only the scope `chat` gives access to such routes. */
 export function asksModels(method: string, route: string): boolean {
   const scopes = scopesOf(method, route)?.scopes ?? [];
   return scopes.length === 1 && scopes[0] === "chat";
 }
 
 /**
- * Refuses a limited key that does not open the route.
+ * Refuses a limited key that does not give access to the route.
  *
  * @throws HttpRefusal 403 with the scopes that the route requires and those of the key
  */

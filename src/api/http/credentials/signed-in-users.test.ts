@@ -19,7 +19,7 @@ function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {
   });
 }
 
-// The tests' requests come from 127.0.0.1, so this is the proxy's address.
+// The trusted proxy has this address, from which the tests send their requests.
 const proxied = { header: "X-Forwarded-User", proxies: ["127.0.0.1"] };
 const ann = { "x-forwarded-user": "ann" };
 
@@ -86,7 +86,7 @@ test("lets pages of other sites make no changes in the name of a signed-in user"
   ];
   for (const foreign of otherSites) {
     assert.equal(await status(foreign), 403, JSON.stringify(foreign));
-    // Reading is allowed, because the page cannot read the answer.
+    // A page of another site may send reading requests, because the browser does not let it read the answer.
     assert.equal(await status(foreign, "GET"), 200);
     const byKey = { ...foreign, authorization: bearer() };
     const payload = { prompt: "a" };

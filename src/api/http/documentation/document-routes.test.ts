@@ -4,7 +4,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fakeServer } from "../testing/fake-server.ts";
 import type { ApiDocument, Operation, Schema } from "../testing/api-document.ts";
 
-/** Returns the server's OpenAPI document. */
 async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promise<ApiDocument> {
   const answer = await server.ask({ method: "GET", url: "/openapi.json" });
   assert.equal(answer.statusCode, 200);
@@ -143,7 +142,7 @@ test("documents each route with its credentials, a summary and the schemas of it
       "/v1/system-check",
       "/version",
       "/metrics",
-      // Requests are signed, which no security scheme describes.
+      // Clients sign these requests with a shared secret, which no OpenAPI security scheme describes.
       "/v1/kv-transfers",
     ].includes(path);
     assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
@@ -168,7 +167,7 @@ function operationsIn(
   );
 }
 
-/** Returns the schema and all schemas within it, each with the path of names that leads to it. */
+/** Returns the schema and all schemas nested in it, each with the path of names that leads to it. */
 function within(schema: Schema, place: string): readonly (readonly [string, Schema])[] {
   const { anyOf = [], items, properties = {}, additionalProperties } = schema;
   return [

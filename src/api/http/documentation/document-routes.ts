@@ -1,14 +1,14 @@
-// API documentation: /openapi.json, made from the routes' schemas, and the page /docs for browsers, which needs no
-// external assets.
+// API documentation: /openapi.json, generated from the routes' schemas, and the page /docs for browsers, which loads
+// nothing from other servers.
 import { fastifySwagger } from "@fastify/swagger";
 import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
-/** Schemas of a route's answer: JSON, the events of a stream, text of another type, a file, or bytes. */
+/** Schemas of a route's answer, by media type: JSON, an event stream, text, a tar archive, and so on. */
 export interface AnswerSchemas {
   readonly json?: object;
-  /** Schema of each event's data. */
+  /** Schema of the data of each event in the stream. */
   readonly events?: object;
   readonly text?: object;
   readonly tar?: object;
@@ -29,11 +29,11 @@ const mediaTypes = {
   parquet: "application/vnd.apache.parquet",
 } as const;
 
-/** Returns the `response` part of a route's schema: the answer and the common error body. */
+/** Returns the `response` part of a route's schema. It documents the answer and the common error body. */
 export function answered(description: string, schemas: AnswerSchemas): object {
   const content = Object.fromEntries(
     Object.entries(mediaTypes).flatMap(([kind, type]) => {
-      // Safe cast: the record has the keys of the interface.
+      // Safe cast: the keys of the record are those of the interface.
       const schema = schemas[kind as keyof AnswerSchemas];
       return schema === undefined ? [] : [[type, { schema }]];
     }),
@@ -41,11 +41,11 @@ export function answered(description: string, schemas: AnswerSchemas): object {
   return { "2xx": { description, content }, "4xx": errorSchema, "5xx": errorSchema };
 }
 
-/** Registers the documentation; must be called before the routes that it describes are added. */
+/** Registers the documentation. Must be called before the documented routes are added. */
 export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
   await app.register(fastifySwagger, {
-    // OpenAPI cannot express a wildcard path. The only route with one takes a model name, which may be
-    // percent-encoded.
+    // OpenAPI cannot express a wildcard path. The only route with a wildcard takes a model name there, which may also
+    // be percent-encoded.
     transform: ({ schema, url }) => ({ schema, url: url.replace("/*", "/:model") }),
     openapi: {
       openapi: "3.1.0",
@@ -63,13 +63,13 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
     },
   });
   app.addHook("onRequest", async (request, reply) => {
-    // Swagger UI's own redirect would loop if the URL has a query.
+    // Swagger UI would redirect this URL to itself if it has a query, so this handler redirects it first.
     if (request.url.startsWith("/docs/static/index.html?")) await reply.redirect("/docs/");
   });
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
-    // By default, the page calls a validator on the internet.
+    // Disables the validator, a service on the internet that the page calls by default.
     uiConfig: { validatorUrl: null, showExtensions: true, showCommonExtensions: true },
   });
   app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());

@@ -1,6 +1,6 @@
 // Declares a route in one place: method, path, documentation, query, body, answer, and field paths for errors. The
-// handler gets parameters, query and body checked and typed, and returns the answer. A handler that streams its answer
-// uses `reply` instead.
+// handler receives validated and typed parameters, query and body, and returns the answer. A handler that streams its
+// answer uses `reply` instead.
 import type {
   FastifyInstance,
   FastifyReply,
@@ -29,7 +29,9 @@ interface EndpointGroup {
   /** Section of the documentation that describes the routes. */
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
-  /** Paths in the request for the fields that domain errors name. An unknown id in the route's path needs no entry. */
+  /**
+   * Path in the request of each field that a domain error can name. An unknown id in the route's path needs no entry.
+   */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
 }
@@ -37,13 +39,13 @@ interface EndpointGroup {
 interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchemas {
   readonly summary: string;
   readonly description?: string;
-  /** Finds the object that the path names, before query and body are read. */
+  /** Finds the object that the path names, before the query and the body are read. */
   readonly find?: (params: ParametersOf<Route>, caller: Caller) => Promise<Found>;
   readonly query?: Query;
   readonly body?: Body;
   /** Description of the answer. */
   readonly answer: string;
-  /** Documentation that cannot be derived from the other members, such as that of a body that the handler reads. */
+  /** Documentation that the other members do not contain, such as that of a body that the handler reads itself. */
   readonly documented?: FastifySchema;
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
@@ -65,7 +67,7 @@ type NamesIn<Route extends string> = Route extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** Parameters of a route's path. */
+/** Parameters of a route's path, as texts by name. */
 export type ParametersOf<Route extends string> = Readonly<Record<NamesIn<Route>, string>>;
 
 type BodyValue<Body> =
@@ -77,7 +79,7 @@ type BodyValue<Body> =
         ? ValueOf<Schema>
         : undefined;
 
-/** Adds a route, given by its method and path, such as `GET /v1/models`. */
+/** Adds a route. Its first argument has the method and the path, such as `GET /v1/models`. */
 type AddEndpoint = <
   const Route extends `${Method} /${string}`,
   Query extends ObjectSchema | undefined = undefined,
@@ -123,7 +125,7 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
           };
           namedBy = fieldPaths;
           const input = { params, found, ...sent, caller, request, reply };
-          // Safe cast: a typed reader has read each part.
+          // Safe cast: each part of the input was read by the reader for the handler's type.
           return await handler(input as Parameters<typeof handler>[0]);
         } catch (error) {
           throw locate(error, namedBy);
@@ -180,13 +182,13 @@ function readParameters<Route extends string>(
   { params }: FastifyRequest,
   names: readonly PathParameterName[],
 ): ParametersOf<Route> {
-  // Safe cast: the router returns each path parameter as a string.
+  // Safe cast: the router provides each path parameter as a string.
   const texts = params as Readonly<Record<string, string>>;
   const read = names.map((name) => {
     const parameter: PathParameter = pathParameters[name];
     const text = texts[name] ?? "";
     return [name, parameter.read?.(text) ?? text] as const;
   });
-  // Safe cast: these are the names in the route's path.
+  // Safe cast: `names` lists the parameters in the route's path.
   return Object.fromEntries(read) as ParametersOf<Route>;
 }

@@ -8,7 +8,7 @@ export interface PathParameter {
   /**
    * Returns the parameter in normalized form.
    *
-   * @throws ServiceError `not_found` for text that cannot name such an object
+   * @throws ServiceError `not_found` for a text that cannot name an object of this kind
    */
   readonly read?: (text: string) => string;
 }

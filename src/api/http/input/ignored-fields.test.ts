@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { FastifyReply } from "fastify";
 import { nameIgnored } from "./read-input.ts";
 
-/** Checks the headers that report the ignored fields. */
+/** Checks the response headers that report the ignored fields. */
 function check(names: readonly string[], expected: readonly string[]): void {
   const headers: string[] = [];
-  // Safe cast: only `header` is used.
+  // Safe cast: the tested function uses only `header`.
   nameIgnored(
     { header: (name: string, value: string) => headers.push(`${name}: ${value}`) } as unknown as FastifyReply,
     names,

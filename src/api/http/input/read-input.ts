@@ -1,13 +1,15 @@
-// Reads a request's query and parsed body, and reports ignored fields to the client.
+// Reads a request's query or its parsed body, and reports ignored fields to the client in a header.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { report } from "../../../base/validation/findings.ts";
 import type { SchemaNode } from "../../../base/validation/schema.ts";
 import { checked, type ObjectSchema, type ValueOf, readForm, type BodyForm } from "../../wire/body.ts";
 
-/** Maximum number of ignored fields that the header names, because the size of headers is limited. */
+/** Maximum number of ignored fields that the header names, because clients and proxies limit the size of headers. */
 const nameCountMax = 32;
 
-/** Reports ignored fields in the header `x-hone-ignored`. Characters that are invalid in it are replaced by `?`. */
+/**
+ * Reports ignored fields in the header `x-hone-ignored`. Characters that a header cannot contain are replaced by `?`.
+ */
 export function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
   if (names.length === 0) return;
   const safe = names.slice(0, nameCountMax).map((name) => name.slice(0, 80).replaceAll(/[^\w.*-]/g, "?"));
@@ -16,8 +18,8 @@ export function nameIgnored(reply: FastifyReply, names: readonly string[]): void
 }
 
 /**
- * Reads the query, and reports ignored fields to the client. Converts texts to numbers and single values to lists as
- * the schema requires.
+ * Reads the query, and reports ignored fields to the client. As the schema requires, converts texts to numbers, and
+ * single values to lists.
  *
  * @throws ServiceError `invalid` with every fault, located under `query`
  */
@@ -44,7 +46,7 @@ export function readQuery<Schema extends ObjectSchema>(
   return value;
 }
 
-/** Converts a text that is a JSON number, if the schema requires a number. */
+/** Converts a text to a number if the schema requires a number and the text is one in JSON. */
 function valueOf(given: unknown, type: SchemaNode["type"]): unknown {
   if (type !== "integer" && type !== "number") return given;
   return typeof given === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given) ? Number(given) : given;

@@ -1,4 +1,4 @@
-// Admission of requests, by the limits of the key and the entity, and by the key's number of requests in flight.
+// Admits requests under the limits of their key and entity, and limits the number of requests in flight per key.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, Limited, KeyLimits } from "../../../base/domain/keys/limits.ts";
 import type { RateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
@@ -10,16 +10,16 @@ import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Allowance of a request that runs a model; null if no limits apply. */
+    /** Rate-limit allowance of a request that runs a model; null if no limits apply. */
     allowance: Allowance | null;
   }
 }
 
 /**
- * Counts a request that runs a model towards its limits until the request is over, or refuses it.
+ * Counts a request that runs a model towards its limits until the request is over. Other requests are not limited.
  *
  * @param limitedBy returns the key and the entity whose limits apply
- * @throws LimitRefusal
+ * @throws LimitRefusal if the request exceeds a limit
  */
 export async function admitRequest(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
@@ -36,7 +36,10 @@ export async function admitRequest(
   writeStandings(request, reply);
 }
 
-/** Sets the headers with the current state of the limits. Call it again once the number of tokens is known. */
+/**
+ * Sets the rate-limit headers to the current state of the limits. Call it again once the request's number of tokens is
+ * known.
+ */
 export function writeStandings({ allowance }: FastifyRequest, reply: FastifyReply): void {
   if (allowance !== null && !reply.sent) reply.headers(rateHeaders(allowance.standings));
 }
@@ -44,9 +47,9 @@ export function writeStandings({ allowance }: FastifyRequest, reply: FastifyRepl
 /**
  * Returns the limits for requests of a key: those of the key, and those of its entity.
  *
- * @param key null for users of the operator's sign-in
- * @param ofEntity the entity's own limits
- * @param defaults limits that apply where the entity has none of its own
+ * @param key null for users who sign in without a key
+ * @param ofEntity limits that are set for the entity
+ * @param defaults value of each limit that is not set for the entity
  */
 export function limitsFor(
   {
@@ -70,7 +73,7 @@ export function limitsFor(
   return all.filter(({ limits }) => limitsRequests(limits));
 }
 
-/** True if any of the limits is about requests. Limits on jobs are checked where jobs are stored. */
+/** True if any of the limits is about requests. The job queue checks the limit on jobs. */
 function limitsRequests(limits: KeyLimits): boolean {
   return (
     limits.requestsPerMinute !== null ||
@@ -80,7 +83,7 @@ function limitsRequests(limits: KeyLimits): boolean {
   );
 }
 
-/** Limits the number of requests in flight per key. This class only counts; the engine provides fairness between keys. */
+/** Limits the number of requests in flight per key. It only counts; the engine divides its time fairly between keys. */
 export class InFlight {
   readonly #max: number;
   readonly #counts = new Map<string, number>();
@@ -90,9 +93,8 @@ export class InFlight {
   }
 
   /**
-   * Counts a request.
+   * Counts a request of the key until the returned function is called, which is idempotent.
    *
-   * @returns an idempotent function that ends the count
    * @throws ServiceError `overloaded` if the key has reached its limit
    */
   enter(keyId: string): () => void {
@@ -115,7 +117,7 @@ export class InFlight {
     else this.#counts.set(keyId, count);
   }
 
-  /** Returns the number of requests in flight of all keys together. */
+  /** Returns the number of requests in flight, of all keys together. */
   total(): number {
     return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
   }

@@ -1,4 +1,4 @@
-// Rate limits over HTTP: headers, counted requests and tokens, and refusals.
+// Rate limits over HTTP: response headers, counted requests and tokens, and refusals.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import OpenAI, { RateLimitError } from "openai";
@@ -42,7 +42,7 @@ test("shows a key's limits in each answer, and refuses further requests with a r
   for (const [remaining, more] of [
     ["2", {}],
     ["1", { stream: true }],
-    // An invalid request counts, because its faults are found only when it is read.
+    // An invalid request counts, too, because it is counted before its body is read.
     ["0", { messages: 7 }],
   ] as const) {
     const { "limit-requests": all, "remaining-requests": left } = standingIn(
@@ -141,8 +141,8 @@ test("counts requests of users without a key towards their entity's limit", asyn
 test("counts tokens once the prompt is known, and returns unused tokens", async (t) => {
   const { server, chat, post, limit } = await limitedServer(t);
   await limit("member", { tokens_per_minute: 100 });
-  // At first, three tokens of the prompt and the maximum of the answer count; later, only the two that the answer
-  // used.
+  // When the request begins, three prompt tokens and the maximum length of the answer count. Afterwards, only the two
+  // tokens of the actual answer count besides the prompt.
   const first = await chat(keys.member, { max_tokens: 40 });
   assert.deepEqual(
     [standingIn(first.headers)["limit-tokens"], standingIn(first.headers)["remaining-tokens"]],
@@ -153,7 +153,7 @@ test("counts tokens once the prompt is known, and returns unused tokens", async 
   assert.equal(refused.statusCode, 429);
   assert.match(refused.json().error.message, /may use 100 tokens a minute; 10 are used .* needs 93/);
   assert.equal(standingIn(refused.headers)["remaining-tokens"], "90");
-  // A request that fails also returns its unused tokens.
+  // A failed request returns its reserved tokens, too.
   server.chat.script.failure = new Error("broken");
   assert.equal((await chat(keys.member, { max_tokens: 50 })).statusCode, 500);
   server.chat.script.failure = null;
@@ -254,7 +254,7 @@ test("makes OpenAI's client wait as long as the retry-after header says", async 
   assert.ok(wait > 20 && wait <= 40, String(wait));
   await clock.advance(wait * 1000);
   const answered = nextAnswer();
-  // Lets the client read the refusal and begin to wait.
+  // Waits one turn of the event loop, in which the client reads the refusal and starts its retry timer.
   await new Promise((resolve) => setImmediate(resolve));
   t.mock.timers.tick(wait * 1000 - 1);
   await new Promise((resolve) => setImmediate(resolve));

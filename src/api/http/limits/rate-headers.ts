@@ -1,4 +1,4 @@
-// Rate limits that apply to a request, as the headers that OpenAI's clients read
+// Headers that report the rate limits of a request, in the form that OpenAI's clients read
 // (https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers).
 import type { RateKind, RateStandings } from "../../../base/domain/keys/limits.ts";
 

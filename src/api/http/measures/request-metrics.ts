@@ -1,6 +1,6 @@
-// Counts and times each request, and writes a log line for it. Also writes an audit line for each request that changes
-// something or is refused for its credentials; the answer to a change waits until this line is on disk. Never logs
-// headers or bodies.
+// Counts and times each request, and writes a log line for it. A request that changes something, or is refused for its
+// credentials, also gets an audit line, and the answer to a change waits until that line is on disk. Never logs headers
+// or bodies.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import type { ChatCompletion } from "../../../base/domain/chat.ts";
@@ -15,7 +15,7 @@ import type { RefusalAudit } from "../credentials/refusal-audit.ts";
 import { effectOf } from "../credentials/route-scopes.ts";
 import type { InFlight } from "../limits/admission.ts";
 
-/** Number of tokens in all prompts of a request and in all its answers. */
+/** Number of tokens in all prompts and all answers of a request, and the model. */
 interface Generated {
   readonly model: string;
   readonly promptTokens: number;
@@ -24,7 +24,7 @@ interface Generated {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Completions begun for the request, one for each prompt; null if it runs no model. */
+    /** Completions that the request has begun, one for each prompt; null if it runs no model. */
     completions: Pick<ChatCompletion, "header" | "usage">[] | null;
   }
 }
@@ -35,7 +35,10 @@ export function trackCompletion(completion: ChatCompletion, request: FastifyRequ
   return completion;
 }
 
-/** Returns the model, and the tokens of all prompts together; empty if no completion has begun. */
+/**
+ * Returns the model and the number of tokens in all prompts and answers of the request; empty if no completion has
+ * begun.
+ */
 function generatedFor({ completions }: FastifyRequest): Generated | Record<string, never> {
   const all = completions ?? [];
   if (all.length === 0) return {};
@@ -48,7 +51,7 @@ function generatedFor({ completions }: FastifyRequest): Generated | Record<strin
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Address of the client, which remains available after the connection has closed. */
+    /** Address of the client. It is stored here because the socket does not have it after the connection has closed. */
     clientAddress: string;
     /** True once the request has its audit line; a request gets at most one. */
     hasAuditLine: boolean;
@@ -124,13 +127,13 @@ export function measureRequests(
   auditBeforeAnswers(app, { audit, refusals, clock });
 }
 
-/** Ignores the error of an audit line: the audit log reports the error in the server's log and retries. */
+/** Ignores the error of an audit line, because the audit log itself logs the error and retries. */
 function ignoreQueuedLine(): void {}
 
 /**
  * Delays the answer to a change until its audit line is on disk, and refuses changes while the audit log cannot be
- * written. If the line cannot be written after the change was made, the answer is an error that says so. A refused
- * login is answered 401 or 403 even if its line cannot be written.
+ * written. If writing fails after the change was made, the answer is an error that says so. A refused login is answered
+ * 401 or 403 in any case.
  */
 function auditBeforeAnswers(
   app: FastifyInstance,
@@ -142,12 +145,12 @@ function auditBeforeAnswers(
     const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
     done(isChange ? audit.fault() : null);
   });
-  // Uses a callback instead of a promise: an answer that does not wait must be sent in the same turn of the event
-  // loop, because its connection may be about to close.
+  // A promise would delay even answers that need not wait by a turn of the event loop, in which their connection might
+  // close. Therefore this hook uses a callback.
   app.addHook("onSend", (request, reply, payload, done) => {
     const { statusCode: status } = reply;
     if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);
-    // If the line fails, the error is sent as a separate answer, which passes through this hook again.
+    // If the line cannot be written, the error is sent as a separate answer, which passes through this hook again.
     request.hasAuditLine = true;
     const caller = callerOf(request);
     const entry = entryOf(request, status, clock);
@@ -170,7 +173,7 @@ function unacknowledged(cause: unknown): ServiceError {
 
 /** Returns the caller; null before authentication, and on routes without it. */
 function callerOf(request: FastifyRequest): Caller | null {
-  // The type of `caller` only holds in handlers, which run after authentication.
+  // Contrary to its type, `caller` is null until the request is authenticated.
   return request.caller;
 }
 
@@ -196,14 +199,14 @@ function traceOf({ span }: Pick<FastifyRequest, "span">): Pick<RequestLine, "tra
   return span === null ? {} : { traceId: span.traceparent.split("-")[1] };
 }
 
-/** True for requests refused for their credentials, and for admitted requests that may change something. */
+/** True for requests that are refused for their credentials, and for admitted requests that may change something. */
 function isAudited(request: FastifyRequest, status: number): boolean {
   if (isRefusal(status)) return true;
   const route = routeOf(request);
   return callerOf(request) !== null && route !== "none" && effectOf(request.method, route) !== "read";
 }
 
-/** True for requests whose answer waits for the audit line. */
+/** True for requests whose answer must wait until the audit line is on disk. */
 function isAwaited(request: FastifyRequest, status: number): boolean {
   if (isRefusal(status)) return true;
   return (

@@ -1,17 +1,17 @@
-// Traces each request as a span from its headers to the end of its answer, within the client's trace if it sent one.
-// The span follows OpenTelemetry's HTTP conventions, and contains no headers, bodies or queries.
+// Traces each request as a span from its headers to the end of its answer. If the client sent a trace, the span belongs
+// to it. The span follows OpenTelemetry's HTTP conventions, and contains no headers, bodies or queries.
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { OpenSpan, Tracing } from "../../../base/telemetry/tracing.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Span of the request; null if it is not traced. */
+    /** Trace span of the request; null if the request is not traced. */
     span: OpenSpan | null;
   }
 }
 
-/** Paths that monitoring polls every few seconds; they are not traced. */
+/** Paths that are not traced, because monitoring polls them every few seconds. */
 const untraced: readonly string[] = ["/health", "/v1/health", "/metrics"];
 
 export function traceRequests(
@@ -49,7 +49,7 @@ export function traceRequests(
     });
     raw.once("close", () => {
       const route = request.routeOptions.url;
-      // Same status as in the log and the metrics: 499 if the client disconnected first.
+      // The log and the metrics use the same status: 499 if the client disconnected before the end of the answer.
       const status = isAnswered ? raw.statusCode : 499;
       span.end({
         endMs: clock.monotonicMs(),

@@ -1,11 +1,11 @@
-// Several readers that share a read budget: their order, and the bytes that they hold.
+// Several readers that share a read budget: the order in which they run, and the bytes that they hold.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReadBudget, type ReadShare } from "./read-budget.ts";
 
 const never = new AbortController().signal;
 
-/** Returns a budget of 100 bytes, and the names of the granted reads in order. */
+/** Returns a budget of 100 bytes, and a list to which the name of each granted read is added. */
 function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: number } = {}) {
   const all = new ReadBudget({ bytesMax: 100, waitingMax: 10, waitSeconds: 60, ...limits });
   const granted: string[] = [];
@@ -20,7 +20,7 @@ function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: n
   return { all, granted, ask, hold };
 }
 
-/** Lets the callbacks of granted reads run. */
+/** Waits until the callbacks of granted reads have run. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("limits a client to half of the bytes, and leaves the rest to others", async () => {

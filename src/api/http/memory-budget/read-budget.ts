@@ -1,10 +1,10 @@
-// Memory budget for the stored data that all answers hold. A reader that does not fit waits for a while rather than
-// being refused, because other readers will end. This module only counts bytes.
+// Memory budget for stored data that requests read and hold until they are answered. A reader for which there is no
+// room waits rather than being refused, because other readers will soon end. This module only counts bytes.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 
 export interface ReadLimits {
-  /** Maximum number of bytes of all readers together. */
+  /** Maximum number of bytes that all readers together may hold. */
   readonly bytesMax: number;
   readonly waitingMax: number;
   readonly waitSeconds: number;
@@ -13,8 +13,8 @@ export interface ReadLimits {
 const mebibyte = 1 << 20;
 
 /**
- * Bytes held by a reader of ordinary content: enough for a page of 4 MiB or a row group of 8 MiB, in its stored and
- * its written form.
+ * Bytes that a reader of ordinary content holds: enough for a page of 4 MiB or a Parquet row group of 8 MiB, as stored
+ * and as written to the answer.
  */
 export const readerBytes = 8 * mebibyte;
 
@@ -37,7 +37,7 @@ export class ReadBudget {
     this.#slots = new TenantShares(limits.waitingMax);
   }
 
-  /** Number of bytes that readers hold. */
+  /** Number of bytes that all readers together hold. */
   get used(): number {
     return this.#shares.used;
   }
@@ -46,7 +46,7 @@ export class ReadBudget {
     return this.#waiting.length;
   }
 
-  /** Returns an empty share for one reader. */
+  /** Returns a share for one reader, which holds no bytes yet. */
   share(client: string, signal: AbortSignal): ReadShare {
     return new ReadShare({
       take: (byteCount) => this.#take({ client, byteCount }, signal),
@@ -94,8 +94,8 @@ export class ReadBudget {
   }
 
   /**
-   * Admits waiting readers while they fit: first those of the client that holds the fewest bytes, and among these in
-   * order of arrival.
+   * Admits waiting readers while there is room. Readers of the client that holds the fewest bytes come first, in order
+   * of arrival.
    */
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
@@ -106,8 +106,8 @@ export class ReadBudget {
   }
 
   /**
-   * Returns the next reader; undefined if it does not fit yet. No smaller reader overtakes it, because it might then
-   * wait forever.
+   * Returns the waiting reader whose turn it is; undefined if there is no room for it yet. No smaller reader overtakes
+   * it, because it might then wait forever.
    */
   #next(): Waiter | undefined {
     const usedBy = ({ client }: Waiter): number => this.#shares.usedBy(client);
@@ -118,7 +118,7 @@ export class ReadBudget {
         (best, one) => (best === undefined || usedBy(one) < usedBy(best) ? one : best),
         undefined,
       );
-    // A reader that exceeds the whole budget runs when there are no others.
+    // A reader that needs more than the whole budget runs when no other reader holds bytes.
     const fits = next !== undefined && (used === 0 || used + next.byteCount <= max);
     return fits ? next : undefined;
   }
@@ -129,7 +129,7 @@ interface Lender {
   readonly giveBack: (byteCount: number) => void;
 }
 
-/** Bytes of the budget held by one reader; must be released. */
+/** Bytes of the budget that one reader holds. The reader must release them. */
 export class ReadShare {
   readonly #budget: Lender;
   #held = 0;
@@ -140,9 +140,9 @@ export class ReadShare {
   }
 
   /**
-   * Changes the number of bytes held: immediately to a smaller number, otherwise once there is room. A waiting reader
-   * holds no bytes, so that no two readers wait for each other; therefore it must keep no data in memory while it
-   * waits. Has no effect after release.
+   * Changes the number of bytes held: a decrease takes effect immediately, an increase waits for room. While it waits,
+   * the reader holds no bytes, so that no two readers wait for each other; it must therefore keep no data in memory.
+   * Does nothing after `release`.
    *
    * @throws ServiceError `overloaded` if too many readers wait, or if this one waited too long; the signal's reason
    * once it aborts

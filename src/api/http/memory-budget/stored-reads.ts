@@ -1,5 +1,5 @@
-// Share of the read budget that each request holds: a fixed number of bytes until it is over, or more if its data is
-// larger.
+// Share of the read budget for each request that reads stored data. A request holds a fixed number of bytes until it is
+// over, or more if its data is larger.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
@@ -12,14 +12,14 @@ import { ReadBudget, readerBytes, type ReadShare } from "./read-budget.ts";
 declare module "fastify" {
   interface FastifyContextConfig {
     /**
-     * True if the answer is a page of stored data. Such a request takes a share of the read budget, and may wait for
-     * it.
+     * True if the answer is a page of stored data. Such a request takes a share of the read budget, and waits until the
+     * budget has room.
      */
     readsPage?: boolean;
   }
 }
 
-/** Marks a route that answers with a page of stored data. */
+/** Route option for a route that answers with a page of stored data. */
 export const readsPage = { config: { readsPage: true } } as const;
 
 export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget {
@@ -38,7 +38,7 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
 }
 
 /**
- * Waits until the request may read. It then holds {@link readerBytes} until it is over.
+ * Waits until the read budget has room for the request, which then holds {@link readerBytes} until it is over.
  *
  * @throws ServiceError `overloaded` if there is no room in time
  */
@@ -49,14 +49,15 @@ export async function beginReading(reply: FastifyReply, budget: ReadBudget): Pro
   return share;
 }
 
-/** Makes the requests to every route marked {@link readsPage} wait until they may read. */
+/** Makes requests to every route marked {@link readsPage} wait until the read budget has room for them. */
 export function countPages(scope: FastifyInstance, budget: ReadBudget): void {
   scope.addHook("preHandler", async (request, reply) => {
     if (request.routeOptions.config.readsPage === true) await beginReading(reply, budget);
   });
-  // Serialization takes turns, because pages have megabytes and many may be ready at the same time.
+  // Entities take turns to have their pages serialized, because pages have megabytes and many may be ready at the same
+  // time.
   scope.addHook("preSerialization", async (request, _reply, page) => {
-    // Null if an unauthenticated request was refused, contrary to its type.
+    // Contrary to its type, `caller` is null if the request was refused before it was authenticated.
     const caller = request.caller as Caller | null;
     if (request.routeOptions.config.readsPage === true && caller !== null)
       await loopTurns.next(caller.entity);

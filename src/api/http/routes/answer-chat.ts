@@ -1,5 +1,5 @@
-// POST /v1/chat/completions, and the code shared by all routes that answer from a model: they call the chat service,
-// and send a complete answer or a stream of events. The folder wire defines the formats.
+// POST /v1/chat/completions, and the code that all routes share that answer from a model. They call the chat service,
+// and send a complete answer or a stream of events. The folder `wire` defines the formats.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
@@ -37,44 +37,48 @@ export interface Answering {
   readonly budget: ByteBudget;
 }
 
-/** Writes the events of one completion's stream. */
+/** Converts the steps of one completion to the events of a stream. */
 interface StreamWriter<Step> {
-  /** Returns the events to send before the first step; `usage` has only the prompt's tokens so far. */
+  /** Returns the events to send before the first step. At that time, `usage` has only the tokens of the prompt. */
   begin?(usage: ChatUsage): readonly object[];
   add(step: Step): readonly object[];
   end(usage: ChatUsage): readonly object[];
-  /** Returns the events for an error; default: the common error body. */
+  /** Returns the events to send for an error; if absent, one event with the common error body is sent. */
   fail?(body: ErrorBody): readonly object[];
 }
 
-/** Collects a completion into one complete answer. */
+/** Collects the steps of one completion into a complete answer. */
 interface AnswerWriter<Step> {
   add(step: Step): void;
   end(usage: ChatUsage): object;
 }
 
-/** A request that has been read, and how to answer it. */
+/** A request whose body has been read, with the functions that run and answer it. */
 interface PreparedChat<Step> {
   readonly ignored: readonly string[];
-  /** Sentences for the client about how the request was read. */
+  /** Notes for the client, in sentences, about how the server understood the request. */
   readonly notices: readonly string[];
   readonly isStream: boolean;
   begin(signal: AbortSignal): Promise<ChatCompletion<Step>>;
-  /** @param take called with the number of bytes that the answer adds in memory */
+  /**
+   * Returns the writer of a complete answer.
+   *
+   * @param take called with the number of bytes that the answer adds in memory
+   */
   whole(header: ChatHeader, take: TakeBytes): AnswerWriter<Step>;
   stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
-  /** True if the events of a stream are named by their type. */
+  /** True if each event of the stream has a name, which is its type. */
   readonly isNamed?: boolean;
-  /** Event that keeps a silent stream alive; default: a comment. */
+  /** Event that keeps the connection alive while there is nothing to send; if absent, a comment is sent. */
   readonly keepAliveEvent?: object;
   /**
-   * Returns the event for a completion that could not begin, after the stream has begun; default: the common error
-   * body.
+   * Returns the event to send if the completion cannot begin, but the stream has already begun. If absent, the common
+   * error body is sent.
    */
   failure?(body: ErrorBody): object;
 }
 
-/** Begins one completion for the request. `located` adds field paths to errors. */
+/** Begins one completion of the request. `located` adds field paths to the errors of this completion. */
 type BeginChat = (
   chat: ChatRequest,
   options: BeginOptions & { readonly located: (error: unknown) => unknown },
@@ -82,7 +86,7 @@ type BeginChat = (
 
 export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta[]> {
   readonly paths: readonly string[];
-  /** Kind of the request's body. */
+  /** Kind of the request's body, by which the body reader finds its parser. */
   readonly kind: Kind;
   readonly schema: {
     readonly summary: string;
@@ -93,7 +97,7 @@ export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta
   readonly ask: (read: BodyTasks[Kind]["result"], begin: BeginChat) => PreparedChat<Step>;
 }
 
-/** Adds a route that answers from a model. */
+/** Adds a route that answers from a model, at each of its paths. */
 export function addAnsweringRoute<Kind extends BodyKind, Step>(
   app: FastifyInstance,
   dependencies: HttpDependencies,
@@ -107,7 +111,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(toAbortReason(error, signal));
       const { caller, allowance, span } = request;
-      // Waits for a turn before each completion, because one body may ask for many.
+      // One body may ask for many completions, so each waits for the entity's turn before it begins.
       await loopTurns.next(caller.entity);
       const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
       writeStandings(request, reply);
@@ -123,7 +127,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   for (const path of paths) app.post(path, options, handler);
 }
 
-/** Returns the complete answer; for a stream, sends all events and returns the reply. */
+/** Returns the complete answer. For a stream, sends all events and returns the reply. */
 async function answerChat<Step>(
   asked: PreparedChat<Step>,
   {
@@ -166,8 +170,8 @@ async function stream<Step>(
     dependencies,
   }: { readonly reply: FastifyReply; readonly take: TakeBytes; readonly dependencies: HttpDependencies },
 ): Promise<FastifyReply> {
-  // An error that occurs before the stream begins gets its own status. The stream begins when the completion does, or
-  // earlier if that takes too long.
+  // An error before the stream begins can still have its own status. The stream therefore begins only when the
+  // completion has begun, or when that takes too long.
   await waitBeforeStreaming(beginning, dependencies);
   const events = openEventStream(reply, dependencies, {
     isNamed: asked.isNamed ?? false,
@@ -187,7 +191,10 @@ async function stream<Step>(
   return reply;
 }
 
-/** Sets the header that names the recorded completion. A complete answer is sent only once its record is on disk. */
+/**
+ * Sets the header with the reference of the recorded completion. A complete answer is sent only once its record is on
+ * disk.
+ */
 function writeCall(reply: FastifyReply, { recordedAs }: Pick<ChatCompletion, "recordedAs">): void {
   if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
 }
@@ -196,12 +203,12 @@ function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
   if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
 }
 
-/** Replaces characters that a header cannot contain. */
+/** Replaces characters that a header cannot contain by `?`. */
 function inHeader(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 
-/** POST /v1/chat/completions: reads its request and writes its answer. */
+/** The route POST /v1/chat/completions: reads chat requests and writes answers in OpenAI's format. */
 export const chatCompletionRoute: AnsweringRoute<"chat"> = {
   paths: ["/v1/chat/completions", "/v1/chat/completions/"],
   kind: "chat",

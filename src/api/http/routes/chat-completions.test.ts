@@ -15,7 +15,7 @@ async function ask(server: Server, body: object, url = "/v1/chat/completions") {
   });
 }
 
-/** Requests a stream and returns its parsed events; asserts that the answer is a stream and ends correctly. */
+/** Requests a stream and returns its parsed events. Asserts that the answer is a stream and ends correctly. */
 async function askStream(server: Server, body: object): Promise<readonly Record<string, unknown>[]> {
   const answer = await ask(server, { ...body, stream: true });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -304,7 +304,10 @@ test("counts only the tokens of the chunk's choice with `stream_options.continuo
   await server.close();
 });
 
-/** Requests a stream whose first event comes only after more than two keep-alive intervals; returns the events. */
+/**
+ * Requests a stream whose completion begins or fails only after more than two keep-alive intervals. Returns the text of
+ * the stream.
+ */
 async function askLate(refusal: Error | null): Promise<string> {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
@@ -475,7 +478,7 @@ test("ends running requests of a revoked key within a second, but no others", as
       headers: { authorization: bearer(key) },
       payload: { ...helloBody, stream: isStream, ...more },
     });
-    // `inject` sends a request only once it is awaited.
+    // `inject` sends the request only when someone waits for its answer.
     void answer.then(() => undefined);
     await seen;
     return { answer };

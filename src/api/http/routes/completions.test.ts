@@ -18,7 +18,7 @@ const chunksOf = ({ body }: LightMyRequestResponse): readonly Body[] =>
     .filter((event) => event.startsWith("data: {"))
     .map((event) => JSON.parse(event.slice("data: ".length)) as Body);
 
-/** Sends a body that must be refused, and checks the status and the faults. */
+/** Sends a body that must be refused. Checks the status and the faults. */
 async function refuses(payload: object, status: number, faults: readonly (readonly [string, RegExp])[]) {
   const server = await fakeServer({ settings: { completionPrompts: 4 } });
   const answer = await complete(server, payload);

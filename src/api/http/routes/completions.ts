@@ -1,5 +1,5 @@
-// POST /v1/completions: reads its request and writes its answer. Each prompt becomes a chat request, and all of them
-// run at the same time.
+// POST /v1/completions: reads its requests and writes its answers. Each prompt becomes a chat request, and all prompts
+// of a request run at the same time.
 import type { RequestDeltas } from "../../../base/domain/chat.ts";
 import { beginTogether, type BeginOne } from "../../../inference/chat/complete-together.ts";
 import { answered } from "../documentation/document-routes.ts";

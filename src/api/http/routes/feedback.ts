@@ -1,4 +1,4 @@
-// Feedback: creates records singly and in batches, replaces, queries and purges records, and lists their earlier
+// Routes that create feedback records singly and in batches, replace, query and purge them, and list their earlier
 // revisions.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
@@ -37,10 +37,10 @@ import {
   usesOtherSpelling,
 } from "../../wire/feedback/feedback.ts";
 
-/** Number of characters after which a piece of an answer is sent. A record has up to a megabyte. */
+/** Number of characters after which a piece of an answer is sent. A single record may have a megabyte. */
 const pieceLength = 1 << 16;
 
-/** Maximum number of records that are written without pauses. */
+/** Maximum number of records that are written without a pause. In a pause, other requests run. */
 const rowsAtOnce = 100;
 
 export function feedbackRoutes(
@@ -143,7 +143,7 @@ export function feedbackRoutes(
   );
 }
 
-/** Yields the text of {@link feedbackQueryBody} in pieces, with pauses in which other requests have their turn. */
+/** Yields the text of {@link feedbackQueryBody} in pieces. Pauses between pieces let other requests run. */
 async function* queryText(
   body: QueryBody,
   result: FeedbackResult,
@@ -157,7 +157,10 @@ async function* queryText(
   yield `],"total_count":${result.totalCount}}`;
 }
 
-/** Yields the JSON of a batch's answer in pieces, because it is long: it repeats every payload. */
+/**
+ * Yields the JSON of the answer to a batch. It comes in pieces, because the answer repeats every payload and is
+ * therefore long.
+ */
 function answerText(
   created: CreatedBatch,
   { answers, useOtherSpelling }: ReadFeedbackBatch,
@@ -170,7 +173,7 @@ function answerText(
   return inTurnsOf(tenant, pieces);
 }
 
-/** Yields the pieces, and waits for the tenant's next turn after each. */
+/** Yields the pieces. After each piece, waits for the tenant's next turn. */
 async function* inTurnsOf(tenant: string, pieces: Iterable<string>): AsyncGenerator<string, void> {
   for (const piece of pieces) {
     yield piece;
@@ -187,7 +190,7 @@ function* storedBatchAnswer(
   yield "]}";
 }
 
-/** Yields the JSON of the items in pieces, separated by commas. */
+/** Yields the JSON of the items in pieces, with commas between the items. */
 function* listPieces<Item>(
   items: readonly Item[],
   toItemBody: (item: Item, index: number) => object,

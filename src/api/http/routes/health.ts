@@ -1,4 +1,5 @@
-// Health, version, load and metrics of the server. These routes need no credentials.
+// Routes that report the health, version, load and metrics of the server. They need no credentials, except that
+// `http.operatorRoutes` may require a key for the metrics and the system check.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import {
@@ -16,7 +17,7 @@ import type { InFlight } from "../limits/admission.ts";
 
 interface Health {
   readonly state: string;
-  /** Text for people: why the state is not `ready`. */
+  /** Text for people that says why the state is not `ready`. */
   readonly reason: string;
   readonly models: EngineHealth["models"];
 }
@@ -77,7 +78,7 @@ export function healthRoutes(
   );
 }
 
-/** Returns the documentation of a health check's answers; status 503 has the faults. */
+/** Returns the documentation of the answers of a health check. An answer with status 503 lists the faults. */
 function checkAnswers(json: object) {
   const answer = "The server is healthy.";
   const content = { "application/json": { schema: unhealthySchema } };
@@ -118,8 +119,8 @@ async function outcomeOf(check: () => Promise<void>): Promise<string> {
 }
 
 /**
- * Returns the answer of a failed check. It also has the error body, which includes the faults, for clients that read
- * nothing else.
+ * Returns the answer of a failed health check. It also contains the common error body with the faults, for clients that
+ * read only that.
  */
 function failedCheck(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
   const { status, headers, body } = errorAnswer(

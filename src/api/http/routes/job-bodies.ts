@@ -1,5 +1,5 @@
-// Training jobs in the form of API answers, with the model's name and the rewards before and after the job. Names and
-// rewards are loaded for a whole page of jobs at a time.
+// Converts training jobs to API answers, which include the model's name and the rewards before and after the job. Names
+// and rewards are loaded for a whole page of jobs at a time.
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { VersionKey } from "../../../base/domain/model.ts";
 import { rewardedVersions, rewardMetrics, rewardsOf } from "../../../base/domain/rewards/job-rewards.ts";
@@ -9,7 +9,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 type Dependencies = Pick<HttpDependencies, "models" | "jobQueue" | "clock">;
 
 /**
- * Returns a function that converts each of these jobs to an API answer.
+ * Returns a function that converts any of these jobs to an API answer.
  *
  * @param jobs at most 100
  */

@@ -26,7 +26,7 @@ const ask = (
 const create = (server: Server, body: object, key: string = keys.member) =>
   ask(server, "POST", "/v1/preview/models", { project: "p", name: "m", base_model: "tiny", ...body }, key);
 
-/** Runs a training job that creates the version with this step; returns the job's id. */
+/** Runs a training job that creates the model's version with this step. Returns the job's id. */
 async function addVersion(server: Server, modelId: string, step: number): Promise<string> {
   const body = { model_id: modelId, trajectory_groups: [] };
   const { id } = (await ask(server, "POST", "/v1/preview/training-jobs", body)).json<{ id: string }>();

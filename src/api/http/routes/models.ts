@@ -1,4 +1,4 @@
-// Trained models: registers, lists, reads and deletes them.
+// Routes that register, list, read and delete trained models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
@@ -26,7 +26,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     { summary: "Register a model to train", body: modelCreateForm, fieldPaths: registrationPaths, ...one },
     async ({ body: { entity, loraRank, loraAlpha, targetModules, ...named }, caller }) => {
       const adapter = { rank: loraRank, alpha: loraAlpha, targets: targetModules };
-      // A model without an entity belongs to the caller's entity.
+      // If the request names no entity, the model belongs to the caller's entity.
       const registration = { ...named, entity: entity || caller.entity, adapter };
       return modelAnswer.body(await models.register(registration, caller));
     },

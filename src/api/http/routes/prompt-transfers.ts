@@ -1,4 +1,4 @@
-// POST /v1/kv-transfers: lets another server fetch the KV cache of a prompt that this server holds, once. Servers
+// POST /v1/kv-transfers: lets another server fetch, once, the KV cache of a prompt that this server holds. Servers
 // prove with a signature that they share a secret; API keys are not accepted.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,7 +12,7 @@ import { sendPieces } from "../paced-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
 import { onResponseEnd } from "../request-lifecycle.ts";
 
-/** Enough for a handle and the name of an entity. */
+/** Maximum size of a body in bytes: enough for the handle of a prompt and the name of an entity. */
 const bodyBytesMax = 4096;
 
 export function promptTransferRoute(
@@ -24,8 +24,8 @@ export function promptTransferRoute(
     failedLogins.count({ address: request.ip, requestId: request.id });
     throw unsigned(message);
   };
-  // The signature covers the body, so the body must be read before the request is authenticated. Therefore it must be
-  // short, and it is not read if the request cannot succeed.
+  // The signature covers the body, so the server must read the body before it can authenticate the request. The body
+  // must therefore be short, and is not read if the request cannot succeed.
   const preParsing = async (request: FastifyRequest): Promise<void> => {
     if (exchange === null) throw notHeld();
     if (!namesScheme(request.headers.authorization))

@@ -1,5 +1,5 @@
-// Finds the model or job that a request names, and checks the caller's access. Another entity's model is `forbidden`,
-// while a job of such a model is answered like one that does not exist.
+// Finds the model or job that a request names, and checks the caller's access. Access to another entity's model is
+// `forbidden`; a job of such a model is `not_found`.
 import { mayReach, type Caller } from "../../../base/domain/access.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
@@ -8,7 +8,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/field-paths.ts";
 
 /**
- * Returns the model with the id.
+ * Returns the model with this id.
  *
  * @param location location of the id in the request
  * @throws ServiceError `not_found`, or `forbidden` for another entity's model
@@ -27,7 +27,7 @@ export async function reachModel(
 }
 
 /**
- * Returns the model and the step that a path names.
+ * Returns the model and the version step that a path names.
  *
  * @throws ServiceError as {@link reachModel}, and `not_found` for a step that is not a number
  */
@@ -42,7 +42,7 @@ export async function reachStep(
 }
 
 /**
- * Returns the job with the id.
+ * Returns the job with this id.
  *
  * @throws ServiceError `not_found`, also for a job of another entity's model
  */

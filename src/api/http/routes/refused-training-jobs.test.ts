@@ -1,4 +1,4 @@
-// Refusals of training jobs, with the path of each fault.
+// Requests for training jobs that the server must refuse, and the path of each fault.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
@@ -29,7 +29,7 @@ test("refuses a log-probability outside the number range of training, and invali
   await server.close();
 });
 
-/** Returns a Choice of two tokens that is consistent except for the given fields. */
+/** Returns a Choice with two tokens. It is consistent, except for the given fields. */
 function answered(fields: object): object {
   const entries = [5, 6].map((id) => ({
     token: `token_id:${id}`,
@@ -53,8 +53,8 @@ const entryOf = (token: string, logprob: number | null): object => ({
 });
 
 /**
- * Inconsistent Choices, each with a description before it, and after it the expected fault's path within the Choice
- * and its message.
+ * Inconsistent Choices. Each row has a description, the Choice, the path of the expected fault within the Choice, and
+ * its message.
  */
 const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
   [

@@ -23,7 +23,10 @@ interface SentEvent {
   readonly [member: string]: unknown;
 }
 
-/** Returns the events of a stream; asserts that each is named by its type, and that they are numbered in order. */
+/**
+ * Returns the events of a stream. Asserts that each event's name is its type, and that the events are numbered in
+ * order.
+ */
 function eventsOf(body: string): readonly SentEvent[] {
   const blocks = body.split("\n\n");
   assert.equal(blocks.pop(), "");
@@ -35,7 +38,10 @@ function eventsOf(body: string): readonly SentEvent[] {
   });
 }
 
-/** Requests a complete answer and a stream; asserts that the stream's last event has the same response. */
+/**
+ * Requests a complete answer and a stream for the same body. Asserts that the stream's last event has the same response
+ * as the complete answer.
+ */
 async function bothWays(server: Server, body: object = {}) {
   const whole = (await ask(server, body)).json<Record<string, unknown>>();
   const streamed = await ask(server, { ...body, stream: true });
@@ -46,8 +52,8 @@ async function bothWays(server: Server, body: object = {}) {
 }
 
 /**
- * Returns the events between the first two and the last one, which are about the whole response, without their
- * numbers.
+ * Removes the sequence numbers from a stream's events. Also removes the first two events and the last, which are about
+ * the whole response.
  */
 const withoutNumbers = (events: readonly SentEvent[]): readonly object[] =>
   events
@@ -237,7 +243,11 @@ test("returns log-probabilities with their tokens' text only if requested, even 
   await server.close();
 });
 
-/** Returns the log-probabilities of the message at this index of the output. */
+/**
+ * Returns the log-probabilities of one message.
+ *
+ * @param index index of the message in the response's output
+ */
 function entriesOf(
   whole: Readonly<Record<string, unknown>>,
   index: number,

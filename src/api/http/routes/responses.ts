@@ -1,4 +1,5 @@
-// POST /v1/responses: OpenAI's Responses API over the same chat service, without server-side state.
+// POST /v1/responses: OpenAI's Responses API, on the same chat service as chat completions. The server keeps no state
+// between requests.
 import { locate } from "../../wire/field-paths.ts";
 import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";

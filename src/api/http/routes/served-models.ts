@@ -1,5 +1,5 @@
-// Names that a chat request accepts as its model: a list of all and an entry for each (both in OpenAI's or Anthropic's
-// form), and the names of the base models.
+// Routes for the model names that a chat request accepts: a list of all names and an entry for each, in OpenAI's or
+// Anthropic's form, and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import { adapterOfServer } from "../../../base/domain/model.ts";
@@ -24,7 +24,7 @@ import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
 import { readQuery } from "../input/read-input.ts";
 
-/** Documentation of the wildcard in the path, under the name `model`. */
+/** Documentation of the path's wildcard, as the parameter `model`. */
 const nameParameter = {
   type: "object",
   properties: {
@@ -84,9 +84,9 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       fieldPaths: { model: ["path", "model"], not_found: ["path", "model"] },
     },
     async ({ caller, request }) => {
-      // Safe cast: the router returns the rest of the path as a string.
+      // Safe cast: the router provides the part of the path that the wildcard matches as a string.
       const { "*": name } = request.params as { readonly "*": string };
-      // In a chat request, an empty name means the default model; here it names no model.
+      // A chat request may have an empty name, which means the default model. On this route, it names no model.
       if (name === "") throw notFound("model", name);
       const { base, modelId, step } = await dependencies.directory.find(name, caller);
       const model =
@@ -107,7 +107,10 @@ function namedModel({ id, createdAt, base }: ServedModel): NamedModel {
   return { id, createdAt, contextLength: base?.contextLength ?? null };
 }
 
-/** Returns the entry of a trained model: the name as it was sent, with the model and the time that the list shows. */
+/**
+ * Returns the entry of a trained model. It contains the name as the client sent it, and the model and time as in the
+ * list.
+ */
 async function servedName(
   { models, versions }: Pick<HttpDependencies, "models" | "versions">,
   name: string,

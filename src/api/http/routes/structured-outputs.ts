@@ -1,4 +1,4 @@
-// Route that checks a constraint before clients use it for answers.
+// Route that checks a constraint on answers, so that clients can test it before they use it.
 import type { FastifyInstance } from "fastify";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";

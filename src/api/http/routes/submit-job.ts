@@ -1,5 +1,5 @@
-// Submits jobs of any kind to the queue. A job's model is looked up as soon as the body names it, and a repeated
-// request with the same idempotency key creates no second job.
+// Submits jobs of any kind to the queue. It looks up a job's model as soon as the body has named it. A repeated request
+// with the same idempotency key creates no second job.
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../../base/domain/service-error.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
@@ -24,7 +24,10 @@ import { reachModel } from "./reach.ts";
 
 const modelPlace = ["body", "model_id"];
 
-/** Returns a check that finds the model before the data is read, because clients send the model first. */
+/**
+ * Returns a check that finds the model while the body arrives. Clients send the model before the data, so a request for
+ * an unknown model is refused early.
+ */
 export function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
   return {
     find: modelIdAtHead,
@@ -42,21 +45,20 @@ export function vocabularySizeOf(
   return baseModels().find(({ name }) => name === model?.baseModel)?.vocabularySize ?? null;
 }
 
-/** A job as read from the request's body. */
+/** A job as read from a request's body. */
 export interface SubmittedJob {
   readonly modelId: string;
   readonly task: JobTask;
   readonly configNotApplied: readonly string[];
   readonly lines: PackedLines;
-  /** Summaries of the trajectories; absent if the job does not train on trajectories. */
+  /** Summaries of the trajectories in the body; absent if the job does not train on trajectories. */
   readonly outlines?: PackedLines;
-  /** Hash of the request's body. */
   readonly hash: string;
-  /** Greatest token id in the Choices; absent or null if there are none. */
+  /** Greatest token id in the body's Choices; absent or null if there are none. */
   readonly greatestTokenId?: GreatestTokenId | null;
 }
 
-/** Stores the job durably; returns its id. */
+/** Stores the job durably and returns its id. */
 export async function submitJob(
   request: FastifyRequest,
   dependencies: HttpDependencies,
@@ -81,12 +83,12 @@ export async function submitJob(
   }
 }
 
-/** Returns the origin of a job that the request creates. */
+/** Returns the origin of a job: the ids of the request and the trace that created it. */
 export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { readonly madeBy: MadeBy } {
   return { madeBy: { requestId: id, traceparent: span?.traceparent ?? null } };
 }
 
-/** Returns the field paths of the model and the settings that a trainer may refuse. */
+/** Returns the paths in a job's body of the fields that a trainer may refuse: the model and the settings. */
 export function trainerPaths(kind: JobKind) {
   const config = kind === "rl" ? "experimental_config" : "config";
   return {
@@ -97,11 +99,11 @@ export function trainerPaths(kind: JobKind) {
   };
 }
 
-/** Maximum number of options for which a job has a separate warning. */
+/** Maximum number of options for which the answer has a separate warning. */
 const warnedMax = 20;
 
 /**
- * Returns a function that submits a job, with the request's idempotency key if it has one.
+ * Returns a function that submits a job. It passes on the request's idempotency key, if there is one.
  *
  * @param hash hash of the request's body
  */
@@ -123,8 +125,8 @@ export function submitWith(
 }
 
 /**
- * Returns warnings for options that have no effect, because the sender may rely on them. Known options that are not
- * supported were refused before.
+ * Returns warnings about options that have no effect, because the sender may rely on them. Known options that Hone does
+ * not support have already been refused.
  */
 export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
   const warnings = keys.slice(0, warnedMax).map((key) => {
@@ -139,8 +141,8 @@ export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the id of the job that an earlier request with the same idempotency key and body created, even if its model
- * or files have changed since; null if there is no such job.
+ * Returns the id of the job that an earlier request with the same idempotency key and body created; null if there is no
+ * such job. Changes of the model or its files since then do not matter.
  *
  * @param hash hash of the request's body
  * @throws ServiceError `conflict` if the key was used with another body, `invalid` for an invalid key
@@ -167,7 +169,7 @@ function idempotencyOf(request: FastifyRequest, bodyHash: string): IdempotencyKe
 }
 
 /**
- * Returns the request's idempotency key; null if it has none.
+ * Returns the request's idempotency key; null if the request has none.
  *
  * @throws ServiceError `invalid` for an invalid key
  */

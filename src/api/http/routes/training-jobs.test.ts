@@ -108,8 +108,8 @@ const resolved = {
 };
 
 /**
- * Creates a job with these settings; returns the settings in effect, those not applied, and what the server reports
- * about them.
+ * Creates a job with these settings. Returns the settings in effect, those not applied, and the server's warnings about
+ * them.
  */
 async function configured(config: object): Promise<{
   readonly effective: unknown;
@@ -213,7 +213,7 @@ test("prefers the option for the loss and normalize_advantages over their aliase
 });
 
 test("accepts options of other trainers that ask for the server's actual behaviour", async () => {
-  // Defaults that openpipe-art 0.5.23 sends.
+  // Values that openpipe-art 0.5.23 sends for settings that its user has left at their defaults.
   const unset = {
     kl_penalty_reference_step: null,
     kl_penalty_source: "current_learner",
@@ -501,7 +501,8 @@ test("refuses a job that the server's trainer does not support on arrival, with 
   const rounded = { ...job, experimental_config: { base_precision: "int8" } };
   await refuses(server, rounded, [["experimental_config.base_precision", precision]]);
   assert.equal((await post(server, job)).statusCode, 200);
-  // The version that this job creates has the training state of the embedded trainer.
+  // The fake job creates a version whose training state was written by the embedded trainer, which the remote trainer
+  // cannot continue.
   await playJob(server, { step: 1 });
   await refuses(server, job, [
     ["model_id", /adapter of which the trainer .* remote, keeps no state.* Train a new model/],

@@ -1,4 +1,4 @@
-// Training jobs: creates, lists, reads, watches, cancels, replays and retries them.
+// Routes that create, list, read, watch, cancel, replay and retry training jobs.
 import type { FastifyInstance } from "fastify";
 import { type Caller, reachOf } from "../../../base/domain/access.ts";
 import { isTerminal, type JobEvent, type TrainingJob } from "../../../base/domain/job.ts";

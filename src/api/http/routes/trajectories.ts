@@ -1,4 +1,5 @@
-// Logs trajectories of a model under a split, and returns logged trajectories and their metrics.
+// Routes that log trajectories of a model under a split such as `train` or `val`, and return logged trajectories and
+// their metrics.
 import type { FastifyInstance } from "fastify";
 import { logTrajectories } from "../../../train/trajectories/log-trajectories.ts";
 import { present } from "../../../base/domain/assert.ts";
@@ -32,9 +33,9 @@ export function trajectoryRoutes(
         "The metrics of these trajectories. The metrics of the model's version combine all its logs of the same split.",
       json: loggedSchema,
       options: {
-        // Finds the model before the body is read, so that the body of a refused request is not read.
+        // Finds the model first, so that the server does not read the body of a request that it refuses.
         preParsing: async (request) => {
-          // Safe cast: the path has this parameter.
+          // Safe cast: the route's path has this parameter.
           const { model_id: id } = request.params as { readonly model_id: string };
           request.model = await reachModel(dependencies, request.caller, id);
         },
@@ -101,7 +102,7 @@ export function trajectoryRoutes(
   );
 }
 
-/** Returns the error for a body that names a different model than the path. */
+/** Returns the error for a body that names another model than the path. */
 function contradiction(modelId: string, model: TrainedModel): ServiceError {
   const message = `Value error, the path names the model ${model.id}, and model_id is ${quoted(modelId)}; leave it out, or send the same.`;
   const faults = [{ location: ["body", "model_id"], message, type: "value_error" }];

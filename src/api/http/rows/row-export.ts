@@ -1,5 +1,5 @@
-// Exports all rows of a selection as JSON lines or as an Apache Parquet file. Each part of the file is produced only
-// when the client reads it.
+// Exports all selected rows as JSON lines or as an Apache Parquet file. Each part of the file is produced only when the
+// client reads it.
 import type { WrittenGroup } from "../../wire/trajectories/parquet.ts";
 import type { RowReader } from "./row-reader.ts";
 import type { RowChunk } from "./source-rows.ts";
@@ -9,7 +9,7 @@ export async function* jsonLines(chunks: AsyncIterable<RowChunk>): AsyncGenerato
   for await (const { bytes } of chunks) if (bytes.length > 0) yield bytes;
 }
 
-/** Approximate size of a row group as JSON, which limits the memory that an export takes. */
+/** Approximate size in bytes of a Parquet row group as JSON. It limits the memory that an export takes. */
 const rowGroupBytes = 8 * 1024 * 1024;
 
 /** First bytes of every Parquet file. */

@@ -1,10 +1,10 @@
-// A page of rows ends at a number of rows, at a size, or after a number of bytes has been searched for it.
+// Tests that a page of rows ends at a number of rows, at a size, or after a number of bytes has been searched for rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowPage } from "./row-page.ts";
 import type { RowChunk } from "./source-rows.ts";
 
-/** Yields groups with two rows each; with `isWanted` false, a filter has removed the rows. */
+/** Yields groups with two rows each. If `isWanted` is false, the rows are absent, as if a filter had removed them. */
 async function* groups(
   count: number,
   { isWanted = true, byteCount = 1 }: { readonly isWanted?: boolean; readonly byteCount?: number } = {},

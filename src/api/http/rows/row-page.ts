@@ -1,5 +1,5 @@
-// Writes a page of rows as the text of an answer. The number of rows, their size, and the number of bytes searched for
-// them are limited.
+// Writes a page of rows as the text of an answer. A page has limits on the number of rows, on their size, and on the
+// number of bytes searched for them.
 import type { PageRequest } from "../../../base/domain/page.ts";
 import { pageBytesMax } from "../../../base/domain/page.ts";
 import { rowId } from "../../wire/trajectories/rows.ts";
@@ -9,8 +9,8 @@ import type { RowChunk } from "./source-rows.ts";
 const readBytesMax = 64 * 1024 * 1024;
 
 /**
- * Returns the page in pieces. If the search found no match within its limit, the page is empty, and its `last_id` is
- * the cursor from which to continue.
+ * Returns the page in pieces. If the search reaches its limit without a match, the page is empty, and its `last_id` is
+ * the cursor with which to continue.
  */
 export async function rowPage(
   chunks: AsyncIterable<RowChunk>,
@@ -24,7 +24,7 @@ export async function rowPage(
   let hasMore = false;
   search: for await (const portion of chunks) {
     for (const [index, end] of portion.ends.entries()) {
-      // Excludes the line feed.
+      // A row in the page has no line feed, which ends it in the chunk.
       const row = portion.bytes.subarray(index === 0 ? 0 : portion.ends[index - 1], end - 1);
       hasMore = rows.length === limit || (rows.length > 0 && bytes + row.length > pageBytesMax);
       if (hasMore) break search;

@@ -1,4 +1,4 @@
-// Converts stored trajectories to rows in a worker, outside the server's event loop.
+// Converts stored trajectories to rows in a worker thread, so that the server's event loop continues meanwhile.
 import { buffersOf } from "../../../base/processes/tasks.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { rowTaskModule, type RowTaskKind, type RowTasks } from "../../wire/trajectories/row-tasks.ts";
@@ -12,7 +12,7 @@ export class RowReader {
   });
 
   /**
-   * Runs a task in the worker. The task's buffers are transferred, so the caller can no longer use them.
+   * Runs a task in the worker. Transfers the task's buffers, so that the caller can no longer use them.
    *
    * @param client tenant whose tasks take turns with those of other tenants
    * @throws ServiceError `too_large` if a trajectory takes more memory than available

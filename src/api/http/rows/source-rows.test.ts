@@ -1,4 +1,5 @@
-// Rows of small and large groups, compared with the stored groups; and the memory that a reader holds.
+// Reads rows of small and large groups and compares them with the stored groups. Also checks the memory that a reader
+// holds.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
@@ -32,7 +33,10 @@ const trajectory = (reward: number, content: string) => ({
   extra: {},
 });
 
-/** Reads all rows of the groups after a position. Also returns the bytes that the reader held of the memory budget. */
+/**
+ * Reads all rows of the groups after a position. Returns the rows, and the bytes that the reader held of the memory
+ * budget.
+ */
 async function readAll(
   groups: readonly object[],
   options: { readonly place?: RowPosition; readonly bounds?: RowBounds; readonly key?: string } = {},
@@ -68,7 +72,7 @@ async function readAll(
   return { rows, held, chunks, ids };
 }
 
-/** A large group: 12 MiB in forty trajectories. Its other members, which each row repeats, come last. */
+/** A large group: forty trajectories with 12 MiB in total. The members that each row repeats come after them. */
 const many = {
   trajectories: Array.from({ length: 40 }, (_, index) =>
     trajectory(index, `é${"x".repeat(0.3 * mebibyte)}${index}`),

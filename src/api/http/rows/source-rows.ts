@@ -1,6 +1,6 @@
-// Reads the rows of one log or job after a position. A small group is read whole. A large group is read twice: first
-// to find its head (the members that each of its rows repeats), then piece by piece, so that only one trajectory at a
-// time is in memory.
+// Reads the rows of one log or job after a position. A small group of trajectories is read whole. A large group is read
+// twice: first to find its head (the members that each of its rows repeats), then piece by piece, with only one
+// trajectory in memory.
 import { unfolded } from "../../../base/domain/text/folded-lines.ts";
 import { groupStart, isComplete, type Bytes } from "../../wire/trajectories/group-cut.ts";
 import {
@@ -14,16 +14,16 @@ import type { GroupHead, RowPosition } from "../../wire/trajectories/rows.ts";
 import { readerBytes, type ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 
-/** A few rows, possibly none, and the position up to which trajectories were read. */
+/** Rows read together, possibly none, and the position up to which trajectories were read. */
 export interface RowChunk extends Pick<WrittenRows, "bytes" | "ends" | "ids"> {
-  /** Position of the last trajectory read, whether it matched or not. */
+  /** Position of the last trajectory read, whether or not it matched the filter. */
   readonly last: RowPosition;
-  /** Number of bytes read. */
+  /** Number of stored bytes read for this chunk. */
   readonly byteCount: number;
 }
 
 export interface StoredSource {
-  /** Returns the folded lines in which the groups are stored, from part number `part` on. */
+  /** Returns the folded lines in which the groups are stored, beginning with part number `part`. */
   readonly linesFrom: (part: number) => Promise<AsyncIterable<string>>;
   readonly reader: RowReader;
   readonly share: Pick<ReadShare, "hold">;
@@ -32,16 +32,16 @@ export interface StoredSource {
 
 type Asked = Pick<RowTask, "source" | "filter" | "bounds">;
 
-/** Position of a group, and the index of the first trajectory to read in it. */
+/** Position of a stored group, and the index of its first trajectory to read. */
 type GroupPlace = Pick<RowTask, "part" | "groupIndex" | "from">;
 
-/** Maximum size of a group that is read whole. */
+/** Maximum size in bytes of a group that is read whole. */
 const wholeBytesMax = 1 << 22;
 
 /**
- * Yields the rows after a position, in chunks.
+ * Yields the rows of a log or job after a position, in chunks.
  *
- * @throws ServiceError `not_found` if the source is deleted meanwhile
+ * @throws ServiceError `not_found` if the log or job is deleted meanwhile
  */
 export async function* sourceRows(
   source: StoredSource,
@@ -58,7 +58,7 @@ export async function* sourceRows(
   }
 }
 
-/** Converts the stored parts of a source to pieces of groups. */
+/** Converts the stored parts of a log or job to pieces of its groups. */
 export class GroupPieces {
   readonly #parts: AsyncIterator<string>;
   readonly #encoder = new TextEncoder();
@@ -69,7 +69,10 @@ export class GroupPieces {
     this.#parts = lines[Symbol.asyncIterator]();
   }
 
-  /** Returns the pieces of the next group, or only its first pieces if it is large; null after the last group. */
+  /**
+   * Returns the pieces of the next group; null after the last group. If the group is large, returns only its first
+   * pieces.
+   */
   async takeGroup(): Promise<{ readonly pieces: readonly Bytes[]; readonly isComplete: boolean } | null> {
     this.partCount = 0;
     const pieces: Bytes[] = [];
@@ -116,7 +119,7 @@ async function* largeGroup(
   beginning: readonly Bytes[],
 ): AsyncGenerator<RowChunk, void> {
   const survey = await surveyGroup(source, following, beginning);
-  // Holds enough for the largest trajectory in stored, parsed and written form.
+  // Holds enough bytes for the largest trajectory in its stored, parsed and written form.
   await source.share.hold(readerBytes + 3 * survey.largestByteCount);
   try {
     yield* rowsInPieces(source, asked, place, survey.head);
@@ -125,7 +128,10 @@ async function* largeGroup(
   }
 }
 
-/** Reads the rows of a large group, starting again at its first piece. */
+/**
+ * Reads the rows of a large group. It begins with the group's first piece again, because the survey has already read
+ * the pieces.
+ */
 async function* rowsInPieces(
   source: StoredSource,
   asked: Asked,
@@ -145,7 +151,7 @@ async function* rowsInPieces(
   }
 }
 
-/** Reads the rest of a large group to find its head and the size of its largest trajectory. */
+/** Reads the remaining pieces of a large group to find its head and the size of its largest trajectory. */
 async function surveyGroup(
   { reader, client }: StoredSource,
   following: GroupPieces,
@@ -161,7 +167,7 @@ async function surveyGroup(
   return survey;
 }
 
-/** Yields all rows of the task's pieces, in as many chunks as needed. */
+/** Yields all rows in the pieces of a task, in as many chunks as needed. */
 async function* chunks(
   { reader, client }: StoredSource,
   task: RowTask,

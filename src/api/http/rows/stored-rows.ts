@@ -1,4 +1,5 @@
-// Reads the stored trajectories of a model as rows, log by log or job by job in the order in which they were stored.
+// Reads the stored trajectories of a model as rows. Logs or jobs are read one after the other, in the order in which
+// they were stored.
 import type { JobStore, TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { type PageRequest, allItems } from "../../../base/domain/page.ts";
@@ -23,7 +24,7 @@ export interface RowRequest {
   readonly selection: RowSelection;
   /** Position of the last row read; null for the first page. */
   readonly after: RowPosition | null;
-  /** Client whose turn each read waits for (see `RowReader.run`). */
+  /** Client in whose turns the worker reads (see `RowReader.run`). */
   readonly client: string;
   readonly bounds: RowBounds;
   /** Share of the read budget that the request holds. */
@@ -31,9 +32,9 @@ export interface RowRequest {
 }
 
 /**
- * Yields all rows of the selection in chunks of about a megabyte.
+ * Yields all selected rows in chunks of about a megabyte.
  *
- * @throws ServiceError `invalid` at `after` for a position that the model does not have; `not_found` if a source is
+ * @throws ServiceError `invalid` at `after` for a position that the model does not have; `not_found` if a log or job is
  * deleted meanwhile
  */
 export async function* storedRows(
@@ -51,7 +52,7 @@ export async function* storedRows(
     yield* rowsOf(dependencies, request, source, null);
 }
 
-/** Selection of all rows. */
+/** A selection without any condition, which selects all rows. */
 const everything: Omit<RowSelection, "source"> = {
   sourceId: null,
   split: null,
@@ -62,9 +63,9 @@ const everything: Omit<RowSelection, "source"> = {
 };
 
 /**
- * Returns the row of one trajectory as JSON; null if its log or job no longer exists.
+ * Returns one trajectory's row as JSON; null if its log or job no longer exists.
  *
- * @throws ServiceError `not_found` if its source is deleted meanwhile
+ * @throws ServiceError `not_found` if the log or job is deleted meanwhile
  */
 export async function storedRow(
   dependencies: RowDependencies,
@@ -79,7 +80,7 @@ export async function storedRow(
   const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
   const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
   if (source === null) return null;
-  // Reading begins after a position, so this is the position before the row.
+  // Reading begins after a given position, so the position before the wanted row is given.
   const before = { sourceId, part, group, index: index - 1 };
   for await (const { bytes, ends } of rowsOf(
     dependencies,
@@ -87,15 +88,15 @@ export async function storedRow(
     source,
     before,
   ))
-    // Excludes the line feed.
+    // The row without the line feed that ends it.
     if (ends.length > 0) return bytes.subarray(0, ends[0] - 1);
   return null;
 }
 
 /**
- * Yields all groups of the selection as JSON lines, in pieces (see `sourceGroups`).
+ * Yields all selected groups as JSON lines, in pieces (see `sourceGroups`).
  *
- * @throws ServiceError `not_found` if a source is deleted meanwhile
+ * @throws ServiceError `not_found` if a log or job is deleted meanwhile
  */
 export async function* storedGroups(
   dependencies: RowDependencies,
@@ -118,7 +119,7 @@ function rowsOf(
   return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
 }
 
-/** Returns a function that reads the folded lines of a log or job from a part on. */
+/** Returns a function that reads the folded lines of a log or job, beginning with a given part. */
 function linesOf(
   { trajectories, jobs }: RowDependencies,
   source: RowSource,
@@ -133,7 +134,7 @@ function linesOf(
   };
 }
 
-/** Yields the selected logs or jobs that come after the one with the position. */
+/** Yields the selected logs or jobs that come after the log or job with the position `after`. */
 async function* sourcesAfter(
   dependencies: RowDependencies,
   request: Pick<RowRequest, "model" | "selection" | "after">,
@@ -145,7 +146,7 @@ async function* sourcesAfter(
     if (source !== null) yield source;
     return;
   }
-  // The log or job with the position was read before, so the list begins after it.
+  // The log or job that contains the position is read separately, so this list begins after it.
   const behind = (page: PageRequest): PageRequest => ({
     ...page,
     after: page.after ?? after?.sourceId ?? null,
@@ -162,7 +163,7 @@ async function* sourcesAfter(
   }
 }
 
-/** Returns the log or job with this id if it belongs to the model and is selected. */
+/** Returns the log or job with this id if it belongs to the model and the selection includes it; otherwise null. */
 async function sourceOf(
   { trajectories, jobs }: RowDependencies,
   { model, selection }: Pick<RowRequest, "model" | "selection">,
@@ -212,10 +213,10 @@ function unknownPlace(): ServiceError {
 }
 
 /**
- * Yields the groups of one log or job as JSON lines. Each line has the group's position and all members except its
+ * Yields the groups of one log or job as JSON lines. Each line has the group's position and all its members except the
  * trajectories. A group is read once, piece by piece, and its members are copied as stored, at any length.
  *
- * @throws ServiceError `not_found` if the source is deleted meanwhile
+ * @throws ServiceError `not_found` if the log or job is deleted meanwhile
  */
 async function* sourceGroups(
   { linesFrom, reader, client }: Omit<StoredSource, "share">,

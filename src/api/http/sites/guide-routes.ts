@@ -1,11 +1,10 @@
-// Serves the guide for people at `/guide`: the pages of docs/ as a static site with search. The guide needs no key and
-// no network.
+// Serves the guide at `/guide`: the pages of docs/ as a static site with search. The guide needs no key and no network.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { sendIfChanged, sitePolicy } from "./send-site-file.ts";
 
-/** Allows WebAssembly, which the search uses. */
+/** Content security policy that allows WebAssembly, which the guide's search uses. */
 const policy = sitePolicy("'wasm-unsafe-eval'");
 
 export function guideRoutes(app: FastifyInstance, { guide }: Pick<HttpDependencies, "guide">): void {

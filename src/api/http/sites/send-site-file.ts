@@ -1,5 +1,5 @@
-// Sends files of the built sites, compressed if the browser accepts that, with a policy that allows only a site's own
-// files.
+// Sends files of the dashboard and the guide, compressed if the browser accepts that. Their content security policy
+// allows only a site's own files.
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { siteEncodings, type SiteEncoding, type SiteFile } from "../../../base/domain/site-files.ts";
@@ -22,7 +22,7 @@ export function sitePolicy(...scripts: readonly string[]): string {
   ].join("; ");
 }
 
-/** Sends a file that browsers must revalidate before each use. If the file has not changed, only answers 304. */
+/** Sends a file that browsers must revalidate before each use. Answers only 304 if the browser has the current file. */
 export function sendIfChanged(
   file: SiteFile,
   contentSecurityPolicy: string,
@@ -49,7 +49,10 @@ export function sendSiteFile(
   return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
 }
 
-/** Returns the smallest encoding that is available for the file and that the browser accepts. */
+/**
+ * Returns the encoding in which the file is smallest, among those that are available for it and that the browser
+ * accepts.
+ */
 function encodingFor(bytes: SiteFile["bytes"], accepted: string | readonly string[] = ""): SiteEncoding {
   const offers = String(accepted)
     .split(",")

@@ -1,4 +1,4 @@
-// For tests and the API page: types of those parts of an OpenAPI document that they read.
+// For tests and the API page: types of the parts of an OpenAPI document that they read.
 
 export interface ApiDocument {
   readonly openapi: string;
@@ -32,20 +32,20 @@ export interface Media {
   readonly schema: Schema;
 }
 
-/** Schema with the keywords that this API uses, and the extensions that its documentation uses. */
+/** JSON Schema, reduced to the keywords and extensions that this API's documentation uses. */
 export interface Schema {
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
-  /** Text that describes the default if no value can express it. */
+  /** Text that describes the default, if no JSON value can express it. */
   readonly "x-default"?: string;
-  /** Text that describes the range if keywords cannot express it. */
+  /** Text that describes the range, if no keyword of JSON Schema can express it. */
   readonly "x-range"?: string;
-  /** True if the field is refused when its value would have an effect. */
+  /** True if the server refuses the field when its value would have an effect. */
   readonly "x-refused"?: boolean;
-  /** True if the field is refused unless the model's engine supports it. */
+  /** True if the server refuses the field unless the model's engine supports it. */
   readonly "x-engine-feature"?: boolean;
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
@@ -64,7 +64,10 @@ export interface Schema {
   readonly patternProperties?: Readonly<Record<string, Schema>>;
 }
 
-/** Returns the branches of a schema's `anyOf`, or the schema itself. Omits null, which means absent. */
+/**
+ * Returns the branches of a schema's `anyOf`, or the schema itself. Omits the branch null, which means that the field
+ * is absent.
+ */
 export function branchesOf(schema: Schema): readonly Schema[] {
   return (schema.anyOf ?? [schema]).flatMap((branch) =>
     branch.anyOf === undefined ? (branch.type === "null" ? [] : [branch]) : branchesOf(branch),

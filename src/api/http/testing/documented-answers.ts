@@ -1,5 +1,5 @@
-// For tests: checks an answer against the documented schema of its route. An undocumented member is a fault, although
-// clients must tolerate it; otherwise the documentation would become incomplete.
+// For tests: checks an answer against the documented schema of its route. Clients must tolerate undocumented members,
+// but here they are a fault, because otherwise the documentation would become incomplete.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ApiDocument, Media, Operation } from "./api-document.ts";
@@ -17,7 +17,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true
 const compiled = new Map<object, ValidateFunction>();
 
 /**
- * Checks an answer.
+ * Checks an answer against the API's document.
  *
  * @throws Error that names the route and the undocumented parts of its answer
  */
@@ -27,8 +27,8 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   if (method === "HEAD") return;
   const operation = operationOf(document, method, url);
   const mediaType = contentType.split(";", 1)[0] ?? "";
-  // The OpenAPI document and its page are undocumented. An error for an unknown path is checked against the error
-  // schema.
+  // The routes of the OpenAPI document and its page are not in the document. An error for an unknown path is checked
+  // against the error schema.
   if (operation === null && status < 400) return;
   const content: Readonly<Record<string, Media>> | undefined =
     operation === null
@@ -38,7 +38,7 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   const route = `${method} ${url.split("?", 1)[0]} ${status}`;
   assert(schema !== undefined, `the document says nothing of ${mediaType} as an answer of ${route}`);
   for (const value of mediaType === "text/event-stream" ? eventsIn(body) : [valueOf(mediaType, body)]) {
-    // An error in a stream is an event with the error body, which the schema of events does not include.
+    // An error during a stream is an event with the error body. The schema of the stream's events does not include it.
     const isError = typeof value === "object" && value !== null && "detail" in value && !("type" in value);
     const validate = validator(isError && mediaType === "text/event-stream" ? errorSchema : schema);
     if (validate(value)) continue;
@@ -56,7 +56,7 @@ function operationOf({ paths }: ApiDocument, method: string, url: string): Opera
   const fits = (pattern: string): boolean =>
     new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
   const parameterCount = (pattern: string): number => pattern.split("{").length;
-  // As in the router, a fixed path segment takes precedence over a parameter.
+  // Like the router, prefers a fixed path segment to a parameter.
   const [found] = Object.entries(paths)
     .filter(([pattern]) => fits(pattern))
     .sort(([one], [other]) => parameterCount(one) - parameterCount(other));
@@ -83,7 +83,7 @@ function validator(schema: object): ValidateFunction {
 }
 
 /**
- * Returns the schema with `additionalProperties: false` added to each object that names properties and does not set
+ * Returns a copy of the schema with `additionalProperties: false` in each object that names properties and does not set
  * it.
  */
 function closed(schema: unknown): unknown {

@@ -1,4 +1,4 @@
-// For tests: a chat service that answers from a script, and passes the contract of chat services.
+// For tests: a chat service that answers from a script. It passes the contract of chat services.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import type {
@@ -15,23 +15,23 @@ import type { Allowance, TokenReservation } from "../../../base/domain/keys/limi
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ChatPort } from "../dependencies.ts";
 
-/** Script of a fake chat's answers. */
+/** Script by which a fake chat service answers. */
 export interface ChatScript {
-  /** Content of the deltas, in order; each choice gets the same. */
+  /** Content of the deltas, in order. Each choice gets the same deltas. */
   pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
   finish: ChatFinish["reason"];
-  /** Stop string that ended each choice; null if none did. */
+  /** Stop string that ended each choice; null if no stop string did. */
   matchedStop: string | null;
   isTrained: boolean;
   notice: string | null;
   echo: string;
-  /** Error thrown before the header; null for none. */
+  /** Error thrown before the completion's header; null for none. */
   refusal: Error | null;
   /** Error thrown after the first delta; null for none. */
   failure: Error | null;
-  /** A request waits for this promise before its header. */
+  /** Promise for which a request waits before its completion has a header. */
   opens: Promise<void>;
-  /** If true, the answer stops after its first delta until the signal aborts. */
+  /** If true, the answer stops after its first delta and waits until the signal aborts. */
   hangs: boolean;
 }
 
@@ -179,7 +179,7 @@ export class FakeChat implements ChatPort {
   }
 }
 
-/** Reserves tokens once the prompt is known, as the real chat service does. */
+/** Reserves tokens of the allowance once the prompt is known, as the real chat service does. */
 function reserved(
   allowance: Allowance | null,
   tokens: number,

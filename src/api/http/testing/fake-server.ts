@@ -1,6 +1,6 @@
-// For tests: the HTTP server with real in-memory stores, a fake chat service, and a key for an administrator and for a
-// member of each of two entities. `ask` sends any request, and checks that the answer is as documented. Jobs run only
-// if a test calls `playJob`.
+// For tests: the HTTP server with real in-memory stores, a fake chat service, an administrator's key, and a member's
+// key for each of two entities. `ask` sends any request, and checks that the answer is as documented. Jobs run only if
+// a test calls `playJob`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,23 +94,23 @@ export interface FakeServerOptions {
   readonly logger?: Logger;
   readonly recentLog?: RecentLog;
   readonly jobSettings?: Partial<JobSettings>;
-  /** Limits of entities without limits of their own. */
+  /** Limits of entities for which no limits are set. */
   readonly entityLimits?: KeyLimits;
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
-  /** Profile of the trainer; default: that of the embedded trainer. */
+  /** Profile of the trainer; by default that of the embedded trainer. */
   readonly trainer?: TrainerProfile;
-  /** Chat service that replaces the fake one. */
+  /** Chat service to use instead of the fake one. */
   readonly chat?: ChatPort;
-  /** Returns the dependencies to use; gets the default ones. */
+  /** Returns the dependencies to use. Its argument has the default ones. */
   readonly wrap?: (dependencies: HttpDependencies) => HttpDependencies;
-  /** Returns real services over the server's stores, which replace the fake ones. */
+  /** Returns real services on the server's stores. They replace the fake services. */
   readonly services?: (
     stores: Stores,
   ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "embeddings" | "feedback" | "annotation">>;
 }
 
-/** Fake that stores feedback in memory and returns it. */
+/** Fake feedback service that stores feedback in memory and returns it. */
 class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
@@ -165,7 +165,7 @@ class FakeFeedback implements FeedbackService {
   }
 }
 
-/** Creates a server with fakes. Tests script the fakes, and inspect what they received. */
+/** Creates a server with fake services. Tests script the fakes, and inspect what they received. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
   const database = await storesUntilClosed();
@@ -461,11 +461,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
 }
 
-/** Created only once, because it is slow to create and the same for every server. */
+/** API document, created only once, because that is slow and the document is the same for every server. */
 let apiDocument: ApiDocument | undefined;
 
 function documentOf(app: FastifyInstance): ApiDocument {
-  // Safe cast: a test of the document checks the parts that are read here.
+  // Safe cast: another test checks the parts of the document that are read here.
   return (apiDocument ??= app.swagger() as unknown as ApiDocument);
 }
 
@@ -518,8 +518,8 @@ export async function registeredModel(server: Awaited<ReturnType<typeof fakeServ
 }
 
 /**
- * Acts as the runner for the oldest waiting job: writes the events, then ends the job with version `step` of its
- * model. If `step` is null, the job continues to run.
+ * Acts as the runner of the oldest waiting job: writes the events, then ends the job with version `step` of its model.
+ * If `step` is null, the job continues to run.
  */
 export async function playJob(
   { jobs }: Pick<Awaited<ReturnType<typeof fakeServer>>, "jobs">,

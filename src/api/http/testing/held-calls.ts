@@ -1,24 +1,23 @@
-// For tests: holds back the result of one of the calls that a server makes to its dependencies, chosen by its number,
-// while something happens to the client.
+// For tests: holds back the result of one call that a server makes to its dependencies, while something happens to the
+// client. The call is chosen by its number.
 import type { HttpDependencies } from "../dependencies.ts";
 
 /** Calls that the server makes periodically rather than for a request. */
 const ownCalls: readonly PropertyKey[] = ["findEnded"];
 
-/** Wraps the dependencies of a server, so that the results of all asynchronous calls to them pass through this object. */
+/** Wraps the dependencies of a server. The results of all asynchronous calls to them then pass through this object. */
 export class HeldCalls {
   #skipped = Infinity;
   #pending = 0;
   #onHeld: () => void = () => undefined;
   #released: Promise<void> = Promise.resolve();
 
-  /** Returns the wrapped dependencies for the server. */
   wrap(dependencies: HttpDependencies): HttpDependencies {
     const entries = Object.entries(dependencies).map(([name, part]) => [name, this.#wrapped(name, part)]);
     return Object.fromEntries(entries) as HttpDependencies;
   }
 
-  /** Holds back the next result after the first `skipped` results. */
+  /** Lets `skipped` results pass, then holds back the next one. */
   hold(skipped: number): { readonly held: Promise<void>; readonly release: () => void } {
     let release = (): void => undefined;
     this.#skipped = skipped;
@@ -85,7 +84,7 @@ export class HeldCalls {
   }
 }
 
-/** Dependencies that the server calls while it answers requests. */
+/** Names of the dependencies that the server calls while it answers requests. */
 const holdsCalls: readonly string[] = [
   ..."chat tokenization checks directory keys models checkpointFiles versions jobs".split(" "),
   ..."jobQueue trajectories feedback files".split(" "),

@@ -9,7 +9,7 @@ import { basic, fakeServer, keys } from "./fake-server.ts";
 
 export const project = "acme/games";
 
-/** Members of the answers of queue and feedback routes. */
+/** Members that the answers of queue and feedback routes may have. */
 export interface QueueAnswer {
   readonly id: string;
   readonly item: ShownItem | null;
@@ -46,7 +46,7 @@ export interface ShownRecord {
 
 export async function queueServer<Time extends Clock = FakeClock>(
   settings: Partial<AnnotationSettings> = {},
-  // Default: a fake clock.
+  // Clock of the server; by default a fake one.
   clock: Time = new FakeClock() as Clock as Time,
 ) {
   const server = await fakeServer({
@@ -79,17 +79,17 @@ export async function queueServer<Time extends Clock = FakeClock>(
     const headers = { authorization: basic(key) };
     return server.ask({ method, url, headers, ...(body === undefined ? {} : { payload: body }) });
   };
-  /** Sends a body with the project, and returns the answer; throws if the request failed. */
+  /** Sends a body with the project, and returns the answer. Throws if the request failed. */
   const post = async (path: string, body: object = {}): Promise<QueueAnswer> => {
     const answer = await ask("POST", path, { project_id: project, ...body });
     if (answer.statusCode !== 200) throw new Error(`${path} answers ${answer.statusCode}: ${answer.body}`);
     return answer.json<QueueAnswer>();
   };
-  /** Claims an available item of a queue. */
+  /** Claims an available item of a queue, and returns the item. */
   const take = async (path: string, body: object = {}): Promise<ShownItem> =>
     present((await post(`${path}/claim`, body)).item, "an item");
   /**
-   * Creates a queue with the calls `1`, `2` and so on.
+   * Creates a queue, and adds the calls `1`, `2` and so on to it.
    *
    * @returns the queue's path
    */

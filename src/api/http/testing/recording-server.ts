@@ -1,4 +1,4 @@
-// For tests: a fake server with recorded answers of a model, and people's feedback on these answers.
+// For tests: a fake server with recorded answers of a model, and with people's feedback on these answers.
 import assert from "node:assert/strict";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";

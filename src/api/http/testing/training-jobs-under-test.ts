@@ -1,4 +1,4 @@
-// For tests: a fake server with a model, and functions that send training jobs to it and check refusals.
+// For tests: a fake server with a model, and functions that send training jobs to it and check its refusals.
 import assert from "node:assert/strict";
 import { bearer, fakeServer, type FakeServerOptions, keys, registeredModel } from "./fake-server.ts";
 

@@ -1,4 +1,4 @@
-// Calls recorded as Weave clients send them, and refusals with their messages.
+// Calls recorded as Weave clients send them, and refused calls with their error messages.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { basic, fakeServer, keys } from "../testing/fake-server.ts";

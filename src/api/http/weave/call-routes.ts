@@ -1,4 +1,4 @@
-// Routes that record calls of Weave clients, and return them as JSON lines.
+// Routes that record traced calls of Weave clients, and return them as JSON lines.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -33,9 +33,9 @@ import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 
-/** Number of calls read from the store at a time. */
+/** Number of calls that are read from the database at a time. */
 const callsPerRead = 200;
-/** Maximum number of feedback records in a call's line. */
+/** Maximum number of feedback records in the line of a call. */
 const feedbackPerCall = 100;
 
 export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
@@ -183,7 +183,7 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
   );
 }
 
-/** Progress of a query: the number of calls read, and the last one. */
+/** Progress of a query: the number of calls read so far, and the last of them. */
 interface CallsRead {
   readonly count: number;
   readonly last: TracedCall;
@@ -209,7 +209,7 @@ function readCalls(
   return traces.calls.list(body.project_id, callFilterOf(body.filter), slice, caller);
 }
 
-/** Yields a line for each call, reading calls only as fast as the client reads lines. */
+/** Yields a line for each call. Reads calls only as fast as the client reads lines. */
 async function* callLines(
   dependencies: HttpDependencies,
   caller: Caller,

@@ -1,4 +1,4 @@
-// Routes that Weave clients call first, and the route that deletes all traces of a project.
+// Routes that Weave clients call when they start, and the route that deletes all traces of a project.
 import type { FastifyInstance } from "fastify";
 import { reachProject } from "../../../base/domain/project.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

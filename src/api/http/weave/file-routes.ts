@@ -1,4 +1,4 @@
-// Routes that publish files of traces, sent as forms, and return their bytes.
+// Routes that publish the files of traces, which clients send as forms, and return the files' bytes.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance } from "fastify";
 import { reachOf } from "../../../base/domain/access.ts";
@@ -10,7 +10,9 @@ import { missingFile, receiveForm, type ReceivedForm } from "../bodies/receive-f
 import type { HttpDependencies } from "../dependencies.ts";
 import { weaveEndpoints } from "./weave-endpoints.ts";
 
-/** Adds the routes, and the parser for forms. Other routes refuse forms, because `app` is a separate scope. */
+/**
+ * Adds the routes and a parser for forms to `app`. `app` must be a separate scope, so that other routes refuse forms.
+ */
 export async function tracedFileRoutes(
   app: FastifyInstance,
   { traces, room }: HttpDependencies,

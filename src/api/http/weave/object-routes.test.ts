@@ -1,4 +1,4 @@
-// Objects that are published and read, and annotations that are checked against published specs.
+// Objects of Weave clients, published and read, and annotations that are checked against published specs.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -7,7 +7,7 @@ import { basic, fakeServer, keys } from "../testing/fake-server.ts";
 
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
-/** Creates a server with the real feedback service; returns a function that sends requests as a member of `acme`. */
+/** Creates a server with the real feedback service. Returns a function that sends requests as a member of `acme`. */
 async function server(t: TestContext) {
   const server = await fakeServer({
     services: (stores) => ({

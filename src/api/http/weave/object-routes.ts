@@ -1,4 +1,4 @@
-// Routes that publish and read objects of Weave clients.
+// Routes that publish and read objects of Weave clients, such as prompts and datasets.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
 import {
@@ -96,7 +96,7 @@ export function objectRoutes(
   );
 }
 
-/** Returns an answer that is already JSON text, and sets its content type. */
+/** Sets the content type of an answer that is already JSON text, and returns the text. */
 export function jsonText(reply: FastifyReply, text: string): string {
   reply.type("application/json; charset=utf-8");
   return text;

@@ -1,4 +1,4 @@
-// Routes that publish and read tables, and resolve references.
+// Routes that publish and read tables of Weave clients, and resolve references to rows and objects.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { digestLength, digestsIn } from "../../../judge/weave/packed-rows.ts";
@@ -124,7 +124,7 @@ export function tableRoutes(
   );
 }
 
-/** Yields the answer to a published table, a thousand rows at a time. */
+/** Yields the answer to a published table in pieces of a thousand rows. */
 function* publishedText({ digest, rowDigests }: TableInput): Generator<string, void> {
   yield `{"digest":${JSON.stringify(digest)},"row_digests":[`;
   const rowsPerPiece = 1000;
@@ -136,7 +136,7 @@ function* publishedText({ digest, rowDigests }: TableInput): Generator<string, v
   yield "]}";
 }
 
-/** Maximum number of characters read for one answer. */
+/** Maximum number of characters read from the database for one answer. */
 const readLengthMax = 16 << 20;
 
 function tooMuch(count: number): ServiceError {

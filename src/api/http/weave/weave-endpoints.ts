@@ -6,7 +6,7 @@ export function weaveEndpoints(app: FastifyInstance, options: RouteShorthandOpti
   return endpoints(app, {
     tag: "weave",
     scheme: "basic",
-    // An object that was not found was requested by its digest, unless a route specifies another field.
+    // By default, a missing object is reported at the field `digest`, because most routes find objects by their digest.
     fieldPaths: { project_id: ["body", "project_id"], not_found: ["body", "digest"] },
     options,
   });

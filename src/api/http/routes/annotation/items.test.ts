@@ -10,7 +10,9 @@ import { project, queueServer, toneQuestion } from "../../testing/queue-server.t
 
 type Server = Awaited<ReturnType<typeof queueServer>>;
 
-/** Returns the status and, for a refusal, the first fault's path and message. */
+/**
+ * Sends a request that may be refused. Returns the status and, for a refusal, the path and message of the first fault.
+ */
 async function tried(
   server: Server,
   path: string,
@@ -126,7 +128,7 @@ test("holds a claimed item for its annotator until the hold expires", async () =
   });
   await server.clock.advance(30_000);
   assert.equal((await claim("cas", { hold_seconds: 5 })).item?.call_id, "2");
-  // The answer is accepted although the hold has expired, because the work is done.
+  // The annotator's hold on the item has expired, but the answer is accepted, because the work is done.
   const item = (await server.post(`${path}/items/query`, { filter: { call_id: "2" } })).items[0];
   await server.post(`${path}/items/${item?.id}/answers`, { annotator: "bob", answers: { tone: "kind" } });
   await server.clock.advance(5000);
@@ -202,14 +204,14 @@ test("stores answers as feedback on the item, and replaces them when the annotat
       [given.feedback[1]?.id, "rude"],
     ],
   );
-  // A return to the first answers must not be mistaken for a retry of the first request.
+  // Ann returns to her first answers. The server must not mistake this for a retry of her first request.
   await answer({ quality: 4, tone: "kind" });
   await answer({ quality: 1, tone: "rude" }, "bob");
   assert.deepEqual(await tonesOn(server, item.weave_ref), ["ann kind", "bob rude"]);
   await server.close();
 });
 
-/** Returns the stored answers to the question tone with their annotators, sorted. */
+/** Returns the stored answers to the question `tone`, each with its annotator, sorted. */
 async function tonesOn(server: Server, reference: string): Promise<readonly string[]> {
   const query = { $expr: { $eq: [{ $getField: "weave_ref" }, { $literal: reference }] } };
   const { result } = await server.post("/feedback/query", { query });
@@ -423,7 +425,8 @@ test("computes agreement from all feedback that names the queue, regardless of i
     statistic: null,
     reason: "answers are free texts, and not categories",
   });
-  // A third annotator's client sends feedback directly, and then another answer: the newest counts.
+  // The client of a third annotator creates two feedback records directly, instead of an answer to an item. Only the
+  // newest record counts.
   for (const value of ["kind", "rude"])
     await server.post("/feedback/create", {
       weave_ref: items[0]?.weave_ref,
@@ -433,8 +436,8 @@ test("computes agreement from all feedback that names the queue, regardless of i
       creator: "cas",
     });
   const [third] = await agreement();
-  // Pairs of annotators agree on the items to 1/3, 1, 0 and 1; the share of kind among an item's answers is 2/3, 0,
-  // 1/2 and 0.
+  // On the four items, the fraction of annotator pairs that agree is 1/3, 1, 0 and 1. The fraction of the answer `kind`
+  // is 2/3, 0, 1/2 and 0.
   const kindPart = (2 / 3 + 0 + 1 / 2 + 0) / 4;
   const expected = kindPart ** 2 + (1 - kindPart) ** 2;
   const observed = (1 / 3 + 1 + 0 + 1) / 4;

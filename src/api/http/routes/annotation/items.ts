@@ -1,4 +1,4 @@
-// Items of annotation queues, and the work of annotators: they claim, answer, skip, reopen and release items.
+// Routes for items of annotation queues and the work of annotators, who claim, answer, skip, reopen and release items.
 import type { FastifyInstance } from "fastify";
 import { sliceOf } from "../../../wire/annotation/fields.ts";
 import {
@@ -77,7 +77,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
 }
 
 function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["annotation"]): void {
-  // A 404 names the whole path, because either the queue or the item may not exist.
+  // If the queue or the item does not exist, the error names the whole path, because it could be either of the two.
   const on = endpoints(app, { tag: "annotation", scheme: "basic", fieldPaths: { not_found: ["path"] } });
   const one = { answer: "The item.", json: itemAnswerSchema };
   on(

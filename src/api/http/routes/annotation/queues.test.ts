@@ -144,7 +144,7 @@ test("hides a queue from other entities, but not from administrators", async () 
     ["POST", "/annotation_queues/stats", { ...body, queue_ids: [] }],
   ] as const) {
     assert.equal((await ask(method, url, sent, keys.other)).statusCode, 403, `${method} ${url}`);
-    // In a project of the caller's entity, the queue's id is unknown.
+    // In a project of the caller's own entity, no queue has this id.
     const own = { ...sent, project_id: "rival/games" };
     const inOwn = await ask(method, url.replace(project, "rival/games"), sent && own, keys.other);
     const isList = url.endsWith("/annotation_queues/query") || url.endsWith("/stats");
@@ -173,7 +173,7 @@ test("checks that feedback names an existing queue of its project, if the projec
   const unknown = await create("elsewhere");
   assert.deepEqual([unknown.statusCode, unknown.json().detail[0].loc], [400, ["body", "queue_id"]]);
   assert.match(unknown.json().detail[0].msg, /^Queue elsewhere not found or has been deleted/);
-  // Another project has no queues, so its feedback may name any queue.
+  // The other project has no queues, so feedback in it may name any queue id.
   assert.equal((await create("elsewhere", { project_id: "acme/other" })).statusCode, 200);
   const batch = [record, { ...record, queue_id: id }, { ...record, queue_id: "gone" }];
   const refused = await ask("POST", "/feedback/batch/create", { batch });

@@ -1,4 +1,4 @@
-// Annotation queues: creates, finds, changes and deletes them, and reports their progress.
+// Routes that create, find, change and delete annotation queues, and report their progress.
 import type { FastifyInstance } from "fastify";
 import { agreementAnswer } from "../../../wire/annotation/agreement.ts";
 import { sliceOf } from "../../../wire/annotation/fields.ts";
@@ -102,7 +102,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
       ...one,
     },
     async ({ params: { queue_id: queueId }, caller, request, reply }) => {
-      // The body may name the project instead of the query.
+      // The request may name the project in its body instead of its query.
       const hasBody = typeof request.body === "object" && request.body !== null;
       const { project_id: projectId } = hasBody
         ? readBody({ schema: queueProjectSchema }, request, reply)

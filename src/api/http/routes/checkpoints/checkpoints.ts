@@ -1,4 +1,4 @@
-// Versions of a trained model, as checkpoints: lists, reads, pins and deletes them.
+// Routes that list, read, pin and delete the versions of a trained model (checkpoints).
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";

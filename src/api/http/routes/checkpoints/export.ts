@@ -1,4 +1,4 @@
-// Exports a version of a trained model as a tar archive of files for other programs.
+// Route that exports a version of a trained model as a tar archive, whose files other programs can read.
 import type { FastifyInstance } from "fastify";
 import { tarByteCount, tarOf } from "../../../../lib/archives/tar-stream.ts";
 import { checkpointExportQuerySchema } from "../../../wire/models/model.ts";

@@ -1,5 +1,5 @@
-// Imports a PEFT folder, sent as a tar archive, as a version of a trained model. The body is written to disk as it
-// arrives. It is the only body in the API that is neither JSON nor a form.
+// Route that imports a PEFT folder, sent as a tar archive, as a version of a trained model. The body is written to disk
+// as it arrives. It is the only body in the API that is neither JSON nor a form.
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -22,7 +22,8 @@ export async function checkpointImportRoute(
   app: FastifyInstance,
   dependencies: HttpDependencies,
 ): Promise<void> {
-  // A separate scope, because only this route accepts a tar archive, and it accepts no other body.
+  // This route has a separate scope, because it is the only one that accepts a tar archive, and it accepts no other
+  // body.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/x-tar", async (request: FastifyRequest, body: Readable) => {
@@ -43,10 +44,10 @@ export async function checkpointImportRoute(
         answer: "The new version, which the model's name now stands for.",
         json: checkpointAnswer.schema,
         fieldPaths: importPaths,
-        // Finds the model before the body is read, so that the body of a refused request is not read.
+        // Finds the model first, so that the server does not read the body of a request that it refuses.
         options: {
           preParsing: async (request) => {
-            // Safe cast: the path has this parameter.
+            // Safe cast: the route's path has this parameter.
             const { model_id: id } = request.params as { readonly model_id: string };
             request.model = await reachModel(dependencies, request.caller, id);
           },
@@ -54,7 +55,7 @@ export async function checkpointImportRoute(
       },
       async ({ request: { id: requestId, model, body }, reply }) => {
         if (body === undefined || model === null) throw noArchive();
-        // Safe cast: the parser returns the archive's stream.
+        // Safe cast: the content-type parser above returns the archive's stream.
         const archive = body as Readable;
         const { version, ignored } = await dependencies.checkpointFiles.import(model, archive, { requestId });
         nameIgnored(reply, ignored);

@@ -1,4 +1,4 @@
-// Feedback exported as files, and statistics over feedback, with real stores.
+// Tests of feedback exported as files and of statistics over feedback, with a real database.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock } from "../../../../base/domain/clock.ts";
@@ -24,7 +24,7 @@ const starred = {
 };
 
 let shared: Promise<Server> | undefined;
-/** Server that all tests share, because they only read. It has notes that exceed a page in total, and ratings. */
+/** Server that all tests share, because they change nothing. It has ratings, and notes that together exceed a page. */
 const stored = () => (shared ??= newWorld());
 after(async () => (await shared)?.close());
 

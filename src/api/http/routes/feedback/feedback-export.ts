@@ -1,4 +1,4 @@
-// Feedback for other programs: exported files, and statistics.
+// Routes that export feedback as files for other programs, and compute statistics over it.
 import type { FastifyInstance } from "fastify";
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import { loopTurns } from "../../../../base/domain/sharing/loop-turns.ts";
@@ -20,7 +20,7 @@ import { type ReadBudget, readerBytes } from "../../memory-budget/read-budget.ts
 import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 
-/** Number of characters after which a piece of a file is sent. A record has up to a megabyte. */
+/** Number of characters after which a piece of a file is sent. A single record may have a megabyte. */
 const pieceLength = 1 << 16;
 
 export function feedbackExportRoutes(
@@ -45,7 +45,7 @@ export function feedbackExportRoutes(
       const file = exportFile(body);
       const selection = exportedSelection(body, queryLimits);
       const text = textOf(file, () => feedback.pages(selection, caller, { signal }), caller.entity);
-      // The first piece is produced before the answer begins, so that an error can still determine the status.
+      // Produces the first piece before the answer begins, so that an error in it can still determine the status.
       const first = await text.next();
       const name = `${body.project_id.replaceAll(/[^\w.-]/g, "-")}-feedback.${file.extension}`;
       reply.type(file.mediaType).header("content-disposition", `attachment; filename="${name}"`);
@@ -65,7 +65,7 @@ export function feedbackExportRoutes(
     async ({ body, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const share = await beginReading(reply, reads);
-      // Holds enough for a page of records and for the data that the statistics collect.
+      // Holds enough bytes for a page of records and for the data that the statistics collect.
       await share.hold(3 * readerBytes);
       const selection = { projectId: body.project_id, condition: conditionOf(body.query, queryLimits) };
       return feedbackStatisticsAnswer.body(await feedback.statistics(selection, caller, { signal }));
@@ -73,7 +73,7 @@ export function feedbackExportRoutes(
   );
 }
 
-/** Yields the text of a file, with at least one piece for each page of records, even if the piece is empty. */
+/** Yields the text of a file in at least one piece for each page of records. A piece may be empty. */
 async function* textOf(
   { header, line }: ExportFile,
   pages: () => AsyncIterable<readonly FeedbackRecord[]>,

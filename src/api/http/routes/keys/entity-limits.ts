@@ -1,4 +1,4 @@
-// Limits that all keys of an entity share, for administrators.
+// Routes for administrators that read and set the limits that all keys of an entity share.
 import type { FastifyInstance } from "fastify";
 import { entityLimitsAnswer, entityLimitsForm } from "../../../wire/keys/limits.ts";
 import type { HttpDependencies } from "../../dependencies.ts";

@@ -1,4 +1,4 @@
-// Keys over HTTP: who may create them, what limited keys may do, and how keys end.
+// API keys over HTTP: who may create them, what limited keys may do, and how keys are revoked and expire.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";

@@ -1,4 +1,4 @@
-// Keys, for administrators: creates, lists, changes, rotates and revokes them.
+// Routes for administrators that create, list, change, rotate and revoke API keys.
 import type { FastifyInstance } from "fastify";
 import type { NewKey } from "../../../../access/keys/key-service.ts";
 import {

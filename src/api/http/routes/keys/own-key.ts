@@ -1,4 +1,4 @@
-// Describes the key that was sent with the request, so that a client can show it to its user.
+// Route that describes the key of the request, so that a client can show the user which key it uses.
 import type { FastifyInstance } from "fastify";
 import { callerAnswer } from "../../../wire/keys/own-key.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";

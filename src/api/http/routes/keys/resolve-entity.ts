@@ -1,9 +1,10 @@
-// Resolves the field `entity` of a query.
+// Resolves the query field `entity`, which selects the entity that a request is about.
 import { reachOf, refuseOtherOwner, type Caller } from "../../../../base/domain/access.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
 
 /**
- * Returns the requested entity; null for all entities, which only administrators may request.
+ * Returns the requested entity, by default the caller's own; null for all entities, which only administrators may
+ * request.
  *
  * @throws ServiceError `forbidden`, at `entity`, for another entity
  */

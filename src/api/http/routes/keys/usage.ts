@@ -1,4 +1,4 @@
-// Usage by key: that of the own entity for members, and that of all entities for administrators.
+// Route that reports usage by key. Members see the usage of their own entity, and administrators that of all entities.
 import type { FastifyInstance } from "fastify";
 import { usageId, type UsageFilter, type UsageStore } from "../../../../base/domain/keys/usage.ts";
 import {
@@ -50,7 +50,7 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
   );
 }
 
-/** Yields the header line, then a piece for each page of usage. */
+/** Yields the CSV header line, then a piece for each page of usage. */
 async function* linesOf(usage: Pick<UsageStore, "list">, filter: UsageFilter): AsyncGenerator<string, void> {
   yield usageCsv.header;
   for (let after: string | null = null, hasMore = true; hasMore;) {

@@ -1,5 +1,5 @@
-// Recorded completions in the form of OpenAI's stored chat completions: lists them, reads them with their messages and
-// feedback, and deletes them. Another entity's completions are answered like unknown ones.
+// Routes that list recorded completions, read them with their messages and feedback, and delete them. The answers have
+// the form of OpenAI's stored chat completions. Another entity's completions are answered like unknown ones.
 import type { FastifyInstance } from "fastify";
 import { type Caller, mayReach, reachOf, refuseOtherOwner } from "../../../../base/domain/access.ts";
 import {
@@ -37,12 +37,12 @@ import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../paced-answer.ts";
 import { readsPage } from "../../memory-budget/stored-reads.ts";
 
-/** Maximum number of feedback records shown with a completion. */
+/** Maximum number of feedback records that the answer for a completion contains. */
 const feedbackMax = 1000;
 
 /**
- * Number of summaries examined for a page, after which the page ends if it has at least one with the requested
- * metadata.
+ * Number of completions examined for a page with requested metadata. After so many, the page ends if any of them has
+ * that metadata.
  */
 const lookedAtMax = 10_000;
 
@@ -143,19 +143,20 @@ async function filterOf(
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);
   const { modelId, step } = await versionIn(directory, model, caller);
-  // A model or a project limits the filter to one entity already, and the caller's access to it was checked.
+  // A model or a project belongs to one entity, and the caller's access to it was checked above. Only a filter without
+  // them must be limited to the caller's entity.
   const { entity, ...own } = (modelId ?? project) === null ? seenBy(caller) : everything;
   return { ...filter, step: filter.step ?? step, entity, projectId: project ?? own.projectId, modelId };
 }
 
-/** Returns the part of a filter that limits it to recordings that the caller may see. */
+/** Returns filter fields that select the recordings that the caller may see. */
 function seenBy(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> {
   const { entity, project } = reachOf(caller) ?? { entity: null, project: null };
   return project === null ? { entity, projectId: null } : { entity: null, projectId: `${entity}/${project}` };
 }
 
 /**
- * Returns the trained model that a name refers to, and the version if the name includes one.
+ * Returns the trained model that a name refers to, and the step of its version if the name includes one.
  *
  * @throws ServiceError `invalid` for a base model
  */
@@ -186,7 +187,7 @@ function reachProject(caller: Caller, project: string): void {
 }
 
 /**
- * Returns the number of the completion that a cursor names; null for an empty cursor.
+ * Returns the number of the completion at which a page begins, from a cursor; null for an empty cursor.
  *
  * @throws ServiceError `invalid` if the filter admits no completion with this id, or several
  */
@@ -195,7 +196,7 @@ async function placeOf(
   after: string,
   { entity, projectId, modelId }: CompletionFilter,
 ): Promise<number | null> {
-  // An empty page has an empty cursor, which clients send with their next request.
+  // The answer with an empty page has an empty cursor, which clients send with their next request.
   if (after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;
@@ -208,7 +209,7 @@ async function placeOf(
 }
 
 /**
- * Returns the summaries of a page, only those with the requested metadata.
+ * Returns a page of completions that have the requested metadata.
  *
  * @throws ServiceError `too_slow` if none of the first ten thousand has the metadata
  */
@@ -229,7 +230,7 @@ async function matching(
       const kept = found.slice(0, page.limit);
       return { items: kept, last: kept.at(-1)?.number ?? 0, hasMore: true };
     }
-    // A page of fewer than 100 means that the store skipped many completions, so it counts as a thousand.
+    // A page of fewer than 100 means that the store skipped many completions, so it counts as 1000 examined ones.
     count += items.length === 100 ? 100 : 1000;
     if (!hasMore || (count >= lookedAtMax && found.length > 0)) return { items: found, last, hasMore };
     if (count >= lookedAtMax) throw tooFew();
@@ -244,7 +245,10 @@ function tooFew(): ServiceError {
   });
 }
 
-/** Returns as many whole completions as fit in a page. Skips those that were deleted meanwhile. */
+/**
+ * Returns as many completions of a page, each with its messages, as fit into an answer. Skips those that were deleted
+ * meanwhile.
+ */
 async function wholePage(
   completions: CompletionStore,
   page: NumberedPage<ListedCompletion>,
@@ -276,7 +280,7 @@ async function read(
 }
 
 /**
- * Returns the completion with the request id that the caller may access.
+ * Returns the completion with this request id, if the caller may access it.
  *
  * @throws ServiceError `not_found`, also for another entity's completion; `invalid` if completions of several projects
  * have this id and the query names no project
@@ -294,7 +298,8 @@ async function reach(
     const owned = parseProjectId(projectId);
     return owned !== null && mayReach(caller, owned);
   });
-  // Administrators may also access other entities' completions; those of their own entity take precedence.
+  // An administrator may also access completions of other entities. Those of the administrator's own entity take
+  // precedence.
   const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
   const [found, other] = own.length > 0 ? own : reached;
   if (found === undefined) throw missing(id);

@@ -1,4 +1,4 @@
-// Reports on stored data, and refusals for an entity that has exceeded its quota.
+// Reports on stored data, and refusals of writes for an entity that has exceeded its storage quota.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, fakeServer, keys } from "../../testing/fake-server.ts";

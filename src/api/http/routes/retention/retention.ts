@@ -1,4 +1,4 @@
-// Retention: reports limits, stored sizes and removals, and lets administrators run a sweep.
+// Routes that report retention limits, stored sizes and removals, and let administrators run a sweep.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import {
@@ -14,10 +14,10 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { resolveEntity } from "../keys/resolve-entity.ts";
 
-/** Maximum number of reported removals. */
+/** Maximum number of removals in a report. */
 const removedMax = 1000;
 
-/** Time in which a requested sweep removes data of each kind; automatic sweeps remove the rest later. */
+/** Time in seconds that a requested sweep spends on data of each kind. Automatic sweeps remove the rest later. */
 const kindSeconds = 5;
 
 export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpDependencies): void {

@@ -1,4 +1,4 @@
-// Routes that create training jobs from feedback, and list the feedback that a version was trained on.
+// Routes that create training jobs from feedback, and list the feedback on which a version was trained.
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../../base/domain/assert.ts";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
@@ -20,7 +20,7 @@ import { createJob, readFeedbackSelection } from "./feedback-selection.ts";
 
 export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { rewards, models } = dependencies;
-  // Such requests read stored data, so they take a share of the read budget, like requests for a page.
+  // These requests read stored data, so they take a share of the read budget, like requests for a page.
   const on = endpoints(app, { tag: "training", scheme: "bearer", options: readsPage });
   const answer = "The job's id, its training data, and the answers left out.";
   on(

@@ -1,4 +1,4 @@
-// Preference jobs from feedback over HTTP: pairs, dry runs, job data, and refusals.
+// Preference jobs made from feedback over HTTP: pairs of answers, dry runs, the data of the jobs, and refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../../base/domain/preferences/preference-config.ts";
@@ -14,13 +14,15 @@ const [yes, no] = ["👍", "👎"];
 const fix = (requestId: string, correction: string, payload: Json = {}) =>
   said(refTo(requestId), { feedbackType: "fix", payload: { ...payload, correction } });
 
-/** Returns both sides of each pair in an answer: the reference, the start of the text, and whether a person wrote it. */
+/**
+ * Returns both sides of each pair: the reference to the answer, the start of its text, and whether a person wrote it.
+ */
 const sidesOf = ({ pairs }: Json): readonly unknown[] =>
   (pairs as readonly Record<"chosen" | "rejected", Json | null>[]).map(({ chosen, rejected }) =>
     [chosen, rejected].map((side) => side && [side["call"], side["text"], side["correction"]]),
   );
 
-/** Returns the training data of a job. */
+/** Returns the stored training data of a job. */
 async function linesOf(
   { jobs }: Awaited<ReturnType<typeof recordingServer>>["server"],
   id: unknown,

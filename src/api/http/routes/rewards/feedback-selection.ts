@@ -1,4 +1,4 @@
-// Reads the selection of feedback in a request for a training job, and creates or previews the job.
+// Reads the part of a request that selects feedback for a training job, and creates or previews the job.
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -13,7 +13,7 @@ import { reachModel } from "../reach.ts";
 import { notAppliedWarnings, submittedBefore, submitWith, trainerPaths } from "../submit-job.ts";
 
 /**
- * Returns the selected model, rule and feedback of a request.
+ * Returns the model, the reward rule and the feedback that a request selects.
  *
  * @throws ServiceError located at fields of the body: for an inaccessible model or rule, or an invalid filter
  */
@@ -26,7 +26,7 @@ export async function readFeedbackSelection(
   const projectId = `${model.entity}/${model.project}`;
   return {
     model,
-    /** Null if the body names no rule. */
+    /** Rule in the body, or the stored rule that the body names; null if it has neither. */
     rule: rule ?? (ruleId === null ? null : await storedRule(ruleId, projectId, caller, dependencies)),
     filter: readFilter(filter, dependencies.feedback.queryLimits),
     since,
@@ -63,7 +63,10 @@ interface FeedbackJob<Outcome> {
   ): Promise<{ readonly id: string | null; readonly outcome: Outcome }>;
 }
 
-/** Creates the job, or returns a preview if the request is a dry run or the same request has created the job before. */
+/**
+ * Creates the job. Returns only a preview if the request is a dry run, or if an earlier request with the same
+ * idempotency key created the job.
+ */
 export async function createJob<Outcome extends object>(
   job: FeedbackJob<Outcome>,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-// Reward rules: creates, lists, changes and deletes them, and pauses automatic rules.
+// Routes that create, list, change and delete reward rules, and pause automatic ones.
 import type { FastifyInstance } from "fastify";
 import type { AutomaticOrder, StoredRule } from "../../../../base/domain/rewards/stored-rule.ts";
 import { pageBody, pageRequest, pageSchema } from "../../../wire/page.ts";

@@ -46,7 +46,7 @@ test("stores, reads, lists, changes and deletes a rule, only for its entity", as
   const { range: _, ...written } = stars;
   assert.deepEqual(changed.body["terms"], [{ ...written, ...scale }]);
   assert.deepEqual([changed.body["standing"], changed.body["state"]], [null, null]);
-  // The terms of an answer can be sent back in a request.
+  // A client can send the terms of an answer back in a request.
   assert.deepEqual(
     (await ask("PUT", one, { name: "stars", terms: changed.body["terms"] })).body["terms"],
     changed.body["terms"],

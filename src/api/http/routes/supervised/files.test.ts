@@ -9,7 +9,7 @@ type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
 interface Part {
-  /** Name of the part; null for a part without one. */
+  /** Name of the form part; null for a part without a name. */
   readonly name: string | null;
   readonly value: string;
   readonly filename?: string;
@@ -18,7 +18,7 @@ interface Part {
 const purpose: Part = { name: "purpose", value: "fine-tune" };
 const fileOf = (value: string, filename = "a.jsonl"): Part => ({ name: "file", value, filename });
 
-/** Sends a form as clients write it. */
+/** Sends a form with these parts, encoded as clients encode it. */
 function upload(server: Server, parts: readonly Part[], key: string = keys.member) {
   const written = parts.map(({ name, value, filename }) => {
     const asFile =
@@ -59,13 +59,13 @@ function createJob(
   });
 }
 
-/** Checks the status of a refusal; returns the path and message of each fault. */
+/** Checks the status of a refusal. Returns the path and the message of each fault. */
 function faultsIn(
   answer: { readonly statusCode: number; json(): unknown; readonly body: string },
   status: number,
 ) {
   assert.equal(answer.statusCode, status, answer.body);
-  // Safe cast: every error answer has this body.
+  // Safe cast: every error answer has the common error body.
   return (answer.json() as Refusal).detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
 }
 
@@ -83,10 +83,10 @@ const exampleOf = (question: string): string =>
   });
 const example = exampleOf("Hi");
 
-/** Returns an example of this many bytes. */
+/** Returns a training example with this number of bytes. */
 const exampleOfBytes = (count: number): string => exampleOf("x".repeat(count - example.length + 2));
 
-/** Stores a file with any content, even one that an upload would refuse today; returns its id. */
+/** Stores a file with any content, even one that an upload would refuse now. Returns the file's id. */
 async function kept(server: Server, text: string): Promise<string> {
   const id = await uploaded(server, example);
   writeFileSync(join(server.dataFolder, "files", id), text);
@@ -294,7 +294,8 @@ test("deletes unknown files and files unused for long in a sweep, and keeps the 
   const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
   const modelId = await registeredModel(server);
   const [unused, used] = [await uploaded(server, example), await uploaded(server, example)];
-  // The first name is that of an unfinished file of an earlier version of Hone.
+  // The first name is that of an unfinished file from an earlier version of Hone. The second belongs to no stored
+  // record.
   for (const name of [`${unused}.partial`, "file-of-nobody"]) {
     const file = join(server.dataFolder, "files", name);
     writeFileSync(file, "");

@@ -1,4 +1,4 @@
-// Uploaded files of training data, in OpenAI's form: uploads, lists, reads and deletes them.
+// Routes in OpenAI's form that upload, list, read and delete files with training data.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -12,13 +12,15 @@ import { readUpload } from "../../bodies/read-upload.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 
-/** Body reader and memory budget for reading the lines of a file. */
+/** Body reader and memory budget that parse the lines of uploaded files. */
 export interface FileReaders {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;
 }
 
-/** Adds the routes, and the parser for forms. Other routes refuse forms, because `app` is a separate scope. */
+/**
+ * Adds the routes and a parser for forms to `app`. `app` must be a separate scope, so that other routes refuse forms.
+ */
 export async function fileRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
@@ -75,7 +77,7 @@ export async function fileRoutes(
     },
     async ({ found: file, reply }) => {
       reply.header("content-length", file.byteCount).type("application/octet-stream");
-      // Keeps browsers from displaying the file as a page of this server.
+      // Makes browsers save the file, because they must not display it as a page of this server.
       reply.header("content-disposition", "attachment").header("x-content-type-options", "nosniff");
       return reply.send(await files.read(file));
     },
@@ -97,8 +99,8 @@ export async function fileRoutes(
 }
 
 /**
- * Checks the lines of an uploaded file. While they are read, the file's bytes count towards the memory budget, like
- * those of a body.
+ * Checks the lines of an uploaded file. Until all lines are read, the file's bytes count towards the memory budget,
+ * like those of a body.
  */
 async function checkLines(
   received: ReceivedFile,

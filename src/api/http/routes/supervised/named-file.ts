@@ -1,4 +1,4 @@
-// Reads an uploaded file that a job names instead of sending its data.
+// Reads the uploaded file whose data a training job uses, if the request names a file instead of sending the data.
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
@@ -10,15 +10,15 @@ import type { FileReaders } from "./files.ts";
 
 export interface NamedFile {
   readonly url: string;
-  /** Field of the body that names the file. */
+  /** Name of the body's field that names the file. */
   readonly field: string;
-  /** Field of the body that accepts the same data inline. */
+  /** Name of the body's field that accepts the same data inline. */
   readonly inline: string;
 }
 
 /**
- * Reads an uploaded file in the way in which a request's body of this kind is read. Until the end of reading, the file's
- * bytes count towards the memory that the entity's request bodies may take.
+ * Reads an uploaded file with the reader for request bodies of this kind. Until reading ends, the file's bytes count
+ * towards the memory that the entity's request bodies may take.
  */
 export async function readNamedFile<Kind extends BodyKind>(
   kind: Kind,
@@ -54,7 +54,7 @@ async function findFile(
   }
 }
 
-/** Returns the refusal of a URL that is not one of this server's files. Such URLs are never fetched. */
+/** Returns the refusal of a URL that is not a file on this server. Hone never fetches such URLs. */
 function noSuchFile({ url, field, inline }: NamedFile): ServiceError {
   const message = `${quoted(url)} is not a file on this server, and files on other servers are not fetched. Upload the file here, or send its lines in ${inline}.`;
   const faults = [{ location: ["body", field], message, type: "value_error" }];

@@ -20,7 +20,7 @@ function post(server: Server, payload: object, headers: Readonly<Record<string, 
   return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
 }
 
-/** Creates a job, and returns it as the API shows it. */
+/** Creates a job, and reads it back from the API. */
 async function created(server: Server, payload: object): Promise<Job> {
   const answer = await post(server, payload);
   assert.equal(answer.statusCode, 200, answer.body);
@@ -65,7 +65,7 @@ const user = { role: "user", content: "Hi" };
 const [good, bad] = ["Ho", "Go"].map((content) => ({ role: "assistant", content }));
 const kept = { messages: [user], tools: null, chosen: [good], rejected: [bad], extra: {} };
 
-/** One preference in the spellings of TRL's files, of OpenAI's files, and of this API. */
+/** The same preference in the spellings of TRL's files, of OpenAI's files, and of this API. */
 const spellings = {
   "texts of TRL": { prompt: "Hi", chosen: "Ho", rejected: "Go" },
   "messages of TRL": { prompt: [user], chosen: [good], rejected: [bad] },
@@ -234,7 +234,7 @@ test("refuses options that the loss does not have, and unsupported options of ot
   await refusesConfig({ beta: 0 }, { "config.beta": /greater than 0/ });
   await refusesConfig({ loss_type: "sigmoid" }, { "config.loss_type": /TRL's sigmoid is dpo/ });
   await refusesConfig({ epochs: 1, num_epochs: 2 }, { "config.num_epochs": /two spellings/ });
-  // Options of other trainers are accepted if they ask for the server's actual behaviour.
+  // Options of other trainers are accepted if they ask for something that the server does anyway.
   await created(server, {
     model_id: modelId,
     pairs,

@@ -27,7 +27,7 @@ function post(server: Server, payload: object, headers: Readonly<Record<string, 
   return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
 }
 
-/** Creates a job, and returns it as the API shows it. */
+/** Creates a job, and reads it back from the API. */
 async function created(server: Server, payload: object): Promise<Job> {
   const answer = await post(server, payload);
   assert.equal(answer.statusCode, 200, answer.body);

@@ -1,5 +1,5 @@
-// Routes that create supervised fine-tuning and preference training jobs. All other operations on these jobs are those
-// of any training job.
+// Routes that create jobs for supervised fine-tuning and preference training. The routes for training jobs of any kind
+// do everything else with these jobs.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PackedLines } from "../../../wire/packed-lines.ts";
 import { preferenceJobForm, requirePairs } from "../../../wire/preferences/preference-job.ts";
@@ -67,7 +67,7 @@ export function supervisedJobRoutes(
 }
 
 /**
- * Creates the job, with the data of the body or of the file that the body names.
+ * Creates the job. Its data is in the body, or in a file that the body names.
  *
  * @param linesOf reads the file at a URL
  */

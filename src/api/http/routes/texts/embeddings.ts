@@ -1,4 +1,4 @@
-// POST /v1/embeddings: reads its request and writes its answer.
+// POST /v1/embeddings: reads its requests and writes its answers.
 import type { FastifyInstance } from "fastify";
 import { embeddingForm, embeddingPaths } from "../../../wire/embeddings/embedding-request.ts";
 import { embeddingsBody, embeddingsSchema } from "../../../wire/embeddings/embedding-response.ts";

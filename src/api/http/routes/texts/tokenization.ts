@@ -1,5 +1,5 @@
-// POST /tokenize and /detokenize: tokenizes prompts as a chat request would, without generating an answer, and
-// converts token ids to text.
+// POST /tokenize and /detokenize. The first tokenizes a prompt as a chat request would, without generating an answer;
+// the second converts token ids to text.
 import type { FastifyInstance } from "fastify";
 import { detokenizeForm, tokenizationPaths, tokenizeForm } from "../../../wire/tokenize/read-tokenization.ts";
 import {

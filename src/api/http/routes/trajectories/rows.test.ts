@@ -1,4 +1,5 @@
-// Stored trajectories as rows: filters, pages, and exported files, which another library reads back.
+// Stored trajectories as rows: filters, pages and exported files. The tests read Parquet files back with another
+// library.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { parquetReadObjects } from "hyparquet";
@@ -30,11 +31,11 @@ interface World {
 }
 
 let shared: Promise<World> | undefined;
-/** Server that all tests share, because they only read. */
+/** Server that all tests share, because they change nothing. */
 const stored = (): Promise<World> => (shared ??= newWorld());
 after(async () => (await shared)?.server.close());
 
-/** Creates a model with two logs, at steps 0 and 1, and a waiting job. */
+/** Creates a server and a model with two logs, at steps 0 and 1, and a waiting job. */
 async function newWorld(): Promise<World> {
   const server = await fakeServer();
   const id = await registeredModel(server);

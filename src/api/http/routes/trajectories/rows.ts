@@ -1,4 +1,4 @@
-// Stored trajectories of a model as filtered rows: in pages and as files.
+// Routes that return the stored trajectories of a model as filtered rows, in pages or as a file.
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -53,7 +53,7 @@ export function trajectoryRowRoutes(
       const selection = rowSelection(query);
       const after = placeIn(query.after);
       const limit = query.limit ?? 20;
-      // Reads one row more than the limit, which shows whether there are more rows.
+      // Reads one row more than the page may have, to find out whether there is a next page.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
       const chunks = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
       const page = await rowPage(chunks, { limit });
@@ -93,7 +93,7 @@ export function trajectoryRowRoutes(
 }
 
 function placeIn(after: string | undefined): RowPosition | null {
-  // An empty page has an empty cursor, which clients send with their next request.
+  // The answer with an empty page has an empty cursor, which clients send with their next request.
   if (after === undefined || after === "") return null;
   const place = parseRowPosition(after);
   if (place !== null) return place;

@@ -1,4 +1,4 @@
-// Summaries of stored trajectories over HTTP: lists and filters, counts, and single whole trajectories.
+// Summaries of stored trajectories over HTTP: lists, filters, counts, and single whole trajectories.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
@@ -41,7 +41,7 @@ const trajectory = (reward: number, items: readonly object[] = [question, reply]
 
 let shared: Promise<{ readonly server: Server; readonly url: string }> | undefined;
 /**
- * Server that all tests share, because they only read. It has logs of small and large groups, and a job with two
+ * Server that all tests share, because they change nothing. It has logs of small and large groups, and a job with two
  * trajectories.
  */
 const stored = () => (shared ??= newWorld());

@@ -1,4 +1,5 @@
-// Summaries and counts of a model's stored trajectories, and each whole trajectory by its number.
+// Routes that return summaries and counts of a model's stored trajectories, and single whole trajectories by their
+// number.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -20,7 +21,7 @@ import type { RowReader } from "../../rows/row-reader.ts";
 import { storedRow } from "../../rows/stored-rows.ts";
 import { reachModel } from "../reach.ts";
 
-/** Maximum size of a trajectory that can be read whole. */
+/** Maximum size in bytes of a trajectory that a client can read whole. */
 const rowBytesMax = 16 * 1024 * 1024;
 
 export function outlineRoutes(
@@ -86,7 +87,7 @@ export function outlineRoutes(
 }
 
 function numberAfter(after: string | undefined): number | null {
-  // An empty page has an empty cursor, which clients send with their next request.
+  // The answer with an empty page has an empty cursor, which clients send with their next request.
   if (after === undefined || after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;

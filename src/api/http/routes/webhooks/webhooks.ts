@@ -1,4 +1,4 @@
-// Webhooks: creates, lists, changes and deletes them, and lists and replays their deliveries.
+// Routes that create, list, change and delete webhooks, and list and replay their deliveries.
 import type { FastifyInstance } from "fastify";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
 import {
@@ -100,7 +100,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
       body: webhookReplayForm,
       answer: "The number of deliveries to resend.",
       json: replayAnswerSchema,
-      // The webhook was found before, so an object that is not found is a delivery.
+      // `find` has already found the webhook, so an object that is not found here is a delivery.
       fieldPaths: { not_found: ["body", "delivery_id"] },
     },
     async ({ found, body, caller }) => {
