@@ -1,4 +1,4 @@
-// Tests of the embedded engine in its own process, with a real model.
+// Tests of the embedded engine in its separate process, with a real model.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -59,7 +59,7 @@ test("ends the engine's process when its parent is killed", async () => {
   const closed = once(parent, "close");
   await once(parent.stdout, "data");
   parent.kill("SIGKILL");
-  // The engine's process shares this standard error, so it closes only when both have ended.
+  // The engine's process shares the parent's standard error. That stream closes only when both processes have ended.
   await closed;
 });
 

@@ -1,4 +1,4 @@
-// The embedded engine, as the server creates it: an engine loop for one model folder, run in a separate process. This
+// Creates the embedded engine for the server: an engine loop for one model folder, run in a separate process. This
 // module loads no native code.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Quantization } from "../../base/domain/model.ts";
@@ -15,8 +15,8 @@ import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /**
- * Data that the engine's process needs before it can serve. The vocabulary comes separately, so that loading can begin
- * without it.
+ * Data that the engine's process needs before it can serve. The vocabulary is sent separately, so that loading can
+ * begin before the vocabulary is read.
  */
 export interface EmbeddedLoad {
   readonly modelFolder: string;
@@ -35,15 +35,15 @@ export interface EmbeddedLoad {
 const embeddedModule = new URL("./embedded-main.js", import.meta.url);
 
 /**
- * Pre-starts a process for an engine that is created later. The process loads native code, and also the model if it is
- * given and loading it writes nothing.
+ * Starts a process ahead of time, for an engine that is created later. The process loads native code. It also loads the
+ * model, if the model is given and loading it writes nothing.
  */
 export function startEngineAhead(model: ModelOpening | null): void {
   startAhead(embeddedModule, model ?? undefined);
 }
 
 /**
- * Ends the processes of {@link startEngineAhead} that no engine has taken, for example because the model cannot be
+ * Ends the processes of {@link startEngineAhead} that no engine has taken over, for example because the model cannot be
  * loaded.
  */
 export function endEnginesAhead(): void {
@@ -51,13 +51,13 @@ export function endEnginesAhead(): void {
 }
 
 export interface EmbeddedEngineOptions extends EmbeddedLoad {
-  /** Returns the vocabulary, which constraints need; called when a process requests it. */
+  /** Reads the vocabulary, which constraints need. Called when the engine's process requests it. */
   readonly vocabulary: () => Promise<TokenVocabulary>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Creates an engine for one model folder; nothing runs until `start`. */
+/** Creates an engine for one model folder. The engine starts no process before its `start` is called. */
 export function createEmbeddedEngine({
   vocabulary,
   clock,
@@ -78,13 +78,16 @@ export function createEmbeddedEngine({
   });
 }
 
-/** Assumed speed of a slow disk, such as a network disk. A first start reads and writes the weights several times. */
+/**
+ * Assumed speed of a slow disk, such as a network disk. A first start reads and writes the weights several times at
+ * this speed.
+ */
 const weightBytesPerMs = 20_000;
 
 /**
- * Returns the maximum time that a first start may take to read, convert and arrange a model's weights. The time
- * depends on the weights' size in float32, not on the files' precision. Returns 0 for a folder without a model; the
- * engine then reports the missing model.
+ * Returns the maximum time in milliseconds that a first start may take to read, convert and arrange a model's weights.
+ * The time depends on the weights' size in float32, not on the files' precision. Returns 0 for a folder without a
+ * model, because the engine reports that error immediately.
  */
 export function weightsMs(modelFolder: string): number {
   try {

@@ -12,7 +12,7 @@ import { garbageCollector, IdleGc } from "./idle-work.ts";
 
 let ahead: PreopenedModel | null = null;
 const prepare = (hint: unknown): void => {
-  // Safe cast: only `startEngineAhead` sends it.
+  // Safe cast: only `startEngineAhead` sends this hint.
   ahead = new PreopenedModel(hint as ModelOpening);
 };
 

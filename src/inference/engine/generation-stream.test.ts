@@ -27,7 +27,7 @@ const finished = (choice: number): GenerationEvent => ({
   stopTokenId: null,
 });
 
-/** Returns everything a reader sees, one line per batch: `choice:ids`, finishes, and the error's code. */
+/** Returns everything that a reader receives, one line per batch: `choice:ids`, finishes, and the error's code. */
 const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   const seen: string[] = [];
   try {

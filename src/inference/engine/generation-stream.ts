@@ -1,36 +1,38 @@
-// The reader's side of a generation: buffers events until they are read. The buffer never holds more than the
+// The reader's side of a generation: buffers events until the reader takes them. The buffer never holds more than the
 // request's `maxTokens` tokens per choice, however slow the reader is.
 import type { Generation, GenerationEvent } from "../../base/domain/generation.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;
-  /** Called once when the request leaves the queue, at the latest with its first event. */
+  /** Called once when the request leaves the queue, at the latest when its first event comes. */
   readonly onBegin?: () => void;
   /** Called once when the reader stops an unfinished choice. */
   readonly onStopChoice?: (choice: number) => void;
   /** Called once when the reader aborts the request before its end. */
   readonly onAbort?: () => void;
-  /** Called once when no further event can be added, for any reason; the reader may not have read all events yet. */
+  /**
+   * Called once when the stream accepts no further events, for any reason. The reader may not have read all events yet.
+   */
   readonly onEnd?: () => void;
 }
 
 /**
- * Unread events of one choice. A tokens event joins the tokens of several steps, and the finish event directly follows
- * the last tokens.
+ * Unread events of one choice. One `tokens` event may hold the tokens of several steps, and the finish event directly
+ * follows the last tokens.
  */
 type Unread = GenerationEvent[];
 
-/** Number of tokens at which a tokens event is full; tokens of later steps then go into a new event. */
+/** Number of tokens at which a `tokens` event is full. Tokens of later steps then go into a new event. */
 const joinedTokensMax = 16;
 
-/** Stream of one generation. Only the engine calls {@link push} and {@link fail}. */
+/** Stream of one generation. Only the engine calls {@link GenerationStream.push} and {@link GenerationStream.fail}. */
 export class GenerationStream implements Generation {
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   readonly #options: StreamOptions;
   readonly #liveChoices: Set<number>;
   #unread: Unread[] = [];
-  /** Last unread group of events of each choice. */
+  /** For each choice, the unread events to which its next event may be joined. */
   readonly #lastUnread = new Map<number, Unread>();
   #error: ServiceError | null = null;
   #hasBegun = false;
@@ -48,7 +50,7 @@ export class GenerationStream implements Generation {
     return this.#hasBegun;
   }
 
-  /** Marks the request as begun before its first event. */
+  /** Marks the request as begun. Called before its first event if it leaves the queue earlier. */
   begin(): void {
     if (this.#hasBegun || this.#hasEnded) return;
     this.#hasBegun = true;
@@ -103,8 +105,8 @@ export class GenerationStream implements Generation {
     const unread = [event];
     this.#unread.push(unread);
     if ("choice" in event) this.#lastUnread.set(event.choice, unread);
-    // An event about the whole request separates a choice's events: later events of the choice must not be joined to
-    // those before it.
+    // Events about the whole request keep their place in the order. Later events of a choice must therefore not be
+    // joined to earlier ones.
     else this.#lastUnread.clear();
   }
 
@@ -131,8 +133,8 @@ export class GenerationStream implements Generation {
   }
 
   /**
-   * An iterator object instead of a generator, which would cost several promise turns per token. A reader that leaves
-   * its loop early aborts the request.
+   * Uses an iterator object instead of a generator, which would cost several promise turns per token. If a reader
+   * leaves its loop early, the iterator aborts the request.
    */
   #reader(): AsyncIterator<readonly GenerationEvent[], undefined> {
     return {

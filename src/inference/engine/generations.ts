@@ -1,4 +1,4 @@
-// The open generations of one engine. Checks and accepts requests, and counts the requests that are still queued; the
+// The open generations of one engine. Checks and accepts requests, and counts requests that are still queued; the
 // engine itself produces the answers.
 import {
   choiceCountOf,
@@ -13,13 +13,13 @@ import { ServiceError, quoted } from "../../base/domain/service-error.ts";
 import { GenerationStream, type StreamOptions } from "./generation-stream.ts";
 import { assert } from "../../base/domain/assert.ts";
 
-/** Delay before a retry that callers are told if no better estimate is known. */
+/** Delay after which callers should retry, unless a better estimate is known. */
 const retryAfterSeconds = 2;
 
 export class Generations {
   readonly #capabilities: EngineCapabilities;
   readonly #waitingCountMax: number;
-  /** Streams by request id. */
+  /** Streams of open generations by request id. */
   readonly #streams = new Map<string, GenerationStream>();
   #waitingCount = 0;
 
@@ -33,7 +33,7 @@ export class Generations {
   }
 
   /**
-   * Accepts a request; throws the errors that the engine contract defines for `submit`.
+   * Accepts a request, and returns its stream. Throws the errors that the engine contract defines for `submit`.
    *
    * @param room result of {@link Engine.roomFor} for the request's choices
    */
@@ -71,7 +71,7 @@ export class Generations {
     return stream;
   }
 
-  /** Fails all running generations as `unavailable`. */
+  /** Fails all open generations with the error `unavailable`. */
   failAll(message: string): void {
     for (const stream of this.#streams.values()) stream.fail(unavailable(message));
   }
@@ -88,16 +88,19 @@ export class Generations {
   }
 }
 
-/** The field `obstacle` makes the API report the reason to callers. */
+/**
+ * Returns the error for an engine that cannot serve at present. With the field `obstacle`, the API reports the reason
+ * to callers.
+ */
 export function unavailable(message: string): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
 }
 
-// Checks a request before an engine accepts it, so that no step receives a request that it cannot compute. Callers
-// check first, with messages that name their own fields.
+// Checks a request before an engine accepts it, so that no step gets a request that it cannot compute. Callers check
+// requests earlier, with messages that use their own field names.
 
 /**
- * Requires that the request can be computed.
+ * Requires that the engine can compute the request.
  *
  * @param engine.room result of {@link Engine.roomFor} for the request's choices
  * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more than its limits and memory
@@ -164,8 +167,8 @@ function unsupported(message: string): ServiceError {
 }
 
 /**
- * True if the request asks for nothing that is incompatible with an embedding. A prompt has one embedding, and no
- * logits follow it.
+ * True if the request asks for nothing that is incompatible with an embedding. An embedding request has one choice and
+ * needs no logits.
  */
 function asksOnlyForEmbedding({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
   const isOne = choices.kind === "sample" && choices.count === 1;

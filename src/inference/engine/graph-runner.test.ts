@@ -1,4 +1,4 @@
-// Tests of the engine's loop over real models: the reference folders with their recorded answers.
+// Tests the engine's loop with real models: the reference folders and their recorded answers.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const modelNames = [
   "smollm3",
   "olmo2",
 ];
-/** Hash of every model's weights here, as adapters see it. */
+/** Hash of the base weights that adapters are compared with; the same for all models of this test. */
 const weightsHash = "b".repeat(64);
 const runners = new Map<string, ModelRunner>();
 
@@ -63,7 +63,7 @@ const goldenOf = (name: string): Golden =>
 
 const adapter = { id: "golden:1", folder: `${goldens}/training/adapter` };
 
-/** Requests that all differ in length, choices and settings. */
+/** Requests with different lengths, choices and settings. */
 const crowd = (name: string, adapter: AdapterReference | null): readonly GenerationRequest[] => {
   const ids = goldenOf(name).greedy_prompt_ids;
   const seeded = { temperature: 0.8, topP: 0.95, topK: 0, seed: 11 };
@@ -72,7 +72,7 @@ const crowd = (name: string, adapter: AdapterReference | null): readonly Generat
     requestOf(ids.slice(3), { maxTokens: 70, sampling: seeded, topLogprobCount: 0 }),
     requestOf(ids.slice(0, 1), { maxTokens: 9, topLogprobCount: 0 }),
     requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids], { maxTokens: 30, topLogprobCount: 0 }),
-    // One row more than a block of fused attention, so its last row is the only one in its block.
+    // The prompt is one row longer than a block of fused attention, so its last row is the only one in its block.
     requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids].slice(0, 65), {
       maxTokens: 5,
       topLogprobCount: 0,
@@ -81,7 +81,7 @@ const crowd = (name: string, adapter: AdapterReference | null): readonly Generat
   ].map((request) => withAdapter(request, adapter));
 };
 
-/** Compares ids exactly, and log-probabilities to the last bit unless a tolerance is given. */
+/** Checks that token ids are equal. Log-probabilities must be equal to the last bit unless a tolerance is given. */
 const check = (actual: Transcript, expected: Transcript, choiceCount: number, tolerance = 0): void => {
   for (let choice = 0; choice < choiceCount; choice++) {
     assert.deepEqual(actual.ids(choice), expected.ids(choice));
@@ -224,7 +224,8 @@ test("fails a request whose adapter changed by a byte on disk", async (t) => {
   assert.equal(await failureOf(stored, runner), "");
   for (const name of Object.values(adapterFiles)) {
     const bytes = readFileSync(join(folder, name));
-    // Changes a digit of a number, or adds a blank after the configuration: both files stay readable.
+    // Changes a bit of a matrix entry, or adds a blank after the configuration. Both files stay readable, so only the
+    // hash can reveal the change.
     const changed = Buffer.concat([bytes, Buffer.from(name === adapterFiles.config ? " " : "")]);
     if (name === adapterFiles.matrices) changed[bytes.length - 3] ^= 1;
     writeFileSync(join(folder, name), changed);

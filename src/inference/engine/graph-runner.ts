@@ -1,5 +1,5 @@
-// The model runner over compiled graphs: selects the graph, feeds it, and writes the results into the lane. It does
-// not know requests; a call covers rows of one lane and one adapter.
+// The model runner over compiled graphs: selects the graph for a call, feeds it, and writes the results into the lane.
+// It does not know requests; each call covers rows of one lane and one adapter.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { AdapterReference } from "../../base/domain/generation.ts";
@@ -34,32 +34,33 @@ import {
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
-  /** Hash of the weights; adapters trained on other weights are refused. If absent, no adapter is refused. */
+  /** Hash of the base weights. Adapters that were trained on other weights are refused; if absent, none is refused. */
   readonly weightsHash?: string;
   /**
-   * If given, the runner prepares graphs that only some requests need while no calls run, and reads adapters in a
-   * thread. If absent, both happen at first use.
+   * If given, the runner uses idle time to prepare graphs that only some requests need, and reads adapters in a thread.
+   * If absent, it does both at first use.
    */
   readonly clock?: Clock;
   /** If false, graphs and adapters are prepared at first use, even with a clock. */
   readonly preparesAhead?: boolean;
   /**
-   * True if rows of two lanes with adapters share calls. If absent, the size of the weights decides: weights that fit
-   * the processor's caches are read twice in less time than two adapters' operations take.
+   * True if the rows of two lanes share calls even if the lanes have adapters. If absent, the size of the weights
+   * decides: weights that fit the processor's caches are read twice in less time than the operations for two adapters
+   * take.
    */
   readonly pairsAdapters?: boolean;
   /**
-   * If given, large weights are arranged for the runtime once, in a mapped file; if absent, every session has a
-   * private copy in memory.
+   * If given, large weights are converted once to the arrangement that the runtime's kernels need, and stored in a
+   * mapped file. If absent, every session has a private copy in memory.
    */
   readonly arrangedCache?: ArrangedCache;
 }
 
-/** Creates a runner for loaded weights. The graphs that every request needs are ready when it returns. */
+/** Creates a runner for loaded weights. The graphs that every request needs are compiled when the promise resolves. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   const graphs = graphsOfEveryRequest(options);
-  // The arranged form suits only the CPU's kernels.
+  // The arrangement suits only the CPU's kernels.
   const isArranged = arrangedCache !== undefined && device === "cpu";
   const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });
@@ -68,16 +69,16 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
   return new GraphRunner(options, sessions, idleWork);
 }
 
-/** Parts of prompts that are computed in one call. */
+/** Prompt parts that are computed in one call. */
 interface PartGroup {
   readonly kind: "first" | "later";
   readonly group: readonly PromptPart[];
 }
 
-/** Location of a slot's new keys, values and states in the results of a run. */
+/** Location of a slot's new keys, values and states in the outputs of a graph. */
 interface SlotEntries {
   readonly slot: number;
-  /** Row of the slot's new states. */
+  /** Index of the slot's row in the new states. */
   readonly stateRow: number;
   readonly range: EntryRange;
 }
@@ -225,7 +226,10 @@ class GraphRunner implements ModelRunner {
     return this.#idleWork === null || this.#sessions.has("pair", lora);
   }
 
-  /** Returns a zero adapter, which adds nothing, for rows of the base model that share a call with adapted rows. */
+  /**
+   * Returns the inputs of an adapter of zeros, which changes nothing. It stands for the base model when adapted rows
+   * share a call with rows of the base model.
+   */
   #noAdapter(): LoadedAdapter["feeds"] {
     this.#zeros ??= toAdapterFeeds(this.#config, null).feeds;
     return this.#zeros;
@@ -270,12 +274,18 @@ class GraphRunner implements ModelRunner {
     await this.#sessions.close();
   }
 
-  /** True if the model has states that change with every token, for which drafts and pairs are not computed. */
+  /**
+   * True if the model has delta rules. Their state matrices change with every token, so the runner computes neither
+   * drafts nor pairs of lanes for the model.
+   */
   get #hasMatrices(): boolean {
     return this.shape.states.some(({ kind }) => kind === "matrices");
   }
 
-  /** Groups parts that share a call: first parts together, later parts up to the number that their graph has room for. */
+  /**
+   * Groups prompt parts that share a call: all first parts together, and later parts in groups as large as their graph
+   * allows.
+   */
   #groups(lane: KvLane, parts: readonly PromptPart[]): readonly PartGroup[] {
     const isFirst = ({ slot }: PromptPart): boolean => lane.lengths[slot] === 0;
     const groupsOf = (kind: "first" | "later", members: readonly PromptPart[], size: number): PartGroup[] => {
@@ -324,12 +334,15 @@ class GraphRunner implements ModelRunner {
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
-  /** True if an optional graph is ready to use. Calls never wait for graphs that idle work prepares. */
+  /**
+   * True if a graph that only saves time is ready to use. Calls do not wait for graphs that are still being prepared in
+   * idle time.
+   */
   #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
     return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
   }
 
-  /** Returns the cache inputs of the first `count` slots. */
+  /** Returns the graph inputs for the caches and states of the first `count` slots. */
   #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
     const { layerCount, kvHeadCount, headSize } = this.shape;
     const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
@@ -347,10 +360,7 @@ class GraphRunner implements ModelRunner {
     return feeds;
   }
 
-  /**
-   * Writes each slot's new keys and values, found at the given location in the outputs, and advances the slot's
-   * length.
-   */
+  /** Writes each slot's new keys, values and states from the outputs into the lane, and advances the slots' lengths. */
   #keep(lane: KvLane, entries: readonly SlotEntries[], result: RunResult): void {
     this.#write(lane, entries, result);
     for (const { slot, range } of entries) lane.advance(slot, range.count);
@@ -401,7 +411,10 @@ class GraphRunner implements ModelRunner {
     lane.keepDraftStates(slot, after);
   }
 
-  /** Returns a row of a new state, from the rows of all parts or from the part's own result. */
+  /**
+   * Returns one row of a new state. The graph returns either one output with the rows of all parts, or one output per
+   * part.
+   */
   #newState(outputs: RunResult["outputs"], state: number, row: number): Float32Array {
     const size = this.shape.states[state].dims.reduce((product, each) => product * each, 1);
     const shared = outputs[stateNames(state).newState];
@@ -424,7 +437,7 @@ function loraOf(adapter: LoadedAdapter | null): LoraForm | null {
   return adapter === null ? null : loraFormOf(adapter.rank);
 }
 
-/** Splits consecutive rows into one view per part, by each part's row count. */
+/** Splits the rows of an array into one view per prompt part. `rowCounts` has the number of rows of each part. */
 function splitRows(
   rows_NW: Float32Array,
   width: number,

@@ -24,7 +24,7 @@ test("frees an array that nothing holds, and no other", async () => {
   const collect = garbageCollector();
   const held = new Float32Array(2 ** 20);
   const references = [held, new Float32Array(2 ** 20)].map((array) => new WeakRef(array));
-  // A WeakRef keeps its target alive until the current turn ends.
+  // A new WeakRef keeps its target alive until the current turn of the event loop ends.
   await setImmediate();
   collect();
   assert.deepEqual(

@@ -1,14 +1,14 @@
-// Idle work of an engine: runs tasks that the first request of some kind would otherwise wait for, one at a time, and
-// collects garbage. If a task fails, it is dropped; a request that needs the task's result runs the task again and
-// receives its error.
+// Idle work of an engine: prepares what the first request of some kind would otherwise wait for, one task at a time,
+// and collects garbage. A task that fails is dropped. A request that needs its result runs the task again and receives
+// the error.
 import type { Clock } from "../../base/domain/clock.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const idleMs = 100;
 /**
- * Idle time before the first task. Several engines usually load at startup, and loading takes precedence over idle
- * work.
+ * Idle time in milliseconds before the first task. Several engines usually load at startup, and loading takes
+ * precedence over idle work.
  */
 const firstIdleMs = 1000;
 
@@ -22,25 +22,25 @@ export class IdleWork {
   #finished: Promise<void>;
   #wasBusy = false;
 
-  /** Starts the work immediately. Before the first task it waits for a longer idle time than before later tasks. */
+  /** Starts waiting for idle time immediately. The wait before the first task is longer than before later tasks. */
   constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
     this.#finished = this.#run(firstIdleMs);
   }
 
-  /** Adds a task to the end of the queue. */
+  /** Adds a task to the end of the queue, and starts the work again if it has ended. */
   add(task: Task): void {
     this.#tasks.push(task);
     if (!this.#isRunning) this.#finished = this.#run(idleMs);
   }
 
-  /** Postpones the next task; called when the engine runs the model. */
+  /** Postpones the next task. Called each time the engine runs the model. */
   postpone(): void {
     this.#wasBusy = true;
   }
 
-  /** Finishes the task in progress and starts no further task. */
+  /** Waits for the task in progress, and starts no further task. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#finished;
@@ -58,7 +58,10 @@ export class IdleWork {
     this.#isRunning = false;
   }
 
-  /** Waits until {@link postpone} has not been called for `ms` milliseconds; returns early when the work is stopped. */
+  /**
+   * Waits until `ms` milliseconds have passed without a call of {@link IdleWork.postpone}. Returns early when the work
+   * is stopped.
+   */
   async #idleMoment(ms: number): Promise<void> {
     do {
       this.#wasBusy = false;
@@ -67,12 +70,12 @@ export class IdleWork {
   }
 }
 
-// Idle garbage collection frees memory that finished requests no longer use. To V8, arrays of keys, values and logits
-// look like small objects, so without new allocations it may keep hundreds of megabytes of them indefinitely.
+// Idle garbage collection frees memory that finished requests no longer use. V8 underestimates the size of arrays of
+// keys, values and logits, so without new allocations it may keep hundreds of megabytes of them indefinitely.
 
 /**
- * Idle time before a collection. It is longer than the gaps between requests of a busy server, because a collection
- * takes about ten milliseconds.
+ * Idle time in milliseconds before a collection. A collection takes about ten milliseconds, so this time is longer than
+ * the gaps between requests of a busy server.
  */
 const collectionIdleMs = 1000;
 
@@ -107,8 +110,8 @@ export class IdleGc {
 }
 
 /**
- * Returns V8's own garbage collection function, which is exposed only under a flag. The function frees everything
- * before it returns.
+ * Returns V8's garbage collection function, which V8 exposes only under a flag. The function frees all unreachable
+ * objects before it returns.
  */
 export function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");

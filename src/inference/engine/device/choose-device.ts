@@ -3,12 +3,15 @@
 import type { Device, DeviceChoice } from "../../../base/domain/model.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
-/** Time limit of a trial. A driver may take long to compile kernels for the first time, and a broken driver may hang. */
+/**
+ * Time limit of a trial in milliseconds. A driver may take long to compile kernels for the first time, and a broken
+ * driver may hang.
+ */
 const trialMs = 120_000;
 const memoryMebibytes = 1024;
 
 /**
- * Tries the configured device in a separate process; the CPU is chosen without a trial.
+ * Chooses the configured device if a trial in a separate process succeeds, else the CPU. The CPU needs no trial.
  *
  * @param modelFolder folder of a small model for the trial
  */
@@ -21,8 +24,8 @@ export async function chooseDevice(wanted: Device, modelFolder: string): Promise
 }
 
 /**
- * Computes with a device in a separate process. If native code is missing or crashes, that counts as an unusable
- * device.
+ * Tries a computation on a device in a separate process. A device whose native code is missing or crashes counts as
+ * unusable.
  *
  * @returns reason why the device is unusable, as a text for people; null if it is usable
  */

@@ -1,5 +1,5 @@
-// Checks that a device computes the same logits as the CPU, with a small model, for prompts and for tokens that follow
-// them.
+// Checks that a device computes the same logits as the CPU. Uses a small model, with prompts and with tokens that
+// follow them.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -8,7 +8,7 @@ import { canComputeOn } from "../../onnx/devices.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 
-/** Lengths of a short and a long prompt, because devices use different kernels for them. */
+/** Lengths of a short and a long prompt in tokens; devices use different kernels for them. */
 const promptLengths = [5, 150];
 /** Number of tokens of the longer prompt that are computed in a second call. */
 const laterLength = 70;
@@ -16,10 +16,10 @@ const laterLength = 70;
 const toleranceShare = 1e-3;
 
 /**
- * Checks a device.
+ * Checks that a device computes as the CPU does.
  *
- * @param modelFolder folder of a model that uses the runtime's usual kernels and is small enough to be computed at
- * each start
+ * @param modelFolder folder of a model that uses the runtime's usual kernels and is small enough to be computed at each
+ * start
  * @returns null if the device may be used, else the reason as a text for people
  */
 export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
@@ -33,16 +33,19 @@ export async function deviceFault(modelFolder: string, device: Device): Promise<
   }
 }
 
-/** Describes the difference for people; returns null if the logits match those of the CPU. */
+/** Describes the difference between two arrays of logits, for people. Returns null if it is within the tolerance. */
 export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
   const greatest = greatestOf(expected.map(Math.abs));
   const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));
-  // Written so that NaN counts as a difference.
+  // The comparison is false for NaN, so NaN counts as a difference.
   if (difference <= toleranceShare * greatest) return null;
   return `its scores differ from the processor's by ${difference.toPrecision(2)} of ${greatest.toPrecision(3)}`;
 }
 
-/** Returns the logits of every token of two prompts, of a later part of one prompt, and of one token after each. */
+/**
+ * Returns the logits of every token of two prompts, of a later part of one of them, and of one new token after each
+ * prompt.
+ */
 async function scoresOn(modelFolder: string, device: Device): Promise<Float32Array> {
   const config = readModelConfig(modelFolder);
   const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
@@ -77,7 +80,7 @@ function greatestOf(values: Float32Array): number {
   return values.reduce((one, other) => Math.max(one, other), 0);
 }
 
-/** Returns the runtime's message without the source locations that follow it. */
+/** Returns the message of the runtime's error without the source locations at its end. */
 function reasonOf(error: ServiceError): string {
   const text = error.cause instanceof Error ? error.cause.message : error.message;
   return text

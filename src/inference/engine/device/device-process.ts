@@ -1,10 +1,10 @@
-// Runs one task in a separate process that may load native code and drivers, so that a crash there harms no engine and
-// no server.
+// Runs one task in a separate process that may load native code and drivers. A crash there affects neither engines nor
+// servers.
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import type { DeviceTasks } from "./device-tasks.ts";
 
 /**
- * Runs the task, then ends the process.
+ * Starts a process, runs the task in it, then ends the process.
  *
  * @throws ServiceError errors of the task, and as `WorkerPool.run` if the process does not answer
  */

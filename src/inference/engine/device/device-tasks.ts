@@ -1,5 +1,5 @@
-// Tasks of a separate process that tries the machine's devices and kernels, so that a crashing driver ends only that
-// process.
+// Entry point of a separate process that tries the machine's devices and kernels, so that a crashing driver ends only
+// that process.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";

@@ -1,15 +1,18 @@
-// Returns the kernels that this machine may use, for processes that load no native code.
+// Returns the kernels that may be used on this machine, for processes that load no native code.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
 import { readSavedKernels } from "../../onnx/saved-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
-/** Time limit. A measurement takes less than a second, but loading native code from a slow disk takes longer. */
+/**
+ * Time limit in milliseconds. A measurement takes less than a second, but loading native code from a slow disk takes
+ * longer.
+ */
 const measureMs = 60_000;
 const memoryMebibytes = 512;
 
 /**
- * Returns the saved measurement of the kernels. If none is saved, measures in a separate process, as `integerKernels`
- * of onnx/ does.
+ * Returns the saved measurement of the kernels. If none is saved, measures in a separate process, with `integerKernels`
+ * of onnx/.
  *
  * @param cacheFolder folder of the saved measurement; if null, the measurement is neither read nor saved
  * @throws ServiceError the error of the separate process

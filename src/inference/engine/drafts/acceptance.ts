@@ -1,8 +1,11 @@
-// Estimates, by match length, how often the drafter's guesses for a choice are right. Each token of the answer shows
-// whether the guess for it was right, even if the guess was not used as a draft, so the estimate needs no trial
-// drafts.
+// Estimates how often the drafter's guesses for a choice are right, depending on the match length: the number of latest
+// tokens that also occur earlier. Each token of the answer shows whether the guess for it was right, even if the guess
+// was not used as a draft. So the estimate needs no trial drafts.
 
-/** Classes of match lengths. Each class has a prior acceptance rate, used until guesses are observed. */
+/**
+ * Classes of match lengths, each from a minimum length. Each class has a prior acceptance rate, which applies until
+ * guesses are observed.
+ */
 const classes = [
   { from: 2, prior: 0.25 },
   { from: 3, prior: 0.4 },
@@ -15,8 +18,8 @@ const classes = [
 /** Weight of the prior rate, expressed as a number of observed guesses. */
 const priorWeight = 4;
 /**
- * Factor by which each new observation decays earlier observations of its class. Old observations lose weight because
- * some passages of an answer are copies of earlier text and others are not.
+ * Factor by which each new observation multiplies the weight of earlier observations in its class. Old observations
+ * lose weight because only some passages of an answer are copies of earlier text.
  */
 const decay = 0.97;
 
@@ -31,8 +34,8 @@ export class Acceptance {
   }
 
   /**
-   * Returns the expected number of tokens that a step yields, for each draft length from 0 (always one token) to
-   * `draftsMax`.
+   * Returns the expected number of tokens that a step yields, indexed by the length of its draft from 0 (always one
+   * token) to `draftsMax`.
    */
   expectedTokens(matchLength: number, draftsMax: number): readonly number[] {
     const expected = [1];

@@ -1,5 +1,5 @@
-// Tests that draft tokens get the same scores, keys and values as tokens decoded one after the other, to the last bit,
-// for any numbers of drafts.
+// Tests that draft tokens get the same scores, keys and values as tokens that are decoded one at a time, to the last
+// bit, for any number of drafts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   return { id: `rank ${rank}`, revision: `rank ${rank}`, ...toAdapterFeeds(config, adapter) };
 }
 
-/** Creates a lane with a prompt in each slot; lengths differ and come near a capacity's end. */
+/** Creates a lane with a prompt in each slot. The prompts differ in length, and some nearly fill the capacity. */
 async function laneWithPrompts(
   runner: ModelRunner,
   adapter: LoadedAdapter | null,
@@ -36,7 +36,7 @@ async function laneWithPrompts(
   return lane;
 }
 
-/** Returns everything that the lane holds in its slots. */
+/** Returns the keys, values and states in all slots of a lane. */
 function contentOf(lane: KvLane): readonly Float32Array[] {
   const { layerCount, kvHeadCount, headSize } = lane.shape;
   return lane.lengths.flatMap((length, slot) => {
@@ -60,7 +60,7 @@ async function checkDrafts(
     await laneWithPrompts(runner, adapter, prompts),
   ];
   for (let step = 0; step < 3; step++) {
-    // Some rows have no draft.
+    // Each row has its latest token and up to five draft tokens.
     const rows = prompts.map(() => ids(1 + random.index(6)));
     const actual = await runner.decodeDrafts(drafting, adapter, rows);
     for (const [slot, { length }] of rows.entries())
@@ -68,7 +68,7 @@ async function checkDrafts(
     for (const [slot, row] of rows.entries()) {
       const context = `slot ${slot} of ${rows.length}, ${row.length} tokens after ${plain.lengths[slot]}`;
       for (const [place, id] of row.entries()) {
-        // The others compute a token each, which is then removed.
+        // Every row has to compute a token. For the other rows this token is removed afterwards.
         const tokenIds = rows.map((_, other) => (other === slot ? id : 0));
         const before = rows.map((_, other) => plain.states.read(other));
         const logits_BV = await runner.decode(plain, adapter, tokenIds);

@@ -4,15 +4,15 @@ import type { KvLane } from "../cache/kv-lane.ts";
 
 export interface DraftLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
-  /** Number of positions of each row, including repeated tokens. */
+  /** Number of tokens in each row, including repeated ones. */
   readonly positionCount: number;
 }
 
 /**
- * Lays out tokens.
+ * Lays out new tokens of the first slots as inputs of the draft graph.
  *
- * @param tokenIds for each of the first slots, the tokens that follow the slot's contents; a row with fewer tokens
- * than the longest repeats its last token
+ * @param tokenIds for each slot from 0 on, the tokens that follow the slot's contents; a row with fewer tokens than the
+ * longest repeats its last token
  */
 export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[])[]): DraftLayout {
   const { kvHeadCount } = lane.shape;

@@ -1,4 +1,5 @@
-// Tests that drafts never change an answer, to the last bit, for any drafts, any acceptance and any other requests.
+// Tests that drafts never change an answer, to the last bit, for any drafts, any number of accepted tokens and any
+// other requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -54,7 +55,7 @@ function randomRequest(random: Random, { runner, adapters }: Setting): Generatio
   });
 }
 
-/** Returns everything emitted for a choice, in its order. */
+/** Returns the tokens and the end of one choice of an answer. */
 function answerOf({ events }: Transcript, which: number) {
   const tokens = events.flatMap((event): readonly GeneratedToken[] =>
     event.kind === "tokens" && event.choice === which ? event.tokens : [],
@@ -63,14 +64,14 @@ function answerOf({ events }: Transcript, which: number) {
   return { tokens, end };
 }
 
-/** @param lateness of the masks of constraints, as in {@link LateConstraints} */
+/** @param lateness number of steps by which the masks of constraints come late, as in {@link LateConstraints} */
 function loopOf({ runner, bytes }: Setting, limits: LoopOptions, lateness: () => number) {
   const trie = buildTokenTrie({ bytes });
   const late = new LateConstraints({ trie, limits: defaultGrammarLimits, lateness });
   return { ...observedLoop(runner, { ...limits, constraints: late }), late };
 }
 
-/** Waits until everything that was submitted is prepared. */
+/** Waits until the loop has prepared all submitted requests. */
 const prepared = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function runAlone(setting: Setting, request: GenerationRequest): Promise<Transcript> {
@@ -101,7 +102,7 @@ async function checkSchedule(setting: Setting, seed: number): Promise<{ steps: n
   };
   const lateness = (): number => (random.index(2) === 0 ? 0 : random.index(4));
   const { loop, transcript, late } = loopOf(setting, limits, lateness);
-  // Far apart, so that often only one or two run.
+  // The requests arrive far apart, because drafts are used only while one or two rows decode.
   const visits = requests.map((request, key) => {
     const arrivesAt = random.index(60);
     const abortedAt = random.index(5) === 0 ? arrivesAt + random.index(12) : null;
@@ -183,7 +184,7 @@ test("drafts nothing next to prompts, or if more than two rows decode", async ()
   for (let step = 0; step < 10; step++) await loop.step();
   assert.equal(drafter.stepCount, 0);
   loop.abort(2);
-  // Parts of its prompt are computed in three steps.
+  // This prompt is computed in three parts, one per step, so the following two steps compute prompts.
   loop.submit(3, requestOf(Array(90).fill(7), { maxTokens: 1 }));
   for (let step = 0; step < 2; step++) await loop.step();
   assert.equal(drafter.stepCount, 0);

@@ -1,16 +1,16 @@
-// Interface between the engine's loop and a drafter. A drafter guesses the next tokens of the rows of a step, and the
-// step then verifies these draft tokens. A draft token is accepted only if it equals the token that is drawn, so
-// drafts never change an answer.
+// Interface between the engine's loop and a drafter, which guesses the next tokens of the rows of a step. The step
+// verifies these draft tokens. A draft token is accepted only if it equals the token that is drawn, so drafts never
+// change an answer.
 import type { KvLane } from "../cache/kv-lane.ts";
 import type { Sequence } from "../loop/sequence.ts";
 
 export interface Drafter {
   /**
-   * Guesses draft tokens.
+   * Guesses the tokens that follow the latest token of each row.
    *
    * @param rows rows that are computed together, each with its latest token
-   * @returns for each row the draft tokens that may follow its latest token, possibly none; few enough that the answer
-   * has room for one more token after them
+   * @returns for each row its draft tokens, possibly none; few enough that the answer has room for one more token after
+   * them
    */
   draftsFor(rows: readonly Sequence[]): readonly (readonly number[])[];
   /**
@@ -21,18 +21,18 @@ export interface Drafter {
   noteStep(drafts: readonly (readonly number[])[], ms: number): void;
 }
 
-/** A row whose draft was computed together with its latest token. */
+/** A row after a step that computed its draft together with its latest token. */
 export interface DraftedRow {
   readonly sequence: Sequence;
   readonly kv: KvLane;
   readonly draft: readonly number[];
-  /** Logits after each token of the draft, [tokens, V]. */
+  /** Logits for the token after each draft token, [tokens, V]. */
   readonly logits_TV: Float32Array;
 }
 
 /**
- * Maximum number of decoding rows with which drafts are tried. With more rows, computing no longer takes less time
- * than reading the weights, so verifying drafts costs extra time.
+ * Maximum number of decoding rows for which drafts are used. With more rows, computing takes longer than reading the
+ * weights, so verifying drafts costs extra time.
  */
 const draftedRowsMax = 2;
 
@@ -42,8 +42,8 @@ export function draftsMayPay(decodingCount: number): boolean {
 }
 
 /**
- * Returns the draft tokens to verify for each row. The draft is empty if the row does not draw its next token from its
- * logits in this step, or shares its draws with other rows.
+ * Returns the draft tokens to verify for each row. A row gets no draft if it does not draw its next token from the
+ * logits of this step, or draws together with other rows.
  */
 export function collectDrafts(
   drafter: Drafter | null,
@@ -53,8 +53,8 @@ export function collectDrafts(
 }
 
 /**
- * True if a row draws its next token in this step. A preempted row first recomputes tokens that were already drawn,
- * and a row of a beam search waits for the other rows of its search.
+ * True if a row draws its next token in this step. A preempted row first recomputes tokens that were already drawn. A
+ * row of a beam search waits for the other rows of its search.
  */
 function drawsNext({ running, computedCount, tokenCount, answerTokenIds }: Sequence): boolean {
   return running.search === null && computedCount + 1 === tokenCount + answerTokenIds.length;

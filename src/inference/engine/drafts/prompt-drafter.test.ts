@@ -1,4 +1,4 @@
-// Tests the draft length: as far as guesses are expected to be right and to pay for their steps.
+// Tests the length of drafts: as many tokens as are expected to be right and to save time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestOf, Transcript } from "../testing/run-loop.ts";
@@ -14,7 +14,7 @@ function rowOf(prompt: readonly number[], maxTokens = 16): Sequence {
   return openRequest(request, opened).leaders[0];
 }
 
-/** Costs of steps by the number of further rows they compute. */
+/** Returns measured costs for steps in which each additional row takes `rowCost` times the step's time. */
 function costsOf(rowCost: number): StepCosts {
   const costs = new StepCosts();
   for (let step = 0; step < 200; step++) {
@@ -27,7 +27,7 @@ function costsOf(rowCost: number): StepCosts {
 }
 
 const phrase = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21];
-/** Ends with a prefix of the phrase that is long enough to be trusted. */
+/** Repeats the beginning of the phrase, long enough that the drafter trusts the match. */
 const copying = [...phrase, 99, ...phrase.slice(0, 9)];
 
 test("drafts as much as a long match promises, up to the maximum", () => {
@@ -51,7 +51,7 @@ test("drafts less after wrong guesses", () => {
   const row = rowOf(copying, 100);
   assert.equal(drafter.draftsFor([row])[0].length, 3);
   for (let round = 0; round < 20; round++) {
-    // Continues differently, and later reaches the same tokens again.
+    // In each round the answer differs from the guess, and then repeats the phrase again.
     row.answerTokenIds.push(200 + round, ...phrase.slice(0, 9));
     drafter.draftsFor([row]);
   }
@@ -74,7 +74,7 @@ test("expects tokens by the acceptance of matches of each length", () => {
   for (let guess = 0; guess < 50; guess++) acceptance.note(5, true);
   const [, after] = acceptance.expectedTokens(5, 1);
   assert.ok(before < after && after <= 2, `${before}, ${after}`);
-  // Other classes have learned nothing.
+  // Observations of one class of match lengths do not affect the other classes.
   assert.deepEqual(acceptance.expectedTokens(2, 1), new Acceptance().expectedTokens(2, 1));
 });
 

@@ -5,7 +5,7 @@ import { Acceptance } from "./acceptance.ts";
 import type { Drafter } from "./drafter.ts";
 import { PromptLookup } from "./prompt-lookup.ts";
 
-/** Minimum expected speedup of a step with drafts; above 1 because the expectation is uncertain. */
+/** Minimum expected speedup of a step with drafts. Above 1, because the expectation is uncertain. */
 const gainMin = 1.05;
 
 /** Prompt lookup and acceptance estimate of one choice. */
@@ -19,7 +19,7 @@ export class PromptDrafter implements Drafter {
   readonly #costs: StepCosts;
   readonly #guesses = new WeakMap<Sequence, Guesses>();
 
-  /** @param tokensMax maximum draft tokens per row and step */
+  /** @param tokensMax maximum number of draft tokens per row and step */
   constructor(tokensMax: number, costs = new StepCosts()) {
     this.#tokensMax = tokensMax;
     this.#costs = costs;
@@ -65,33 +65,39 @@ export class PromptDrafter implements Drafter {
   }
 }
 
-/** Returns the maximum number of tokens that the answer may still have after its next token. */
+/**
+ * Returns the maximum number of tokens that the answer may still have after its next token; a draft must not be longer.
+ */
 function furtherTokensMax({ answerTokenIds, running }: Sequence): number {
   return running.request.stopping.maxTokens - answerTokenIds.length - 1;
 }
 
-// Measured cost of a step with drafts relative to a step without drafts; the cost grows with each additional row. A
-// step is compared only with recent steps, because contexts grow and the machine's load changes.
+// Measured cost of a step with drafts, relative to a step without. The cost grows with each additional row, since a
+// draft token is computed as a row. A step is compared only with recent steps, because contexts grow and the machine's
+// load changes.
 
-/** Time that an additional row takes, as a fraction of the step's time; used until the cost is measured. */
+/** Time that an additional row takes, as a fraction of the step's time; the default until the cost is measured. */
 const defaultRowCost = 0.1;
-/** Bounds of the measured cost of an additional row: more than nothing, but no more than a separate step. */
+/**
+ * Bounds of the measured cost of an additional row. It is more than nothing, but not more than the cost of a separate
+ * step.
+ */
 const rowCostLimits = { min: 0.01, max: 1 } as const;
-/** Weight of a new measurement. */
+/** Weight of a new measurement in the running averages. */
 const newWeight = 1 / 16;
 /**
- * Limit for the measured time of a step without drafts, as a multiple of the average of earlier steps. Longer times,
- * caused by other load on the machine, count as this multiple.
+ * Limit for the measured time of a step without drafts, as a multiple of the average of earlier steps. Other load on
+ * the machine may cause longer times; they count as this multiple.
  */
 const longestFactor = 3;
 /**
- * Fraction by which each step without drafts moves the measured cost back to the default. Otherwise a cost measured
- * too high would prevent drafts, and thereby new measurements, for good.
+ * Fraction by which each step without drafts moves the measured cost back to the default. Otherwise a cost that was
+ * measured too high would prevent drafts, and thereby any new measurement, forever.
  */
 const decay = 1 / 512;
 
 export class StepCosts {
-  /** Average times of steps without drafts, indexed by their number of rows. */
+  /** Average times of steps without drafts in milliseconds, indexed by their number of rows. */
   readonly #plainMs: number[] = [];
   #rowCost = defaultRowCost;
 

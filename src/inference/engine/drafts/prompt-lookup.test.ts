@@ -1,4 +1,4 @@
-// Tests guesses and the tokens they follow, against a search that compares every position.
+// Tests guesses and the matches on which they are based, against a search that compares every position.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -8,12 +8,12 @@ import { PromptLookup } from "./prompt-lookup.ts";
 
 interface Guessing {
   readonly prompt: readonly number[];
-  /** Given token by token. */
+  /** Answer, which is added to the history one token at a time. */
   readonly answer?: readonly number[];
   readonly count?: number;
 }
 
-/** Returns the final guess, and the judgements of the guesses before. */
+/** Returns the final guess, and for each earlier guess its match length and whether it was right. */
 function check({ prompt, answer = [], count = 3 }: Guessing) {
   const answerIds: number[] = [];
   const notes: string[] = [];

@@ -1,19 +1,22 @@
 // Prompt lookup decoding (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding): finds an earlier
-// occurrence of a choice's latest tokens in its prompt or answer, and guesses that the same tokens follow again.
-// Tables hold the position of the last occurrence of each run of a few lengths. Table entries overwrite each other, so
-// memory is bounded, and the time of a lookup does not grow with the text.
+// occurrence of a choice's latest tokens in its prompt or answer, and guesses that the same tokens follow again. Hash
+// tables hold the last position of each run of 2, 4 or 8 tokens. Entries may overwrite each other, so memory is
+// bounded, and a lookup takes the same time in any text.
 import type { TokenHistory } from "../logits/draw-input.ts";
 
-/** Lengths of the token runs in the tables, the longest first. */
+/** Lengths of the token runs that are looked up in the tables, the longest first. */
 const runLengths = [8, 4, 2] as const;
 /** Maximum match length; longer matches make a guess no more reliable. */
 const matchLengthMax = 32;
-/** Number of table entries per token. It is high enough that the entries of a short text rarely overwrite each other. */
+/**
+ * Number of table entries per token of the text. It is high enough that entries of a short text rarely overwrite each
+ * other.
+ */
 const entriesPerToken = 8;
 const tableSizes = { min: 2 ** 10, max: 2 ** 18 } as const;
 
 /**
- * Called for each guess of one token when the actual token is known, with the guess's match length and whether the
+ * Called once the actual token is known for which a token was guessed. Gets the guess's match length and whether the
  * guess was right.
  */
 export type OnGuess = (matchLength: number, isRight: boolean) => void;
@@ -22,20 +25,20 @@ export class PromptLookup {
   readonly #history: TokenHistory;
   readonly #onGuess: OnGuess;
   /**
-   * For each run length, a table from the hash of a run to the position after the run's last occurrence; 0 if there is
+   * For each run length, a table that maps a run's hash to the position after the run's last occurrence; 0 if there is
    * none.
    */
   readonly #tables: readonly Int32Array[];
-  /** Number of tokens of the history that are in the tables. */
+  /** Number of tokens of the history that have been added to the tables. */
   #seenCount = 0;
   /**
-   * Position in the history of the token that is guessed next. The match length is the number of tokens before this
-   * position that equal the history's latest tokens.
+   * Position in the history of the token that the next guess copies. The match length is the number of tokens before
+   * this position that equal the history's latest tokens.
    */
   #source = 0;
   #matchLength = 0;
 
-  /** @param tokenCountMax maximum length of the history */
+  /** @param tokenCountMax maximum number of tokens in the history */
   constructor(history: TokenHistory, tokenCountMax: number, onGuess: OnGuess) {
     this.#history = history;
     this.#onGuess = onGuess;
@@ -44,12 +47,12 @@ export class PromptLookup {
     this.#tables = runLengths.map(() => new Int32Array(size));
   }
 
-  /** Number of latest tokens that also occur at an earlier position, in the same order; 0 if there is no guess. */
+  /** Number of latest tokens that also occur together at an earlier position; 0 if there is no guess. */
   get matchLength(): number {
     return this.#matchLength;
   }
 
-  /** Processes the tokens that were added to the history since the last call. */
+  /** Adds the history's new tokens, since the last call, to the tables and updates the match. */
   follow(): void {
     const { prompt, answerIds } = this.#history;
     const end = prompt.ids.length + answerIds.length;
@@ -57,8 +60,8 @@ export class PromptLookup {
   }
 
   /**
-   * Guesses the next `count` tokens after the processed ones. If the guess reaches the end of the processed tokens, it
-   * continues by repeating its own tokens.
+   * Guesses the `count` tokens that follow the history. If the copied text ends before that, the guess continues with
+   * its own first tokens.
    */
   guess(count: number): readonly number[] {
     const guessed: number[] = [];
@@ -88,8 +91,8 @@ export class PromptLookup {
   }
 
   /**
-   * Uses the run before `source` as the match if it equals the run before `end`; the hashes of the two runs were
-   * equal.
+   * Compares the tokens before `source` with those before `end`, whose hashes are equal. Uses `source` as the match if
+   * the tokens are equal too.
    */
   #tryMatch(source: number, end: number): void {
     let length = 0;

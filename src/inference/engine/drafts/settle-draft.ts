@@ -1,12 +1,14 @@
-// Verifies a computed draft: while its tokens equal the drawn tokens, draws the next token from the draft's logits.
+// Verifies a computed draft: as long as the draft's tokens equal the drawn tokens, draws the next token from the
+// draft's logits.
 import type { Drawer } from "../loop/draw.ts";
 import { slotOf } from "../loop/lane.ts";
 import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
 
 /**
- * Draws the tokens that a row's draft allows, and adds them to the row. Call it after the token before the draft is
- * drawn, and before slots move, because the draft's keys and values lie beyond the slot's length.
+ * Draws as many tokens as the draft of a row has right, plus one, and adds them to the row. Must be called after the
+ * token before the draft is drawn, and before slots move, because the draft's keys and values lie beyond the slot's
+ * length.
  *
  * @returns number of accepted draft tokens
  */
@@ -18,7 +20,8 @@ export async function settleDraft(
   const { answerTokenIds } = sequence;
   const first = sequence.computedCount - sequence.tokenCount;
   for (const [place, id] of draft.entries()) {
-    // The tokens differ, or a row that waits for its constraint has not drawn the token yet.
+    // Either the drawn token differs from the draft, or the row waits for its constraint and has not drawn the token
+    // yet.
     if (answerTokenIds[first + place] !== id) return place;
     if (sequence.isFinished) return place + 1;
     kv.acceptDraft(slotOf(sequence));

@@ -1,11 +1,11 @@
-// Prompt transfers of an engine in another process. Each call of the contract `PromptTransfers` is one message in each
-// direction. A reader or writer of a prompt waits for one piece before it requests the next, so at most one piece of
-// each prompt is in transit.
+// Transfers of prompts to and from an engine in another process. Each call of the contract `PromptTransfers` is one
+// message in each direction. A reader or writer of a prompt waits for each piece before it requests the next, so at
+// most one piece of each prompt is in transit.
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 import type { HeldPrompt, PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A call of `PromptTransfers`, as a message. */
+/** A call of `PromptTransfers` as a message: the method's name and its arguments. */
 export type TransferAsk = {
   readonly [Name in keyof PromptTransfers]: {
     readonly name: Name;
@@ -13,7 +13,7 @@ export type TransferAsk = {
   };
 }[keyof PromptTransfers];
 
-/** Result of a call; null for calls without a result. */
+/** Result of a `PromptTransfers` call; null for calls without a result. */
 export type TransferAnswer = HeldPrompt | Uint8Array | null;
 
 export class IpcTransfers implements PromptTransfers {
@@ -48,7 +48,7 @@ export class IpcTransfers implements PromptTransfers {
   }
 }
 
-/** Makes a call on the engine in this process. */
+/** Executes a call of `PromptTransfers` on the engine in this process. */
 export async function answerTransfer(
   transfers: PromptTransfers | undefined,
   ask: TransferAsk,

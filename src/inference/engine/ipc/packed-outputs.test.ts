@@ -20,7 +20,7 @@ const judged = (id: number, count: number): GeneratedToken => ({
 const tokens = (...all: readonly GeneratedToken[]): CallOutput =>
   of(3, { kind: "tokens", choice: 1, tokens: all });
 
-/** Returns the unpacked form: an event for each token, and nothing but data. */
+/** Returns the form in which outputs should be unpacked: plain objects, with a separate event for each token. */
 function unpacked(output: CallOutput): readonly CallOutput[] {
   if (output.kind !== "event" || output.event.kind !== "tokens") return [output];
   const { kind, choice } = output.event;

@@ -1,12 +1,12 @@
-// Packs outputs of calls for transport from the engine's process to the server's process. Nearly all outputs are
-// tokens, and sending columns of numbers is many times faster than sending objects. Alternatives of tokens become
-// objects only when they are read, because a long answer has millions of them.
+// Packs the engine's outputs for transport from its process to the server's process. Nearly all outputs are tokens, and
+// sending columns of numbers is many times faster than sending objects. A token's alternatives become objects only when
+// they are read, because a long answer has millions of them.
 import { present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
 import type { Failure } from "../../../base/processes/serialized-error.ts";
 import type { TransferAnswer } from "./ipc-transfers.ts";
 
-/** An output of a call. */
+/** An output of a call that the parent process has made on the engine. */
 export type CallOutput =
   | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
   | { readonly kind: "prepared"; readonly call: number }
@@ -14,13 +14,15 @@ export type CallOutput =
   | { readonly kind: "failed"; readonly call: number; readonly failure: Failure };
 
 export interface PackedOutputs {
-  /** One row per token: call, choice, id, log-probability and number of alternatives, [tokens, 5]. */
+  /**
+   * One row per token: number of the call, choice, token id, log-probability and number of alternatives; [tokens, 5].
+   */
   readonly tokens: Float64Array;
-  /** Id and log-probability of each alternative: [alternatives, 2]. The alternatives are in the order of their tokens. */
+  /** Token id and log-probability of each alternative, [alternatives, 2], in the order of the tokens. */
   readonly alternatives: Float64Array;
-  /** All other outputs. */
+  /** All outputs that are not tokens. */
   readonly others: readonly CallOutput[];
-  /** For each entry of `others`, its index among all outputs including tokens; ascending. */
+  /** For each entry of `others`, its index among all outputs, where each token counts as one output; ascending. */
   readonly otherPlaces: readonly number[];
 }
 
@@ -66,7 +68,7 @@ export function packOutputs(outputs: readonly CallOutput[]): PackedOutputs {
   return { tokens, alternatives, others, otherPlaces };
 }
 
-/** Yields the packed outputs in their order; each token is a separate event. */
+/** Yields the packed outputs in their original order; each token is a separate event. */
 export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
   const { tokens, others, otherPlaces } = packed;
   const count = tokens.length / columnCount + others.length;
@@ -90,7 +92,7 @@ export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
   }
 }
 
-/** A token whose alternatives become objects when they are first read. */
+/** A token whose alternatives are unpacked when they are first read. */
 class UnpackedToken implements GeneratedToken {
   readonly id: number;
   readonly logprob: number;

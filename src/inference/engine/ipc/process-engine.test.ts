@@ -1,5 +1,5 @@
-// Tests the process engine: outputs of calls across processes, and what callers see when the process is killed, breaks
-// down, falls silent or is stopped. Its engine produces tokens at no cost.
+// Tests the process engine: outputs that cross processes, and what callers see when the process is killed, breaks down,
+// hangs or is stopped. The engine in the process produces tokens without computing.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -39,7 +39,7 @@ const started = async (settings: Partial<EngineSettings> = {}): Promise<ProcessE
 };
 
 const plain = requestOf([5, 6], { maxTokens: 9 });
-/** Long enough to be running whenever a test looks at it. */
+/** Long enough to still be running whenever a test looks at it. */
 const endless = (id: string): GenerationRequest =>
   requestOf([5], { id, maxTokens: 500, choiceCount: 64, topLogprobCount: 20 });
 

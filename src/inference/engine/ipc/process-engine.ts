@@ -1,6 +1,6 @@
 // An engine in a child process, as its parent uses it: implements the contract `Engine` by forwarding calls to the
-// child. Starts, monitors and restarts the child. This module loads no engine and no native code; only the child knows
-// which engine it runs.
+// child. Starts, monitors and restarts the child. This module loads no engine and no native code; only the child's
+// module decides which engine it runs.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
@@ -29,17 +29,19 @@ import type { IpcEvents, IpcProtocol, IpcRequest } from "./protocol.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 
 export interface ProcessEngineOptions {
-  /** Module that the child process runs; the module calls `serveEngine`. */
+  /** Module that the child process runs. The module must call `serveEngine`. */
   readonly module: URL;
   /** Parameters from which the child process creates its engine. */
   readonly load: unknown;
-  /** Hint with which a process for this engine may have been pre-started. */
+  /** Hint that helps to choose among processes started ahead of time: one that got an equal hint is preferred. */
   readonly hint?: unknown;
-  /** Returns data that the engine needs to become ready, but not to begin loading; called at each start of a process. */
+  /**
+   * Returns data that the child needs to become ready, but not to begin loading. Called at each start of a child
+   * process.
+   */
   readonly supplement?: () => Promise<unknown>;
-  /** Capabilities of the engine. */
   readonly capabilities: EngineCapabilities;
-  /** Gauges of the engine, with the values that they have while the engine is down. */
+  /** Names of the engine's gauges, with the values that they have while the engine is down. */
   readonly gauges: readonly EngineGauge[];
   readonly settings: Pick<
     EngineSettings,
@@ -53,11 +55,11 @@ export interface ProcessEngineOptions {
 interface Call {
   push(event: GenerationEvent): void;
   fail(error: ServiceError): void;
-  /** Called with the result of a call that generates nothing. */
+  /** Called with the result of a call that does not generate tokens. */
   end?(answer: TransferAnswer): void;
 }
 
-/** An engine in a child process; nothing runs until `start`. */
+/** An engine in a child process. It starts no process before `start` is called. */
 export class ProcessEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly transfers: PromptTransfers;
@@ -69,7 +71,7 @@ export class ProcessEngine implements Engine {
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #process: Child<IpcProtocol> | null = null;
   #lastCall = 0;
-  /** Values of the engine's gauges; empty while the engine is down. */
+  /** Latest values of the engine's gauges, as the child sent them; empty while the engine is down. */
   #gauges: readonly number[] = [];
   /** Results of `roomFor`, indexed as in the protocol's `rooms`; empty while the engine is down. */
   #rooms: readonly number[] = [];
@@ -142,7 +144,7 @@ export class ProcessEngine implements Engine {
     ]);
   }
 
-  /** Makes a call that does not generate tokens, and returns its result. */
+  /** Makes a call that does not generate tokens, and waits for its result. */
   async #ask(request: (call: number) => IpcRequest): Promise<TransferAnswer> {
     if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
     const call = ++this.#lastCall;
@@ -222,7 +224,7 @@ export class ProcessEngine implements Engine {
     this.#restarting = this.#restart(reason, signal);
   }
 
-  /** Restarts the process until the engine is ready, the engine is stopped, or the process has failed too often. */
+  /** Restarts the child process until the engine is ready or stopped, or there have been too many restarts. */
   async #restart(firstReason: string, signal: AbortSignal): Promise<void> {
     let reason = firstReason;
     const { clock, settings } = this.#options;

@@ -1,5 +1,5 @@
-// Messages between an engine's process and its parent. Messages identify calls by number: a request's id would be
-// ambiguous, because a client may reuse it as soon as one of the two processes considers the request ended.
+// Messages between an engine's process and its parent. Messages identify calls by number instead of by request id. A
+// client may reuse an id as soon as one of the two processes considers its request ended, so ids would be ambiguous.
 import type { AdapterReference, EngineState, GenerationRequest } from "../../../base/domain/generation.ts";
 import type { TransferAsk } from "./ipc-transfers.ts";
 import type { PackedOutputs } from "./packed-outputs.ts";
@@ -12,19 +12,22 @@ export type IpcRequest =
   | { readonly kind: "drop-adapter"; readonly id: string }
   | { readonly kind: "transfer"; readonly call: number; readonly ask: TransferAsk };
 
-/** Outputs of one or several steps; `EventOutbox` decides when they are sent. */
+/** Outputs of one or several steps. `EventOutbox` decides when they are sent. */
 export interface IpcEvents {
   readonly outputs: PackedOutputs;
-  /** Values of the engine's gauges, in the gauges' order. */
+  /** Values of the engine's gauges, in the order of its list of gauges. */
   readonly gauges: readonly number[];
 }
 
 export interface IpcProtocol {
-  /** Parameters of the engine, interpreted by the module that the process runs. */
+  /** Parameters of the engine. Only the module that the process runs knows their type. */
   readonly load: unknown;
   readonly ready: {
     readonly state: Extract<EngineState, { readonly kind: "ready" }>;
-    /** Results of `roomFor`: index 0 has the result for one sampled choice, index n the result for n beams. */
+    /**
+     * Results of `roomFor`: index 0 has the result for one sampled choice, index n the result for a beam search with n
+     * beams.
+     */
     readonly rooms: readonly number[];
   };
   readonly request: IpcRequest;

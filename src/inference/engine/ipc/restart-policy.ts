@@ -1,12 +1,12 @@
-// Back-off for restarting a process that died. Delays are short at first, then longer; after too many restarts the
-// process is not restarted. The delay depends only on the earlier restarts.
+// Back-off for restarting a process that died. Delays are short at first, then longer; after too many restarts there is
+// no further one. The delay depends only on the times of earlier restarts.
 
 export const restartWindowMs = 600_000;
 const delayFirstMs = 250;
 const delayMaxMs = 10_000;
 
 /**
- * Returns the delay before the next restart.
+ * Returns the delay in milliseconds before the next restart.
  *
  * @param restartedAtMs times of earlier restarts, on the same clock as `nowMs`
  * @returns null if at least `countMax` of these restarts were within the last {@link restartWindowMs}

@@ -11,14 +11,14 @@ import { answerTransfer } from "./ipc-transfers.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
 import type { IpcProtocol, IpcRequest } from "./protocol.ts";
 
-/** An engine to serve, and the interval for sending its outputs. */
+/** An engine to serve, and the interval at which its outputs are sent. */
 export interface ServedEngine {
   readonly engine: LoopEngine;
-  /** Minimum interval between messages with tokens; see {@link EventOutbox}. */
+  /** Minimum interval in milliseconds between messages with tokens; see {@link EventOutbox}. */
   readonly intervalMs: number;
 }
 
-/** Progress reports from a served engine to its parent. */
+/** Callbacks with which a served engine reports its progress to the parent. */
 export interface EngineProgress {
   readonly onStep: () => void;
   /** Reports that the engine has failed; this ends the process. */
@@ -28,9 +28,9 @@ export interface EngineProgress {
 /**
  * Serves the parent of this process. Must be called once, when the process's module is loaded.
  *
- * @param make creates the engine from the parent's first message and a promise of the parent's last message. This
- * function then starts the engine. If the engine is busy without reporting progress, the parent ends the process and
- * starts it again
+ * @param make creates the engine from the parent's first message; `supplement` resolves to data that the parent sends
+ * later. This function then starts the engine. If the engine is busy without reporting progress, the parent ends the
+ * process and starts it again
  * @param prepare receives the parent's hint, if there is one, before the engine is created
  */
 export function serveEngine(
@@ -64,7 +64,10 @@ export function serveEngine(
   }, prepare);
 }
 
-/** Returns the engine's room for each number of beams that a request may ask for. */
+/**
+ * Returns the results of `roomFor` for each number of beams that a request may ask for; index 0 is for one sampled
+ * choice.
+ */
 function roomsOf(engine: LoopEngine): readonly number[] {
   return Array.from({ length: choiceCountMax + 1 }, (_, width) =>
     engine.roomFor(width === 0 ? { kind: "sample", count: 1 } : { kind: "beam", width, lengthPenalty: 1 }),
@@ -76,7 +79,7 @@ class Calls {
   readonly #engine: LoopEngine;
   readonly #outbox: EventOutbox;
   readonly #running = new Map<number, Submission | null>();
-  /** Outputs of the current turn of the event loop, usually those of one step. */
+  /** Outputs since the current turn of the event loop began, usually those of one step. */
   #gathered: CallOutput[] = [];
   #isGathering = false;
 
@@ -114,7 +117,7 @@ class Calls {
   }
 
   /**
-   * Collects outputs, and sends those of one turn of the event loop together. So there is one message per step instead
+   * Adds outputs. The outputs of one turn of the event loop are sent together, so there is one message per step instead
    * of one per request.
    */
   put(...outputs: readonly CallOutput[]): void {
@@ -130,7 +133,7 @@ class Calls {
   }
 
   #submit({ call, request }: Extract<IpcRequest, { readonly kind: "submit" }>): void {
-    // Registered before `submit`, because a refused request ends before `submit` returns a submission.
+    // The call is registered before `submit`, because `submit` reports the end of a refused request before it returns.
     this.#running.set(call, null);
     const submission = this.#engine.submit(request, {
       push: (event) => this.put({ kind: "event", call, event }),
@@ -145,7 +148,7 @@ class Calls {
     this.#running.delete(call);
   }
 
-  /** Awaits a call; if the call fails, sends the reason to the parent. */
+  /** Runs a call. If the call fails, sends the error to the parent. */
   async #follow(call: number, run: () => Promise<void>): Promise<void> {
     try {
       await run();
@@ -159,13 +162,13 @@ class Calls {
   }
 }
 
-// Options of the outbox, which batches the tokens of fast steps. Sending a message per step, and handling it up to the
-// client's socket, would cost more than a step of a small model.
+// Options of the outbox, which sends the tokens of several fast steps together. A message per step, with its handling
+// up to the client's socket, would cost more than a step of a small model.
 
 interface OutboxOptions {
   /**
-   * Maximum delay of tokens after the previous message. The delay is extended if many requests have tokens; 0 disables
-   * batching.
+   * Minimum time between messages with tokens. The time grows if many requests have tokens; 0 sends every step's tokens
+   * immediately.
    */
   readonly intervalMs: number;
   readonly clock: Clock;
@@ -173,21 +176,21 @@ interface OutboxOptions {
 }
 
 /**
- * Number of requests above which the interval grows in proportion to the number of requests, to limit the server's
- * cost of handling messages.
+ * Number of requests up to which the interval stays as configured. With more requests it grows in proportion, to limit
+ * the server's cost of handling messages.
  */
 const requestCountOfInterval = 32;
 /** Maximum factor by which the interval grows. */
 const growthMax = 4;
 
-/** Batches outputs. Preserves the order of outputs within each request. */
+/** Sends outputs to the parent in batches. Preserves the order of outputs within each request. */
 export class EventOutbox {
   readonly #options: OutboxOptions;
   #kept: CallOutput[] = [];
   #sentAtMs = -Infinity;
   /**
    * True if a step was added since the last message. Such a step causes a message even if it has no outputs, because
-   * the message reports the gauges.
+   * messages report the engine's gauges.
    */
   #isOwing = false;
   #isWaiting = false;
@@ -197,9 +200,9 @@ export class EventOutbox {
   }
 
   /**
-   * Adds outputs, and sends all of them once the interval since the last message has passed. A step that takes longer
-   * than the interval therefore has its outputs sent immediately. Outputs of a request whose answer begins or ends are
-   * also sent immediately.
+   * Adds the outputs of a step. Sends everything once the interval since the last message has passed, so the outputs of
+   * steps longer than the interval are sent immediately. If a request's outputs are not only tokens, as at its
+   * beginning and end, they are also sent immediately.
    */
   put(outputs: readonly CallOutput[]): void {
     this.#kept.push(...outputs);
@@ -209,7 +212,9 @@ export class EventOutbox {
     if (this.#isOwing && !this.#isWaiting) void this.#flushLater();
   }
 
-  /** Sends all outputs. Sends a message even without outputs, because messages report the engine's gauges. */
+  /**
+   * Sends all outputs immediately. Sends a message even without outputs, because messages report the engine's gauges.
+   */
   flush(): void {
     const kept = this.#kept;
     this.#kept = [];
@@ -218,7 +223,7 @@ export class EventOutbox {
     this.#options.send(kept);
   }
 
-  /** Returns the remaining time until the interval since the last message has passed. */
+  /** Returns the milliseconds until the next message may be sent; at most 0 if it may be sent now. */
   #restMs(): number {
     const requestCount = new Set(this.#kept.map(({ call }) => call)).size;
     const growth = Math.min(Math.max(requestCount / requestCountOfInterval, 1), growthMax);
@@ -233,7 +238,7 @@ export class EventOutbox {
     this.#options.send(kept.filter(({ call }) => calls.has(call)));
   }
 
-  /** Waits until the interval has passed, then flushes unless everything was sent in the meantime. */
+  /** Waits until the interval has passed, then flushes unless everything was sent meanwhile. */
   async #flushLater(): Promise<void> {
     this.#isWaiting = true;
     while (this.#isOwing && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());

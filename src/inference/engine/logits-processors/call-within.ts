@@ -1,19 +1,19 @@
-// Calls a function of an operator's module, and stops the function if it computes for too long. The function is not
-// sandboxed: only the watchdog of Node's `vm` is used, and the function runs in the same realm as Hone. Each call
-// starts a watchdog thread, which takes 0.1 ms.
+// Calls a function of an operator's module, and stops the function if it computes for too long. This is no sandbox: the
+// function runs in the same realm as Hone, and only the watchdog of Node's `vm` limits it. Each call starts a watchdog
+// thread, which takes 0.1 ms.
 import { createContext, Script } from "node:vm";
 
 const holder: { call: (() => unknown) | null } = { call: null };
 const context = createContext(holder);
 const script = new Script("call()");
 
-/** Error of a stopped function. */
+/** Error of a function that was stopped because it exceeded its time limit. */
 export class CallTimeout extends Error {}
 
 /**
- * Returns the function's result. A function that does not end is stopped anywhere, even in `Atomics.wait` or in a
- * `try`. Two things cannot be stopped: a system call that does not return, and work that the function schedules for
- * later.
+ * Calls a function and returns its result. A function that exceeds the limit is stopped anywhere, even in
+ * `Atomics.wait` or in a `try`. Two things cannot be stopped: a system call that does not return, and work that the
+ * function schedules for later.
  *
  * @throws CallTimeout if the function was stopped; errors of the function
  */
@@ -23,7 +23,7 @@ export function callWithin(ms: number, call: () => unknown): unknown {
     try {
       return call();
     } finally {
-      // Not reached if the function is stopped.
+      // This line is not reached if the function is stopped.
       hasEnded = true;
     }
   };

@@ -1,15 +1,13 @@
 // A logits processor that prevents repeated n-grams, like `no_repeat_ngram_size` in Hugging Face transformers
 // (`NoRepeatNGramLogitsProcessor`). Transformers always counts the prompt's n-grams too; here the argument `prompt`
-// decides.
+// decides that.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf } from "./read-argument.ts";
 
 /**
- * Creates the processor. Its arguments:
- * * `size`: length of the n-grams, at least 1; or the first of `args`.
+ * Creates the processor, which forbids a token if it would complete an n-gram that already occurred. Its arguments:
+ * * `size`: number of tokens in the n-grams, at least 1; may instead be the first of `args`.
  * * `prompt`: if true, n-grams of the prompt count too.
- *
- * The processor forbids a token if the token and the size - 1 tokens before it form an n-gram that already occurred.
  */
 export function createProcessor({ args, kwargs }: ProcessorCall): TokenProcessor {
   const size = numberOf("size", kwargs["size"] ?? args[0], 1);

@@ -1,6 +1,6 @@
-// The logits processors of an engine. Their modules are loaded once, when the engine starts. Each request that names a
-// processor opens it with its own arguments; if the processor fails or exceeds its time limit, that request fails with
-// an error that names the processor.
+// The logits processors of an engine. Their modules are loaded once, when the engine starts. Each request opens the
+// processors that it names, with its own arguments; if a processor fails or exceeds its time limit, that request fails
+// with an error that names the processor.
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
@@ -22,7 +22,7 @@ const included: Readonly<Record<(typeof includedNames)[number], ProcessorModule>
 };
 
 /**
- * Loads the modules.
+ * Loads the modules of the registered processors.
  *
  * @throws ServiceError `invalid` for a module that cannot be loaded or exports no `createProcessor`
  */
@@ -58,12 +58,12 @@ function isModule(loaded: unknown): loaded is ProcessorModule {
 }
 
 /**
- * Time limit of one call of a module. All requests wait during a call; a loop over a vocabulary takes a thousandth of
- * this limit.
+ * Time limit in milliseconds for one call of an operator's function. All requests wait during a call; a loop over a
+ * vocabulary takes a thousandth of this limit.
  */
 const callMsMax = 1000;
 
-/** Calls a function of a module, with the time limit. */
+/** Calls a function of a module: with the time limit for operators' modules, without it for built-in ones. */
 type Call = (call: () => unknown) => unknown;
 
 const trusted: Call = (call) => call();
@@ -73,15 +73,15 @@ export class ProcessorRegistry {
   readonly #modules: ReadonlyMap<string, ProcessorModule>;
   readonly #model: ProcessorModel;
 
-  /** Internal: callers use {@link loadProcessors}. */
+  /** Internal. Callers use {@link loadProcessors} instead. */
   constructor(modules: ReadonlyMap<string, ProcessorModule>, model: ProcessorModel) {
     this.#modules = modules;
     this.#model = model;
   }
 
   /**
-   * Opens the processors of a request, in the order in which the request names them. An opened processor keeps no
-   * state of a choice, so all choices of the request share it.
+   * Opens the processors of a request, in the order in which the request names them. An opened processor has no state
+   * that belongs to a choice, so all choices of the request share it.
    *
    * @param sampling parameters that name registered processors
    * @throws ServiceError `unsupported` naming the processor that does not accept its arguments
@@ -107,8 +107,8 @@ export class ProcessorRegistry {
     const run = Object.hasOwn(included, name) ? trusted : bounded;
     let process: unknown;
     try {
-      // The arguments are copied, because a processor could change them: a request may be opened again, and its
-      // processors share the extra arguments.
+      // The arguments are copied, because a processor could change them. The same request may be opened again, and all
+      // its processors get the same extra arguments.
       const call = { ...structuredClone({ args, kwargs, extra }), model: this.#model };
       process = run(() => createProcessor(call));
     } catch (cause) {
@@ -117,7 +117,7 @@ export class ProcessorRegistry {
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
-    // Unchecked cast: the module promises this type, and the results of each call are checked.
+    // Unchecked cast: the module promises to return such a function, and the result of each call is checked.
     return new OpenProcessor(process as TokenProcessor, { run, refusal });
   }
 }
@@ -129,16 +129,16 @@ class OpenProcessor implements ScoreProcessor {
   readonly #run: Call;
   readonly #refusal: (what: string, cause?: unknown) => ServiceError;
   /**
-   * Error of the call that exceeded the time limit; null if none did. After it the processor is not called again,
-   * because each further choice of the request would wait equally long for the same error.
+   * Error of the first call that exceeded the time limit; null if none did. After that, the processor is not called
+   * again: each further choice of the request would wait equally long for the same error.
    */
   #stopped: ServiceError | null = null;
   /**
-   * Separate buffer with a copy of the logits for the module. The module may detach the buffer, keep it, or write
-   * beyond it, while the model's own buffer also holds logits of other requests.
+   * Buffer with a copy of the logits, which is given to the module. The module may detach the buffer, keep it, or write
+   * beyond its part, which would be harmful in the model's own buffer: that one also holds logits of other requests.
    */
   #given_V = new Float32Array(0);
-  /** Copy of the prompt that the module gets (`ids`), and the prompt from which it was copied (`of`). */
+  /** Copy of the prompt for the module (`ids`), and the array from which it was copied (`of`). */
   #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
 
   constructor(
@@ -158,7 +158,7 @@ class OpenProcessor implements ScoreProcessor {
     const promptTokenIds = this.#promptOf(prompt.ids);
     let result: unknown;
     try {
-      // A copy, so that the module cannot change the history.
+      // The answer is copied, so that the module cannot change the history.
       const context = { promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V };
       result = this.#run(() => this.#process(context));
     } catch (cause) {
@@ -173,14 +173,14 @@ class OpenProcessor implements ScoreProcessor {
     if (given_V.length !== scores_V.length)
       throw this.#refusal("is broken: it detached the buffer of its scores");
     for (let id = 0; id < given_V.length; id++) {
-      // Written so that NaN is refused too.
+      // The comparison is false for NaN, so NaN is refused too.
       if (!(given_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${given_V[id]}`);
     }
     scores_V.set(given_V);
   }
 
   /**
-   * Returns the prompt, copied once per request and frozen: a module that tries to change it fails at its own
+   * Returns a frozen copy of the prompt, made once per request. A module that tries to change the copy fails at that
    * statement.
    */
   #promptOf(ids: readonly number[]): readonly number[] {
@@ -190,8 +190,8 @@ class OpenProcessor implements ScoreProcessor {
 }
 
 /**
- * True if a result is a promise. Nothing awaits such a promise, and its unhandled rejection would end the process, so
- * rejections are caught here.
+ * True if a result is a promise. Nobody awaits such a promise, and an unhandled rejection would end the process, so
+ * this function catches rejections.
  */
 function isDropped(result: unknown): boolean {
   if (!(result instanceof Promise)) return false;
@@ -199,13 +199,14 @@ function isDropped(result: unknown): boolean {
   return true;
 }
 
-/** Describes the thrown value for a caller. The description is shortened if long, and has no full stop. */
+/** Describes a thrown value for the caller of the API: shortened if long, and without a full stop. */
 function reasonOf(cause: unknown): string {
   try {
     const reason: unknown = cause instanceof Error ? cause.message : cause;
     return cut(String(reason)).replace(/\.$/, "");
   } catch {
-    // The value has no prototype, or a getter that throws. If this error were thrown on, it would stop the engine.
+    // Converting the value to a string failed: it has no prototype, or a getter that throws. Throwing this error would
+    // stop the engine.
     return "it threw a value without text";
   }
 }

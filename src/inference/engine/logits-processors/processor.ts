@@ -1,9 +1,9 @@
-// The contract of a logits processor: its module's exports, its inputs, and its effect on logits.
+// The contract of a logits processor: the exports of its module, its inputs, and its effect on logits.
 // docs/guides/logits-processors.md describes it for operators.
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { ProcessorModel } from "./processor-model.ts";
 
-/** Exports of a module. */
+/** Exports of a processor's module. */
 export interface ProcessorModule {
   /**
    * Called once for each request that names the processor. If it throws, the request is refused with the error's
@@ -12,7 +12,7 @@ export interface ProcessorModule {
   readonly createProcessor: (call: ProcessorCall) => TokenProcessor;
 }
 
-/** A request's arguments for a processor, and the model. */
+/** A request's arguments for a processor, and data of the model. */
 export interface ProcessorCall {
   readonly args: readonly Json[];
   readonly kwargs: JsonObject;
@@ -22,7 +22,7 @@ export interface ProcessorCall {
 }
 
 /**
- * Changes the logits of a choice's next token in place. If it throws, the request fails.
+ * Changes the logits of a choice's next token in place. If the function throws, the request fails.
  *
  * The changes must depend only on the context: all choices of a request share the function, and a token may be drawn
  * again.

@@ -1,4 +1,4 @@
-// Tests the effects of the built-in processors on scores, and how an operator's are loaded and checked.
+// Tests how the built-in processors change scores, and how an operator's processors are loaded and checked.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ interface Place {
   readonly answer?: readonly number[];
 }
 
-/** Returns the ids that a processor still allows after a prompt and an answer. */
+/** Returns the token ids that a processor still allows after a given prompt and answer. */
 async function left(name: string, kwargs: JsonObject, place: Place): Promise<readonly number[]> {
   const registry = await load();
   const [processor] = registry.open(samplingWith(name, kwargs));
@@ -242,7 +242,7 @@ test("a module that changes its arguments, tokens or scores affects no other req
     const sampling = samplingWith("grasping", { does });
     const [processor] = registry.open(sampling);
     assert.deepEqual(sampling, samplingWith("grasping", { does }), does);
-    // The scores of a batch: this request's are in the middle.
+    // The scores of a batch of three rows; the request's own row is in the middle.
     const batch = new Float32Array(3 * vocabularySize);
     const scores = batch.subarray(vocabularySize, 2 * vocabularySize);
     const [prompt, answer] = [

@@ -1,10 +1,10 @@
-// Checks the arguments of the built-in logits processors, with messages for the client.
+// Checks the arguments of the built-in logits processors. Error messages are for the API's clients.
 import type { Json } from "../../../base/domain/text/json.ts";
 
 /**
- * Returns a whole number.
+ * Returns an argument as a whole number.
  *
- * @throws Error unless it is a whole number of at least the minimum
+ * @throws Error if the value is not a whole number of at least `minimum`
  */
 export function numberOf(name: string, value: Json | undefined, minimum: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= minimum) return value;
@@ -13,9 +13,9 @@ export function numberOf(name: string, value: Json | undefined, minimum: number)
 }
 
 /**
- * Returns a list of token ids.
+ * Returns an argument as a list of token ids.
  *
- * @throws Error unless it is a list of ids of the vocabulary
+ * @throws Error if the value is not a list of ids in the vocabulary
  */
 export function tokenIdsOf(name: string, value: Json, vocabularySize: number): readonly number[] {
   const isId = (id: unknown): id is number =>

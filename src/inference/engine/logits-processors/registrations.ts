@@ -1,9 +1,9 @@
-// The registered logits processors: the built-in ones and those that the operator names in the settings. This module
-// does not load them.
+// List of the registered logits processors: the built-in ones and those that the operator names in the settings. This
+// module does not load them.
 import { resolve } from "node:path";
 import { invalid, quoted, type ServiceError } from "../../../base/domain/service-error.ts";
 
-/** An operator's processor. */
+/** A processor that an operator has registered. */
 export interface Registration {
   readonly name: string;
   /** Absolute path of the processor's module. */
@@ -15,7 +15,7 @@ export const includedNames = ["no-repeat-ngram", "thinking-budget"] as const;
 const namePattern = /^[\w.:-]{1,100}$/;
 
 /**
- * Reads the setting, a list of `name=file`.
+ * Reads the setting that registers processors, a list of `name=file`.
  *
  * @throws ServiceError `invalid` for a malformed entry, and for a name that is taken
  */
@@ -39,7 +39,7 @@ export function readRegistrations(entries: readonly string[]): readonly Registra
   });
 }
 
-/** Returns the names that requests may use. */
+/** Returns the processor names that requests may use: the built-in ones and those of the operator. */
 export function processorNames(registrations: readonly Registration[]): readonly string[] {
   return [...includedNames, ...registrations.map(({ name }) => name)];
 }

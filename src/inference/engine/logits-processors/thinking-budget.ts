@@ -1,16 +1,16 @@
-// A logits processor that ends a model's thinking after a number of tokens: it forces the closing sequence, token by
-// token, after which the model writes its answer. It does nothing before thinking begins or after it has ended. The
-// method is budget forcing from "s1: Simple test-time scaling" (arXiv 2501.19393), without the part of that method
-// that prolongs thinking.
+// A logits processor that ends a model's thinking after a number of tokens. It then forces the closing sequence, token
+// by token, after which the model writes its answer; before thinking begins and after it has ended, it changes nothing.
+// The method is budget forcing from "s1: Simple test-time scaling" (arXiv 2501.19393), without the part that prolongs
+// thinking.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf, tokenIdsOf } from "./read-argument.ts";
 
 /**
  * Creates the processor. Its arguments:
- * * `budget`: maximum number of thinking tokens, at least 0; or the first of `args`, or `thinking_budget` among the
- *   request's extra arguments.
- * * `start` and `end`: token ids that open and close thinking; by default the tokens `<think>` and `</think>`. An
- *   empty `start` means that every answer begins with thinking.
+ * * `budget`: maximum number of thinking tokens, at least 0; may instead be the first of `args`, or `thinking_budget`
+ * in the request's extra arguments.
+ * * `start` and `end`: token ids that open and close thinking; by default the tokens `<think>` and `</think>`. An empty
+ * `start` means that every answer begins with thinking.
  * * `optional`: if true, the processor does nothing when the vocabulary lacks these default tokens.
  */
 export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): TokenProcessor {
@@ -40,29 +40,29 @@ export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): 
     if (!isThinking || ids.length - Math.max(opened, answerStart) < budget) return;
     const next = end[begunCount(ids, end, Math.max(opened, answerStart))];
     const score = logits[next];
-    // Another rule forbids the closing token. Thinking then continues, because forcing the token would leave no token
-    // to draw.
+    // Another rule forbids the closing token. Thinking then continues, because forcing the closing token would leave no
+    // token to draw.
     if (score === -Infinity) return;
     logits.fill(-Infinity);
     logits[next] = score;
   };
 }
 
-/** Returns the last index at which a sequence begins; -1 if it does not occur. */
+/** Returns the last index in `ids` at which a sequence begins; -1 if it does not occur. */
 function findLast(ids: readonly number[], sequence: readonly number[]): number {
   let from = ids.length - sequence.length;
   while (from >= 0 && !isAt(from, ids, sequence)) from -= 1;
   return Math.max(from, -1);
 }
 
-/** True if a sequence occurs at or after an index. */
+/** True if a sequence occurs in `ids` at or after the index `from`. */
 function has(ids: readonly number[], sequence: readonly number[], from: number): boolean {
   return findLast(ids, sequence) >= from;
 }
 
 /**
- * Returns how many first tokens of a sequence the ids end with: the longest proper prefix of the sequence. Considers
- * only ids from the index `from` on.
+ * Returns how many tokens at the beginning of a sequence the ids end with, for example 2 if they end with its first two
+ * tokens. Never counts the whole sequence; ignores ids before the index `from`.
  */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);

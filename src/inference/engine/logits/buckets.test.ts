@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { ascending, kthGreatest } from "./buckets.ts";
 
-/** Distributions of the scores of one bucket. */
+/** Kinds of logits to sort; each function draws one logit. */
 const kinds: Readonly<Record<string, (random: Random) => number>> = {
   spread: (random) => random.uniform(),
   "all but the same": (random) => 1 + random.uniform() * 1e-6,

@@ -1,7 +1,10 @@
 // Sorts logits into buckets by their distance from the greatest logit, so that only a small part of a vocabulary needs
 // to be sorted. Buckets with too many entries are split recursively.
 
-/** Number of buckets. Each bucket covers a distance of 1/8; the last one also covers all greater distances. */
+/**
+ * Number of buckets. Each bucket covers a distance of 1/8 from the greatest logit; the last one also covers all greater
+ * distances.
+ */
 export const bucketCount = 512;
 const bucketsPerUnit = 8;
 
@@ -11,9 +14,9 @@ export function bucketOf(max: number, logit: number): number {
   return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
 }
 
-/** Returns a lower bound for the logits in this bucket and in all buckets of greater logits. */
+/** Returns a lower bound for the logits in this bucket and in all buckets with greater logits. */
 export function leastOf(max: number, bucket: number): number {
-  // One bucket lower than necessary, so that rounding cannot put a logit below the bound.
+  // The bound is one bucket lower than necessary, so that rounding cannot put a logit below it.
   return bucket < bucketCount - 1 ? max - (bucket + 2) / bucketsPerUnit : -Infinity;
 }
 
@@ -22,8 +25,8 @@ const sortedCountMax = 64;
 const finerCount = 256;
 
 /**
- * Yields ids in the order of ascending logits; among equal logits, the higher id first. Sorts only as far as the
- * caller reads.
+ * Yields ids in the order of ascending logits; among equal logits, the higher id first. Sorts lazily, only as far as
+ * the caller reads.
  *
  * @param ids in ascending order; not modified
  */
@@ -57,8 +60,9 @@ export function kthGreatest(logits: Float32Array, k: number): number {
 }
 
 /**
- * Returns the index of a logit's finer bucket. The greatest logit is in the first bucket, and the least logit is never
- * in that one, so each split makes progress. Infinitely distant logits are in the last bucket.
+ * Returns the index of the finer bucket into which a logit falls when a range is split. The greatest logit falls into
+ * the first bucket and the least logit never does, so each split makes progress. Infinitely distant logits are in the
+ * last bucket.
  */
 function finerBucketOf(logit: number, least: number, greatest: number): number {
   const place = ((greatest - logit) * finerCount) / (greatest - least);

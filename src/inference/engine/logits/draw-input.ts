@@ -1,11 +1,12 @@
-// Inputs of a draw other than the model's logits: the request's sampling options, and the state of the choice.
+// Inputs of a draw (the choice of one token) besides the model's logits: the request's sampling options, and the state
+// of the choice.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import type { TokenMask } from "../token-masks/constraint-backend.ts";
 import { tokenSetOf, type TokenSet } from "./token-set.ts";
 
-/** Options that are the same for all draws of a request, prepared for the sampling steps. */
+/** Options that are the same for all draws of a request, in the form that the sampling steps need. */
 export interface DrawRules {
   readonly sampling: SamplingParameters;
   readonly isConstrained: boolean;
@@ -38,8 +39,8 @@ export function drawRulesOf({
 export interface ScoreProcessor {
   /**
    * Changes the logits of the next token in place. Tokens that the constraint or the request forbids have negative
-   * infinity before the call, and are set to it again afterwards. Must depend only on its parameters, because it may
-   * be called again for the same tokens.
+   * infinity before the call, and get it again afterwards. The changes must depend only on the parameters, because the
+   * function may be called again for the same tokens.
    *
    * @param scores_V logits with the logit bias, before penalties; each must remain finite or negative infinity, which
    * forbids the token
@@ -49,22 +50,25 @@ export interface ScoreProcessor {
   apply(scores_V: Float32Array, history: TokenHistory): void;
 }
 
-/** Input of a draw besides the logits: the rules of the request, and the state of one of its choices. */
+/** Inputs of a draw besides the logits: the rules of the request, and the state of one of its choices. */
 export interface DrawInput {
   readonly rules: DrawRules;
-  /** Random stream that only this choice uses. A greedy draw takes no number from it; other draws take one or a few. */
+  /**
+   * Random stream that only this choice uses. A greedy draw takes no number from the stream; other draws take one or a
+   * few.
+   */
   readonly random: Random;
   readonly history: TokenHistory;
-  /** Logits processors that the request asks for, in their order. */
+  /** Logits processors that the request names, in the order in which it names them. */
   readonly processors: readonly ScoreProcessor[];
   /** Tokens that the constraint allows; null if the choice is unconstrained. */
   readonly mask: TokenMask | null;
 }
 
-// Token history of a choice, with the count of each token. Counts are computed at their first use and then updated
+// Tokens of a choice so far, with the count of each token. Counts are computed at their first use and then updated
 // token by token, so requests that use no counts do not pay for them.
 
-/** A prompt, shared by all choices of its request. */
+/** A prompt's tokens, shared by all choices of its request. */
 export class PromptTokens {
   readonly ids: readonly number[];
   #distinct: ReadonlySet<number> | null = null;
@@ -73,7 +77,7 @@ export class PromptTokens {
     this.ids = ids;
   }
 
-  /** Distinct ids of the prompt. */
+  /** Set of the token ids that occur in the prompt. */
   get distinct(): ReadonlySet<number> {
     return (this.#distinct ??= new Set(this.ids));
   }
@@ -81,7 +85,7 @@ export class PromptTokens {
 
 export class TokenHistory {
   readonly prompt: PromptTokens;
-  /** Generated tokens so far; grows while the choice continues. */
+  /** Generated tokens so far. The array grows while the choice continues. */
   readonly answerIds: readonly number[];
   readonly #counts = new Map<number, number>();
   #countedLength = 0;
@@ -92,7 +96,7 @@ export class TokenHistory {
     this.answerIds = answerIds;
   }
 
-  /** Count of each id in the answer. */
+  /** Number of occurrences of each token id in the answer. */
   get answerCounts(): ReadonlyMap<number, number> {
     const counts = this.#counts;
     while (this.#countedLength < this.answerIds.length) {

@@ -1,28 +1,28 @@
-// One row of logits during a draw; the sampling steps read it and narrow it. A narrowed row holds only the logits that
+// One row of logits during a draw, which the sampling steps read and narrow. A narrowed row holds only the logits that
 // may still be drawn, so later steps process fewer. This module itself chooses no token.
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import { blockSize, blocksOf, type ScoreBlocks } from "./blocks/score-blocks.ts";
 
-/** Options of a row's draw. */
+/** Options of the draw for which a row is used. */
 export interface RowOptions {
   readonly sampling: SamplingParameters;
   readonly random: Random;
 }
 
-/** Remaining logits to draw from, in the order of their ids. */
+/** Logits that may still be drawn, in the order of their token ids. */
 export interface ScoresLeft {
   readonly logits: Float32Array;
-  /** Token id of each index; null if the index is the id. */
+  /** Token id of each logit, by its index; null if the index is the id. */
   readonly ids: Int32Array | null;
 }
 
-/** Buffers for the remaining logits of a vocabulary. Only one row at a time may use them. */
+/** Buffers for the remaining logits of a row. Only one row at a time may use them. */
 export class RowBuffers {
   readonly ids_V: Int32Array;
   readonly logits_V: Float32Array;
   readonly weights_V: Float64Array;
-  /** Weights of the entries of one block. */
+  /** Weights of the logits in one block. */
   readonly blockWeights = new Float64Array(blockSize);
 
   constructor(vocabularySize: number) {
@@ -34,20 +34,23 @@ export class RowBuffers {
 
 export class LogitsRow {
   readonly options: RowOptions;
-  /** Id of the greatest logit; the lowest id among equals. */
+  /** Token id of the greatest logit; the lowest id among equal logits. */
   readonly greatestId: number;
-  /** Greatest logit. */
+  /** The greatest logit. */
   readonly max: number;
-  /** Temperature: divisor of the logits when weights are computed. */
+  /** Temperature, by which logits are divided when weights are computed. */
   temperature = 1;
-  /** Sum of the remaining weights, added in the order of the ids; NaN if a logit is NaN. See {@link computeWeights}. */
+  /**
+   * Sum of the remaining weights, added in the order of the ids; NaN if a logit is NaN. See {@link
+   * LogitsRow.computeWeights}.
+   */
   total = 0;
-  /** Chosen token id; -1 until one is chosen. */
+  /** Chosen token id; -1 until a token is chosen. */
   chosenId = -1;
   readonly #room: RowBuffers;
   #left: ScoresLeft;
   #weighedAt: number | null = null;
-  /** Blocks of the remaining logits; null if unknown. */
+  /** Blocks of the remaining logits; null if not computed. */
   #blocks: ScoreBlocks | null;
 
   /**
@@ -64,22 +67,24 @@ export class LogitsRow {
     this.max = left.logits[index];
   }
 
-  /** Remaining logits. */
+  /** Logits that may still be drawn. */
   get logits(): Float32Array {
     return this.#left.logits;
   }
 
-  /** Weight of each remaining logit in the draw, 1 for the greatest; see {@link computeWeights}. */
+  /**
+   * Weight of each remaining logit in the draw; 1 for the greatest logit. Valid after {@link LogitsRow.computeWeights}.
+   */
   get weights(): Float64Array {
     return this.#room.weights_V.subarray(0, this.logits.length);
   }
 
-  /** Greatest logits of the remaining blocks; null if unknown. */
+  /** Greatest logit of each block of the remaining logits; null if the blocks are not computed. */
   get maxima(): Float32Array | null {
     return this.#blocks?.maxima ?? null;
   }
 
-  /** True if known blocks show that a logit is NaN. */
+  /** True if the blocks are known and show that a logit is NaN. */
   get hasBrokenBlocks(): boolean {
     return this.#blocks?.masses.some(Number.isNaN) ?? false;
   }
@@ -106,7 +111,7 @@ export class LogitsRow {
     this.#weighedAt = temperature;
   }
 
-  /** Returns the weights of one block; valid until the next call. */
+  /** Returns the weights of the logits in one block. The array is valid until the next call. */
   weightsOf(block: number): Float64Array {
     const { temperature, logits, max } = this;
     const start = block * blockSize;
@@ -116,7 +121,7 @@ export class LogitsRow {
     return weights;
   }
 
-  /** Keeps logits greater than `logit`, logits equal to it up to index `lastIndex`, and NaN. */
+  /** Narrows the row. Keeps logits greater than `logit`, logits equal to it up to the index `lastIndex`, and NaN. */
   narrow(logit: number, lastIndex = Infinity): void {
     const { ids_V, logits_V, weights_V } = this.#room;
     const { maxima } = this;
@@ -161,14 +166,14 @@ function greatestFrom(values: Float32Array, start: number, end: number): number 
   return best;
 }
 
-// Computes exp for whole rows of logits, several times faster than Math.exp. A logit at distance d from the greatest
-// logit gets a relative error of about d rounding errors, the same as with Math.exp. 2^(whole) and 2^(part / 256) come
-// from tables, and the small remainder from a power series.
+// Computes exp for whole rows of logits, several times faster than Math.exp. 2^(whole) and 2^(part / 256) come from
+// tables, and the small remainder from a power series. The relative error of a logit at distance d from the greatest
+// logit is about d rounding errors, as with Math.exp.
 
 const partsPerPower = 256;
 const rest = Math.LN2 / partsPerPower;
 const partsPerUnit = partsPerPower / Math.LN2;
-/** Powers 2^-n, down to the least positive float64. */
+/** Powers 2^-n, down to the smallest positive float64. */
 const wholePowers = Float64Array.from({ length: 1076 }, (_, exponent) => 2 ** -exponent);
 const partPowers = Float64Array.from({ length: partsPerPower }, (_, part) => 2 ** (-part / partsPerPower));
 
@@ -184,7 +189,7 @@ export function exponentialOf(distance: number): number {
 /**
  * Fills `weights_V` with exp((logit - max) / temperature).
  *
- * @param logits_V at least as many logits, starting at `start`
+ * @param logits_V logits of at least the same number, starting at `start`
  * @param options.max the greatest of the logits; finite
  * @returns the sum of the weights, added in the order of the ids; NaN if a logit is NaN
  */
@@ -204,10 +209,10 @@ export function exponentials(
   return total;
 }
 
-// Maps a random number to one of the remaining logits. Each logit covers a part of the number's range in proportion to
+// Maps a random number to one of the remaining logits. Each logit covers a share of the number's range in proportion to
 // its weight, in the order of the indices.
 
-/** Draws an index with one number of the row's random stream; returns -1 if a logit is NaN. */
+/** Draws the index of a remaining logit with one number of the row's random stream. Returns -1 if a logit is NaN. */
 export function drawIndex(row: LogitsRow): number {
   const { masses } = row.blocks;
   const total = totalMass(row.blocks);
@@ -226,7 +231,12 @@ export function drawIndex(row: LogitsRow): number {
   return chosen * blockSize + indexOfPart(row.weightsOf(chosen), (aim - start) / (end - start));
 }
 
-/** @param part in [0, 1), a fraction of the total weight; an entry of weight 0 is never chosen */
+/**
+ * Returns the index at which the running sum of weights exceeds a share of their total. An entry of weight 0 is never
+ * chosen.
+ *
+ * @param part share of the total weight, in [0, 1)
+ */
 function indexOfPart(weights: Float64Array, part: number): number {
   let left = part * sumOf(weights);
   let chosen = 0;
@@ -239,12 +249,12 @@ function indexOfPart(weights: Float64Array, part: number): number {
   return chosen;
 }
 
-/** Returns the total weight of all logits, in the unit of the blocks. */
+/** Returns the total weight of all logits, in the unit of the blocks' masses. */
 export function totalMass({ masses }: ScoreBlocks): number {
   return sumOf(masses);
 }
 
-/** Returns the weight of the greatest logit, in the unit of the blocks. */
+/** Returns the weight of the greatest logit, in the unit of the blocks' masses. */
 export function maxScoreMass(row: LogitsRow): number {
   const { masses, maxima } = row.blocks;
   const block = maxima.indexOf(row.max);

@@ -1,5 +1,5 @@
-// Tests the sampler against the definitions: the same token from the same random number for any combination of
-// parameters, and counts of many draws that fit the distribution.
+// Tests the sampler against the definitions of the sampling parameters. For any combination of parameters, it must draw
+// the same token from the same random number, and the counts of many draws must fit the distribution.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -36,7 +36,7 @@ function sampled(sampling: Partial<SamplingParameters>, more: ShortRequest = {})
   return requestOf([1], { ...more, sampling: { temperature: 1, ...sampling } });
 }
 
-/** Returns scores with ties, both zeros, extremes, and some impossible ones. */
+/** Returns logits with unusual values: ties, zeros of both signs, extremes, or negative infinity. */
 function strangeLogits(random: Random, size: number): Float32Array {
   const kind = random.index(5);
   return Float32Array.from({ length: size }, (_, id) => {
@@ -96,7 +96,7 @@ test("draws the token of the definitions for any combination of parameters", () 
     const logits_V = strangeLogits(random, size);
     const before = logits_V.slice();
     const allowance = request.constraint === null ? null : randomAllowance(random, size);
-    // The counts of a choice grow with its answer.
+    // The answer grows with each draw, so the counts for penalties grow too.
     const answer: number[] = [];
     const input = drawInputOf(request, { mask: allowance, random: seededRandom(seed), answer });
     const other = seededRandom(seed);
@@ -115,8 +115,8 @@ test("draws the token of the definitions for any combination of parameters", () 
 });
 
 /**
- * Draws often and compares the counts with the definition, by chi-square over tokens that are expected at least five
- * times.
+ * Draws many times and compares the counts with the defined distribution, by a chi-square test over tokens that are
+ * expected at least five times.
  */
 function checkCounts(
   logits_V: Float32Array,
@@ -142,7 +142,7 @@ function checkCounts(
     chiSquare += (counts[id] - expected) ** 2 / expected;
     freedom += 1;
   });
-  // Four standard deviations above the mean of the chi-square distribution.
+  // The limit is four standard deviations above the mean of the chi-square distribution.
   const limit = freedom + 4 * Math.sqrt(2 * Math.max(1, freedom));
   assert.ok(chiSquare <= limit, `${context}: chi-square ${chiSquare} of at most ${limit}`);
 }

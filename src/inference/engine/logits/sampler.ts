@@ -1,5 +1,5 @@
 // Draws the next token of one row. Also returns raw log-probabilities, that is, those of the model before any change
-// that the request asks for. Probabilities are computed in float64; a draw sorts as little as possible, and creates no
+// that the request asks for. Probabilities are computed in float64; a draw sorts as little as possible and creates no
 // object per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../../base/domain/generation.ts";
 import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
@@ -12,34 +12,34 @@ import { TokenSet } from "./token-set.ts";
 export type NoToken =
   /** No logit is finite, or a logit is NaN: the model or a logits processor is broken. */
   | "broken scores"
-  /** All tokens are forbidden. */
+  /** The request's rules forbid all tokens. */
   | "nothing allowed";
 
 /**
- * Blocks of a row's raw logits. With them a draw needs fewer passes over the row; without them it computes them
- * itself.
+ * Summaries of a row's raw logits by block (see `score-blocks.ts`). With them a draw needs fewer passes over the row;
+ * without them the draw computes them itself.
  */
 export interface DrawBlocks {
   /** Blocks at temperature 1, for log-probabilities. */
   readonly raw: ScoreBlocks | null;
-  /** Blocks at the request's temperature, if the draw uses raw logits. */
+  /** Blocks at the request's temperature; null if the draw changes the raw logits first. */
   readonly tempered: ScoreBlocks | null;
 }
 
 /**
- * Returns, for each kind of blocks, the temperature at which to compute them for a request; null if its draws do not
- * use blocks of this kind.
+ * Returns the temperature at which each kind of blocks is computed for a request; null if the request's draws do not
+ * use that kind.
  */
 export function blockTemperatures(rules: DrawRules): { readonly [Kind in keyof DrawBlocks]: number | null } {
   const { temperature } = rules.sampling;
-  // At lower temperatures, float32 is too imprecise for logits divided by the temperature.
+  // Below 0.1, the division by the temperature would make float32 logits too imprecise.
   const isTempered = !isGreedy(rules) && temperature >= 0.1 && drawsFromRawScores(rules);
   return { raw: rules.topLogprobCount === null ? null : 1, tempered: isTempered ? temperature : null };
 }
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
-/** Draws tokens for one vocabulary size. Draws share the sampler's buffers, so they must not overlap. */
+/** Draws tokens for one vocabulary size. All draws share the sampler's buffers, so they must not overlap. */
 export class Sampler {
   readonly #shifted_V: Float32Array;
   readonly #allowed: TokenSet;
@@ -69,8 +69,7 @@ export class Sampler {
     const left = this.#scoresLeft(logits_V, allowed, input);
     const known = blocks.tempered ?? raw?.blocks ?? null;
     const row = this.#row(left, input, left.logits === logits_V ? known : null);
-    // "nothing allowed" only if some rule forbade tokens. If `left` is the model's own row, the model itself gave
-    // negative infinity.
+    // The row has no possible token. Because `left` is not the model's own row, a rule of the request forbade tokens.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
     const id = choose(row, input);
     if (id === null) return "broken scores";
@@ -80,8 +79,8 @@ export class Sampler {
   }
 
   /**
-   * Returns the most probable allowed tokens in descending order of probability, each with its raw log-probability. Of
-   * a request's sampling parameters, only those that forbid tokens have an effect.
+   * Returns the most probable allowed tokens in descending order of probability, each with its raw log-probability.
+   * Only sampling parameters that forbid tokens have an effect.
    *
    * @param logits_V raw logits; not modified
    * @param raw blocks of these logits at temperature 1, if known
@@ -106,7 +105,7 @@ export class Sampler {
       }));
   }
 
-  /** Returns the allowed tokens; null if all are allowed. */
+  /** Returns the set of allowed tokens; null if all tokens are allowed. */
   #allowedTokens(input: DrawInput): TokenSet | null {
     const steps = forbiddingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
     if (steps.length === 0) return null;
@@ -127,11 +126,11 @@ export class Sampler {
     shifted_V.set(logits_V);
     if (allowed !== null) forbid(shifted_V, allowed);
     for (const { apply } of steps) apply(shifted_V, input);
-    // Applied again, because a processor may have changed the logits of forbidden tokens.
+    // Tokens are forbidden again, because a processor may have changed the logits of forbidden tokens.
     return this.#allowedScores(shifted_V, allowed);
   }
 
-  /** Returns the logits of the allowed tokens; the given array if all tokens are allowed. */
+  /** Returns the logits of the allowed tokens. Returns the given array itself if all tokens are allowed. */
   #allowedScores(logits_V: Float32Array, allowed: TokenSet | null): ScoresLeft {
     const allowedCount = allowed?.count ?? logits_V.length;
     if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
@@ -147,7 +146,7 @@ export class Sampler {
   }
 }
 
-/** Returns the logarithm of the sum of a raw row's exponentials; NaN if no logit is finite or one is NaN. */
+/** Returns the logarithm of the sum of exponentials of raw logits; NaN if no logit is finite or one is NaN. */
 function logTotalOf(row: LogitsRow): number {
   if (!Number.isFinite(row.max)) return NaN;
   return row.max + Math.log(totalMass(row.blocks) / maxScoreMass(row));
@@ -198,7 +197,7 @@ export function greatest(values: Float32Array, count: number, maxima?: Float32Ar
   return best;
 }
 
-// Extracts the logits of the allowed tokens, so that later steps process only these.
+// These functions extract the logits of the allowed tokens, so that later steps process only those.
 
 /** Sets the logits of forbidden tokens to negative infinity. */
 function forbid(scores_V: Float32Array, { words }: TokenSet): void {
@@ -207,7 +206,7 @@ function forbid(scores_V: Float32Array, { words }: TokenSet): void {
       scores_V.fill(-Infinity, 32 * index, 32 * index + 32);
       continue;
     }
-    // Each iteration handles the lowest set bit of the inverted word, which stands for a forbidden token.
+    // Each iteration handles the lowest 1 bit of the inverted word. This bit stands for a forbidden token.
     for (let word = ~words[index]; word !== 0; word &= word - 1) {
       scores_V[32 * index + (31 - Math.clz32(word & -word))] = -Infinity;
     }
@@ -217,7 +216,7 @@ function forbid(scores_V: Float32Array, { words }: TokenSet): void {
 /**
  * Collects the logits of the allowed tokens, in the order of their ids.
  *
- * @param logits_V of the whole vocabulary; not modified
+ * @param logits_V logits of the whole vocabulary; not modified
  * @param room buffers that hold the result
  */
 function gather(logits_V: Float32Array, { words }: TokenSet, room: RowBuffers): ScoresLeft {
@@ -229,8 +228,8 @@ function gather(logits_V: Float32Array, { words }: TokenSet, room: RowBuffers): 
     if (word === 0) continue;
     const first = 32 * index;
     const end = Math.min(first + 32, logits_V.length);
-    // Writes each entry, but advances only if the entry's bit is set. A conditional jump instead would be mispredicted
-    // too often.
+    // Writes every entry, but advances the write position only if the token is allowed. A conditional jump instead
+    // would be mispredicted too often.
     for (let id = first; id < end; id++) {
       ids_V[count] = id;
       left_V[count] = logits_V[id];

@@ -1,6 +1,6 @@
-// The steps from a row of logits to a token, in this order: forbid tokens, change logits, and draw one of the
-// remaining tokens. Steps that a request does not need are skipped. Raw log-probabilities are those before the first
-// step.
+// The sampling steps from a row of logits to a token, in this order: forbid tokens, change logits, and draw one of the
+// remaining tokens. Steps that a request does not need are skipped. Raw log-probabilities are computed from the logits
+// before the first step.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { drawIndex, type LogitsRow } from "./logits-row.ts";
 import {
@@ -18,11 +18,13 @@ import { drawTopP } from "./top-p.ts";
 interface Step<Parameters extends readonly unknown[]> {
   readonly name: string;
   readonly isNeeded: (rules: DrawRules) => boolean;
-  /** Applies the step; changes only its first parameter. */
+  /** Applies the step. Changes only its first parameter. */
   readonly apply: (...parameters: Parameters) => void;
 }
 
-/** Steps that remove tokens from the set of allowed tokens. Before these steps, the set holds all tokens. */
+/**
+ * Steps that remove tokens from the set of allowed tokens. The set holds all tokens before the first of these steps.
+ */
 export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput]>[] = [
   { name: "constraint", isNeeded: ({ isConstrained }) => isConstrained, apply: applyConstraint },
   { name: "allowed ids", isNeeded: ({ allowedIds }) => allowedIds !== null, apply: keepAllowedIds },

@@ -1,4 +1,5 @@
-// Tests blocks from the runtime against sums in float64, and draws with them against draws without.
+// Tests blocks that the runtime computes against sums in float64, and draws that use these blocks against draws without
+// them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../../base/domain/generation.ts";
@@ -11,7 +12,7 @@ import { blockTemperatures, Sampler, type DrawBlocks } from "../sampler.ts";
 import { BlockSession, type TemperedRow } from "./block-session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
-/** Not a multiple of the block size. */
+/** Not a multiple of the block size, so that the last block of a row is shorter. */
 const vocabularySize = 4096 + 33;
 
 async function openBlocks(): Promise<BlockSession> {
@@ -20,7 +21,7 @@ async function openBlocks(): Promise<BlockSession> {
   return session;
 }
 
-/** Rows that are peaked, flat, with impossible scores, and with many equal ones. */
+/** Returns four rows of scores: peaked, flat, with impossible tokens, and with many equal scores. */
 function rowsOf(random: Random): readonly Float32Array[] {
   const scores: readonly (() => number)[] = [
     () => 25 * random.uniform() ** 8,

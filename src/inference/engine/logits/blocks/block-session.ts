@@ -1,20 +1,20 @@
-// Computes the blocks (`score-blocks.ts`) of many rows of logits in one run of ONNX Runtime, whose kernels process a
-// vocabulary about thirty times as fast as JavaScript.
+// Computes summaries of many rows of logits by block (see `score-blocks.ts`) in one run of ONNX Runtime, whose kernels
+// process a vocabulary about thirty times as fast as JavaScript.
 import { float32Data, float32Tensor } from "../../../../lib/graph/tensor.ts";
 import { GraphBuilder } from "../../../../lib/graph/builder.ts";
 import type { Graph } from "../../../../lib/graph/graph.ts";
 import { createSession, type Session } from "../../../onnx/session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
-/** A row of logits and its temperature, the divisor of the logits. */
+/** A row of logits and its temperature, by which logits are divided. */
 export interface TemperedRow {
   readonly logits_V: Float32Array;
   readonly temperature: number;
 }
 
-/** Minimum vocabulary size for using a session. For smaller rows, JavaScript is faster than a run. */
+/** Minimum vocabulary size for using a session. For shorter rows, JavaScript is faster than a run of the session. */
 const vocabularySizeMin = 4096;
-/** Maximum number of logits in one run. This many logits stay in a core's cache from one operation to the next. */
+/** Maximum number of logits in one run. So many logits stay in a core's cache from one operation to the next. */
 const scoresPerRunMax = 8 * 49_152;
 
 export class BlockSession {
@@ -26,17 +26,14 @@ export class BlockSession {
     this.#session = session;
   }
 
-  /** Opens a session; returns null if the vocabulary is so small that JavaScript is faster. */
+  /** Opens a session. Returns null if the vocabulary is so small that JavaScript is faster. */
   static async open(vocabularySize: number, threads: number): Promise<BlockSession | null> {
     if (vocabularySize < vocabularySizeMin) return null;
     const options = { weights: new Map(), threads, plansMemory: false, keepsMemory: false };
     return new BlockSession(vocabularySize, await createSession(buildBlocksGraph(vocabularySize), options));
   }
 
-  /**
-   * Returns the blocks of each row. The numbers of a row do not depend on the other rows, and the rows are not
-   * modified.
-   */
+  /** Returns the blocks of each row. A row's blocks do not depend on the other rows, and the rows are not modified. */
   async blocksOf(rows: readonly TemperedRow[]): Promise<readonly ScoreBlocks[]> {
     const countMax = Math.max(1, Math.floor(scoresPerRunMax / this.#vocabularySize));
     const blocks: ScoreBlocks[] = [];
@@ -68,7 +65,7 @@ export class BlockSession {
 
 /**
  * Returns the logits of all rows in one array. The array is a view if the rows are adjacent in memory, as the rows of
- * a step are; otherwise a copy.
+ * one step are; otherwise it is a copy.
  */
 function joined(rows: readonly TemperedRow[], size: number): Float32Array {
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = rows[0].logits_V;
@@ -81,12 +78,12 @@ function joined(rows: readonly TemperedRow[], size: number): Float32Array {
 }
 
 /**
- * Builds the graph that reduces rows of logits to blocks. The results for a row do not depend on the other rows.
+ * Builds the graph that summarises rows of logits by block. The results for a row do not depend on the other rows.
  * * Inputs: `logits` [N, V]; `inverse_temperatures` [N, 1].
  * * Outputs, per block of a row: `maxima` [N, blocks], the greatest logits; `masses` [N, blocks], the sums of the
- *   probabilities at the row's temperature.
+ * probabilities at the row's temperature.
  * * A logit is multiplied by the inverse temperature in float32 before the maximum is subtracted, which saves a pass
- *   over the logits. The relative error of a probability is |logit| / temperature · 6e-8.
+ * over the logits. The relative error of a probability is |logit| / temperature · 6e-8.
  */
 function buildBlocksGraph(vocabularySize: number): Graph {
   const builder = new GraphBuilder();

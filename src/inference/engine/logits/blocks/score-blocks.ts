@@ -1,7 +1,6 @@
 // Summary of a row of logits by blocks of consecutive entries: the greatest logit and the total weight of each block.
-// With it, a search for the greatest logits, or for the entry that a random number selects, reads all blocks but only
-// the entries of a few. This module computes blocks from given weights; `block-session.ts` computes them for many
-// rows.
+// With a summary, finding the greatest logits, or the entry for a random number, reads the entries of only a few
+// blocks. This module computes blocks from given weights; `block-session.ts` computes them for many rows.
 
 /** Number of entries in a block; the last block of a row may have fewer. */
 export const blockSize = 64;
@@ -10,15 +9,15 @@ export interface ScoreBlocks {
   /** Greatest logit of each block. */
   readonly maxima: Float32Array;
   /**
-   * Total weight of each block's logits at the temperature, in a unit that all blocks share; NaN if a logit of the
-   * block is NaN.
+   * Total weight of each block's logits at the temperature; NaN if a logit of the block is NaN. All blocks use the same
+   * unit, which is otherwise arbitrary.
    */
   readonly masses: Float32Array | Float64Array;
-  /** Temperature at which the weights were computed, by which logits are divided. */
+  /** Temperature at which the weights were computed; logits are divided by it. */
   readonly temperature: number;
 }
 
-/** Computes blocks from given weights, in the unit of the weights. */
+/** Computes blocks from the weights of the logits. The masses have the same unit as the weights. */
 export function blocksOf(logits: Float32Array, weights: Float64Array, temperature: number): ScoreBlocks {
   const count = Math.ceil(logits.length / blockSize);
   const maxima = new Float32Array(count);
