@@ -155,7 +155,7 @@ test("backs up a version whose files are removed while the tables are written", 
   const { root, publish, remove, database, artifacts } = await place(t);
   await publish("m", 1);
   const report = (progress: { readonly kind: string }): void => {
-    // The staging folder already has links to the files.
+    // The staging folder already has links to the files, so the backup needs their originals no longer.
     if (progress.kind === "table") rmSync(join(root, "data", "adapters"), { recursive: true, force: true });
   };
   const manifest = await makeBackup(
@@ -305,7 +305,7 @@ test(
       for (const [kind, put, expected] of specials) {
         const at = join(root, "data", path);
         const isExtra = path.endsWith("more");
-        // There is no file that the link could refer to.
+        // Skipped, because there is no file that the link could refer to.
         if (expected === null && isExtra) continue;
         rmSync(at, { force: true });
         put(at);

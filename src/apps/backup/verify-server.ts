@@ -106,8 +106,8 @@ async function hashOf(
 }
 
 /**
- * Yields the faults of artifacts that the database still refers to. The others were removed from the database
- * meanwhile, and their files afterwards, which is not a fault.
+ * Yields the faults of artifacts that the database still refers to. An artifact may be missing because the server
+ * removed its row meanwhile, and then its files; this is not a fault.
  */
 async function* stillNamed(
   { tables }: VerifiedServer,

@@ -96,7 +96,7 @@ test("makes the content private of folders that others could access, and of cach
     "adapters/m/1": 0o700,
     "adapters/m/1/c": 0o600,
     "files/d": 0o600,
-    // Not the server's, or possibly not: symbolic link targets and hard-linked files may belong to others.
+    // Files that may belong to others: targets of symbolic links, and files with several hard links.
     others: 0o755,
     "others/e": 0o644,
     mine: 0o644,

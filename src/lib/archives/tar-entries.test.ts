@@ -43,7 +43,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
-/** Returns a record of an extended header, which begins with its own length. */
+/** Returns a record of an extended header. A record begins with its own length. */
 function record(field: string, value: string | number): string {
   const text = ` ${field}=${value}\n`;
   const lengthOf = (digits: number): number => digits + Buffer.byteLength(text);
@@ -68,7 +68,7 @@ const described = fc.oneof(
   fc
     .record({ path: name, type: fc.constantFrom("0", "\0", "7", "D", "V"), text: content })
     .map(({ path, type, text }) => tarEntry(path, text, { type })),
-  // The size in the extended header takes precedence.
+  // Files with a size in an extended header, which overrides the size in the file's own header.
   fc
     .record({ path: name, text: content })
     .map(({ path, text }) =>

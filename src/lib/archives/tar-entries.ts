@@ -49,7 +49,7 @@ const describe: Readonly<Record<string, (text: string, known: Descriptions) => D
   GlobalExtendedHeader: (text, { all, next }) => ({ all: Pax.parse(text, all, true), next }),
   NextFileHasLongPath: withPath,
   OldGnuLongPath: withPath,
-  // Links are never followed.
+  // Ignores the target of a link, because links are never followed.
   NextFileHasLongLinkpath: (_, known) => known,
 };
 
@@ -57,7 +57,7 @@ const describe: Readonly<Record<string, (text: string, known: Descriptions) => D
  * Yields the entries in order, then reads the rest of the archive.
  *
  * @throws ServiceError `invalid` if the data is not an archive, is truncated, or has too many entries; `too_large` if
- * it exceeds a limit, each as soon as a header shows it; as `bytes`
+ * it exceeds a limit, as soon as a header shows it; errors of reading `bytes`
  */
 export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): AsyncGenerator<TarEntry, void> {
   const count = countWithin(limits);
@@ -87,7 +87,7 @@ export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): Asy
   await readToEnd(bytes);
 }
 
-/** Returns a function that counts an entry by its size. */
+/** Returns a function that counts one entry with its bytes, and throws if a limit is exceeded. */
 function countWithin(limits: EntryLimits): (byteCount: number) => void {
   const { bytesMax, entriesMax = Infinity } = limits;
   let bytesLeft = bytesMax;
@@ -134,7 +134,7 @@ function withPath(text: string, { all, next }: Descriptions): Descriptions {
   return { all, next: Object.assign(new Pax(next ?? {}), { path: text.split("\0", 1)[0] }) };
 }
 
-/** Reads the rest, so that a checksum after the archive's end is verified too. */
+/** Reads the archive to its last byte, so that a checksum after the archive's end is verified too. */
 async function readToEnd(bytes: ArchiveBytes): Promise<void> {
   const end = bytes.position + paddingBytesMax;
   while ((await bytes.next(blockBytes * 128)) !== null)

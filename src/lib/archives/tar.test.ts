@@ -113,7 +113,7 @@ test("rethrows an error of reading the archive", async (t) => {
   await assert.rejects(unpackInto(folderFor(t), archive(), { bytesMax: 1 }), /the client went away/);
 });
 
-/** Counts the bytes that were requested. */
+/** Wraps an archive so that the bytes which a reader requests are counted. */
 function counted(pieces: Iterable<Uint8Array>) {
   const asked = { bytes: 0 };
   const archive = async function* (): AsyncGenerator<Uint8Array> {
@@ -193,7 +193,7 @@ function openedIn(folder: string): readonly string[] {
   if (!existsSync("/proc/self/fd")) return [];
   return readdirSync("/proc/self/fd").flatMap((id) => {
     const path = `/proc/self/fd/${id}`;
-    // The entry of the listing itself is closed by now.
+    // The listing includes the descriptor that read the folder, which is closed by now.
     return existsSync(path) && readlinkSync(path).startsWith(folder) ? [readlinkSync(path)] : [];
   });
 }

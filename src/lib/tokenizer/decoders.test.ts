@@ -1,5 +1,5 @@
-// Tests the text of an answer, token by token, for the kinds of tokenizers in use: it equals the vendor's text of
-// prompt and answer together, minus the prompt.
+// Tests that decoding an answer token by token gives the same text as the vendored decoder, which decodes prompt and
+// answer together. Covers each kind of tokenizer in use.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -37,10 +37,10 @@ function filesOf(decoder: object, added: readonly Added[], tokens: readonly stri
 }
 
 const begin: Added = { content: "<s>", special: true };
-/** Characters of one to four bytes, one that combines, and one that joins others. */
+/** Characters of one to four bytes, two emoji with a joiner between them, and a combining accent. */
 const texts = ["a", " b", "é", "東", "👍", "👩\u200d👧", "\u0301", "\n"];
 
-/** Returns a token for each byte of the texts, as byte-level BPE spells it, and some of several bytes. */
+/** Returns a token for each byte of the texts, as byte-level BPE spells it, and some tokens of several bytes. */
 function byteLevelTokens(): readonly string[] {
   const file = JSON.parse(readFileSync("models/hone-tiny/tokenizer.json", "utf8")) as {
     readonly model: { readonly vocab: Readonly<Record<string, number>> };

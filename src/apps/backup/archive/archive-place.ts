@@ -8,7 +8,7 @@ export interface ArchivePlace {
   make(): Promise<void>;
   isEmpty(): Promise<boolean>;
   has(path: string): Promise<boolean>;
-  /** Returns the paths of all files in it. */
+  /** Returns the paths of all files in the archive. */
   files(): Promise<readonly string[]>;
   /** Yields the bytes of a file. @throws ServiceError `not_found` if it does not exist */
   read(path: string): AsyncIterable<Uint8Array>;

@@ -188,7 +188,7 @@ function readQuery(text: string): object {
     const value: unknown = JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // Not JSON, or no such file: the error below is thrown.
+    // The text is not JSON, or the file does not exist; the error below covers both.
   }
   throw invalid(
     `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ followed by the name of a file with one.`,

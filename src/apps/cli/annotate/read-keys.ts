@@ -1,6 +1,6 @@
 // Splits terminal or piped input into keys: letters unchanged, other keys by name.
 
-/** A grapheme; or, for a key that types no text, its name. */
+/** A typed grapheme, or the name of a key that types no text. */
 export type Key = string;
 
 const escapes: Readonly<Record<string, Key>> = {

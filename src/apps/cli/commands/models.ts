@@ -199,7 +199,9 @@ async function startOf(
 }
 
 /**
- * Reports that the server kept the version. @throws ServiceError `conflict` with the reason, if the server did keep it
+ * Fails if the server kept the version instead of deleting it.
+ *
+ * @throws ServiceError `conflict` with the reason
  */
 function refuseKept(
   name: string,

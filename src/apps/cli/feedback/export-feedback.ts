@@ -57,7 +57,7 @@ async function exportFeedback(project: string, flags: ExportFlags): Promise<void
   const file = resolve(out);
   await writeWhole(file, lines, (partial, cause) => {
     const why = cause instanceof Error ? cause.message : String(cause);
-    // The complete lines that arrived are valid, so the message says how to export the rest.
+    // The complete lines that arrived are valid, so the message says how to export the records after them.
     const message = `The export was cut off (${why}). ${partial} has the records that arrived. Remove its last line if that is incomplete, and export the rest with --after <the id of its last record>.`;
     throw new ServiceError({ code: "unavailable", message, cause });
   });

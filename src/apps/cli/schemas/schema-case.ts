@@ -32,7 +32,7 @@ export interface CheckedCase {
 export interface CheckedTest {
   readonly valid: boolean | null;
   readonly accepted: boolean;
-  /** Limit that was exceeded, and where in the value's text; null and empty if none was. */
+  /** Limit that was exceeded, and its location in the value's text; null and "" if no limit was exceeded. */
   readonly limit: string | null;
   readonly place: string;
 }

@@ -90,7 +90,7 @@ function isVersionRange(spec: string): boolean {
   return /^(?:npm:.+|[\^~<>=v\s]*\d[^/\\:]*|\*|x|latest|next)$/.test(spec) && !isTarball(spec);
 }
 
-/** True for a tarball's address in a registry; registries store tarballs under the package's path in `-`. */
+/** True for a tarball's address in a registry, which stores tarballs below `<package>/-/`. */
 function isRegistryTarball(spec: string): boolean {
   return /^https?:/.test(spec) && spec.includes(`/${packageName}/-/`);
 }

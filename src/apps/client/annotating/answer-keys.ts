@@ -58,7 +58,7 @@ export function typedAnswer(
       try {
         return { value: JSON.parse(trimmed) as unknown };
       } catch {
-        // Not JSON: the text itself is the answer, since people rarely type quotation marks.
+        // The text is not JSON, so the text itself is the answer: people rarely type quotation marks.
         return { value: trimmed };
       }
     default:

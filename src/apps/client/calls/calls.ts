@@ -37,15 +37,15 @@ export type InputOf<R extends Route> = Pick<
 >;
 
 export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "accept"> {
-  /** True if the request may safely be sent twice, for a POST route; requests with other methods always may. */
+  /** For a POST route: true if the request may safely be sent twice. Requests with other methods always may be. */
   readonly isRepeatable?: boolean;
   /** For streams: called once the server has begun to answer. */
   readonly onOpen?: (() => void) | undefined;
 }
 
 /**
- * Routes that take the key as a bearer token. The others, for feedback and traces, take it as the password of basic
- * authentication.
+ * Routes that take the key as a bearer token. Other routes, for feedback and traces, take the key as the password of
+ * basic authentication.
  */
 const bearerPath = /^\/(v1|tokenize|detokenize|health|ping|version|load|metrics)\b/;
 

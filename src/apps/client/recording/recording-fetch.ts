@@ -81,7 +81,7 @@ async function recordedAnswer(
   const sent = withTokenFields(given, { defaults, seed });
   const whole = withSampledTokens(sent);
   const record = onCall(sent);
-  // The body's length has changed.
+  // The header would state the length of the old body.
   headers.delete("content-length");
   const response = await send(url, {
     method,

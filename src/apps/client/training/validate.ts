@@ -52,7 +52,7 @@ async function pinBest(
   if (step > 0) await hone.checkpoints.pin(id, step, options);
   if (before === null || before.step === 0 || before.step === step) return;
   await hone.checkpoints.unpin(id, before.step, options).catch((error: unknown) => {
-    // The previous best version has been deleted.
+    // If the previous best version has been deleted, it needs no unpinning.
     if (!(error instanceof HoneError && error.status === 404)) throw error;
   });
 }

@@ -39,7 +39,7 @@ export async function clearStaging(dataFolder: string): Promise<readonly string[
     lock.release();
     return [`${backupFolder}/${stagedName}`];
   } catch (error) {
-    // A backup is in progress.
+    // A backup is in progress and needs its staging folder.
     if (error instanceof ServiceError && error.code === "conflict") return [];
     throw error;
   }

@@ -218,7 +218,7 @@ function baseMaker(
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
     const { weights, device } = kindOf(model).computing(model, options);
-    // Reported in place of the precision, because another device gives different numbers, as another precision does.
+    // Reports another device in place of the precision, because a device affects the numbers just as a precision does.
     const precision = device.device === "cpu" ? weights : device.device;
     const unshown = findTemplateGaps(shown);
     logBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);

@@ -38,7 +38,8 @@ test("reports versions without adapters and adapters without versions until they
   await jobs.pin("j", "server", { ...samplePins, resultStep: 3 });
   const make = (...names: readonly string[]): void =>
     names.forEach((name) => mkdirSync(join(dataFolder, name), { recursive: true }));
-  // Not faults: remains of a deleted version, an adapter about to be published, and a folder that is not the server's.
+  // None of these is a fault: remains of a deleted version, an adapter about to be published, and a folder that is not
+  // the server's.
   make("adapters/m/1", "adapters/m/2", "adapters/m/3", "adapters/m/notes");
   assert.deepEqual(await compare(), { missing: [], unknown: [], said: null });
   make("adapters/m/4", "adapters/lost/1");

@@ -52,8 +52,8 @@ export interface CheckedPrecision {
   /** Name of the precision, as in fingerprints. */
   readonly precision: string;
   /**
-   * Size of the computed weights in bytes. With 4 bits, it includes the second form of the weights, which prompts are
-   * computed with.
+   * Size of the computed weights in bytes. With 4 bits, it includes a second copy of the weights in another form, with
+   * which prompts are computed.
    */
   readonly weightBytes: number;
   /** Number of weight matrices per form. */

@@ -26,7 +26,7 @@ export function tarEntry(
   return Buffer.concat([tarHeader(name, byteCount, type), blocks]);
 }
 
-/** Two empty blocks. */
+/** End of an archive: two empty blocks. */
 export const tarEnd = Buffer.alloc(1024);
 
 /** Yields `count` entries of the given size. */

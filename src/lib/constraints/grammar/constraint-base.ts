@@ -16,7 +16,7 @@ import { HarmlessSteps } from "./trie/harmless-text.ts";
 /** Shared expressions and states. They count towards no constraint's limits. */
 export interface ConstraintBase {
   readonly expressions: Expressions;
-  /** Contains all states reachable from its states, so no constraint modifies it. */
+  /** Contains all states reachable from its states, so no constraint has to add states to it. */
   readonly automaton: Automaton;
   readonly steps: HarmlessSteps;
 }

@@ -87,7 +87,10 @@ function compileLanguage(constraint: Constraint, limits: GrammarLimits): Languag
   return { limits, budget, symbol, rules, machine, start, textOf, notices: notices.sentences };
 }
 
-/** Grants the steps of one compilation for each 64 bytes of a text; generating the same text may use more. */
+/**
+ * Renews the budget for a text of `length` bytes, with the steps of one compilation for each 64 bytes. Generating the
+ * same text may use more steps.
+ */
 export function grantStepsFor(budget: StepBudget, length: number): void {
   budget.restart("compileSteps", Math.ceil(length / 64));
 }
@@ -113,7 +116,7 @@ function read(constraint: Constraint, compilation: Compilation): Reading {
       return readSchema('{"type":"object"}', constraint, compilation);
     case "grammar": {
       checkLength(constraint.text.length, compilation.limits);
-      // Spent before reading, so that a thread with a small budget gives up immediately.
+      // Charges the steps before reading, so that a thread with a small budget gives up immediately.
       compilation.budget.spend(constraint.text.length >>> charactersPerStepLog2);
       return {
         symbol: compileGrammar(readGrammar(constraint.text, compilation), constraint, compilation),

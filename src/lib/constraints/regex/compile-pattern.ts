@@ -65,7 +65,7 @@ class PatternCompiler {
     this.kinds = dividedBy(setsBehind(pattern));
   }
 
-  /** Returns the expression that matches the pattern followed by the rest, after the given preceding text. */
+  /** Returns the expression that matches the pattern followed by `rest`, if `before` describes the preceding text. */
   from(before: Before, rest: Expression): Expression {
     return this.#spelled(this.#pattern, before, { after: () => rest, looksBehind: false });
   }
@@ -87,7 +87,7 @@ class PatternCompiler {
         return expressions.isNullable(rest.after(before)) ? emptyText : nothing;
       case "look": {
         // A look-ahead may be followed by any bytes. Invalid UTF-8 cannot occur there, because the result is
-        // intersected with the rest.
+        // intersected with the expression for the rest of the text.
         const any = { after: () => expressions.anything, looksBehind: false };
         const seen = this.#spelled(pattern.part, before, any);
         return expressions.and(pattern.isNegative ? expressions.not(seen) : seen, rest.after(before));

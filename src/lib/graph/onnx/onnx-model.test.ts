@@ -7,7 +7,10 @@ import { GraphBuilder } from "../builder.ts";
 import { lower } from "./lower.ts";
 import { OnnxModelWriter } from "./onnx-model.ts";
 
-/** Returns the fields of a message by number: bytes of length-delimited ones, numbers of the others. */
+/**
+ * Returns the values of a message's fields by field number: bytes for length-delimited fields, decimal texts for
+ * integer fields.
+ */
 function fieldsOf(message: Uint8Array): Map<number, (Uint8Array | string)[]> {
   const reader = new BinaryReader(message);
   const fields = new Map<number, (Uint8Array | string)[]>();

@@ -40,7 +40,7 @@ class Formatter {
     this.#budget = budget;
   }
 
-  /** @param depth number of further levels of fields within formats that are allowed */
+  /** @param depth number of levels of nested fields (fields within another field's format) that are still allowed */
   format(text: string, depth: number): string {
     if (depth === 0) throw new TemplateFault("Max string recursion exceeded");
     let made = "";

@@ -55,7 +55,7 @@ class Operands {
 
   requireAllUsed(): void {
     if (this.#next >= this.#values.length || this.#isKeyed || this.#mapping !== null) return;
-    // As in Python, a single list may remain unused, as may an undefined value.
+    // No error: as in Python, a single list may remain unused, and so may an undefined value.
     const [first] = this.#values;
     if (this.#next === 0 && this.#values.length === 1 && (isList(first) || first instanceof Undefined))
       return;

@@ -16,7 +16,9 @@ interface Extras {
   readonly positional: boolean;
 }
 
-/** Cached per body, because every definition in every run needs it. */
+/**
+ * Surplus arguments that each macro's body reads. Cached, because each definition of the macro in each run needs them.
+ */
 const extrasOf = new WeakMap<Body, Extras>();
 
 function extras({ body, signature }: MacroNode): Extras {

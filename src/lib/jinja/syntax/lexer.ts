@@ -77,7 +77,7 @@ class Lexer {
     return sign === "-" || sign === "+" ? sign : "";
   }
 
-  /** Strips the text that precedes a tag. */
+  /** Strips blanks from the end of a text that precedes a tag, as the tag's sign requires. */
   #stripped(text: string, sign: string, isPrint: boolean): string {
     if (sign === "-") return text.slice(0, trailingBlanks(text));
     if (sign === "+" || isPrint) return text;

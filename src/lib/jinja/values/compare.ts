@@ -189,7 +189,10 @@ function* rangeItems(range: Range): Generator<Value> {
   for (let index = 0; index < range.length; index++) yield range.at(index);
 }
 
-/** Yields the remaining items. It does not close the iterator, so after an early stop the next reader gets the rest. */
+/**
+ * Yields the items that have not been read. It does not close the iterator: if a reader stops early, the next reader
+ * gets the items after that.
+ */
 function* streamItems({ iterator }: Stream): Generator<Value> {
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;
 }

@@ -165,7 +165,7 @@ const gpt2: PreTokenizer = { pieces: null };
 const gpt2Digits: PreTokenizer = { pieces: null, splitsDigits: true };
 const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begins: true };
 const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
-/** Like Qwen 2's, with marks as parts of words. */
+/** Like Qwen 2's pre-tokenizer, but with combining marks as parts of words. */
 const qwen35: PreTokenizer = {
   pieces: String.raw`${contractions}|${before}[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   normalizer: "NFC",

@@ -5,7 +5,10 @@ import { isKnown } from "./stack-graph.ts";
 import type { GraphNode, StackGraph } from "./stack-graph.ts";
 import type { Stacks, StackTops } from "./stacks.ts";
 
-/** A set of stacks that has no number yet. Without the top symbol `symbols[i]`, its stacks are those in `below[i]`. */
+/**
+ * A set of stacks that has no number yet. `below[i]` has the set's stacks with the top symbol `symbols[i]`, without
+ * this symbol.
+ */
 export interface Draft {
   /** Nodes of the graph; the set's stacks are the paths from them. */
   readonly nodes: readonly GraphNode[];

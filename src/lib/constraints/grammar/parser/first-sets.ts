@@ -154,7 +154,7 @@ export class FirstSets {
       this.#budget.spend(1 + (productions.length >>> 2));
       if (productions.some((production) => production.every(isEmpty))) empty.add(one);
     };
-    // The loop also visits symbols that are added meanwhile.
+    // `look` may add symbols to `open`, which the loop then visits too.
     for (const one of open) look(one);
     for (let before = -1; before < open.size + empty.size;) {
       before = open.size + empty.size;

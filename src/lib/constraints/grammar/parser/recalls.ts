@@ -7,8 +7,9 @@ export interface Recall {
   /** Returns the productions that may follow the terminal if this is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Returns the productions that may follow the terminal if its text is not known. They exclude the earlier texts as
-   * `behind` does, but not this one. They allow too much only if this text is repeated, in full or as the only possibility left.
+   * Returns the productions that may follow the terminal if its text is not known. Unlike `behind`, they do not exclude
+   * that text from later values, only the texts before it. They thus allow too much only if a later value repeats the
+   * text, or can only be completed to it.
    */
   readonly afterUnknown: () => Productions;
 }

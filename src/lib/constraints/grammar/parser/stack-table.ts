@@ -35,7 +35,10 @@ export class StackTable {
   readonly #isCyclic: boolean[] = [];
   /** Members of the cycle that contains the set. */
   readonly #cycles = new Map<Stacks, readonly Stacks[]>();
-  /** Members of each cycle, by the cycle's canonical name from each member, in the order that belongs to the name. */
+  /**
+   * Members of each cycle. A cycle has one entry for each of its members: the key is the cycle's canonical name when
+   * starting from that member, and the list has the order of that name.
+   */
   readonly #seen = new Map<string, readonly Stacks[]>();
   readonly #unions = new Map<number, Stacks>();
   readonly #chains = new Map<number, Stacks>();
@@ -119,8 +122,8 @@ export class StackTable {
   }
 
   /**
-   * Unites two sets that both lead to cycles, by the product construction, since the same pair may recur in its own
-   * union.
+   * Unites two sets that both lead to cycles. Uses the product construction, because the union of a pair may contain
+   * the union of the same pair again.
    */
   #unionCyclic(one: Stacks, other: Stacks): Stacks {
     const united = (pair: readonly Stacks[]): readonly Stacks[] => {
@@ -183,8 +186,7 @@ export class StackTable {
 
   /** Returns the numbers of a cycle's members, some of which may be equal. */
   #numberCycle(members: readonly Member[]): readonly Stacks[] {
-    // The cycle may be a longer way into a cycle that it leads to, so it is compared with the members of that cycle
-    // too.
+    // Members of this cycle may equal members of a known cycle that they lead to, so both are compared.
     const led = new Set(members.flatMap(({ below }) => below));
     const beside = [...new Set([...led].flatMap((stacks) => this.#cycles.get(stacks) ?? []))];
     const places = new Map(beside.map((stacks, index) => [stacks, memberAt(members.length + index)]));

@@ -1,5 +1,6 @@
-// Simplifies the shapes of a union: merges strings described by patterns, removes duplicates, and removes objects that
-// are known to be included in another shape. The result allows exactly the same values.
+// Simplifies the shapes of a union, each of which describes values of one type: merges strings described by patterns,
+// removes duplicates, and removes objects that are known to be included in another shape. The result allows exactly the
+// same values.
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";
@@ -7,7 +8,7 @@ import { clauseImplies, presenceOf, mergeByPresence } from "./presence.ts";
 import type { Clause, Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
-/** Context for computations with shapes. */
+/** Context for computing with shapes. */
 export interface Algebra {
   readonly goals: Goals;
   readonly texts: Texts;

@@ -1,5 +1,5 @@
-// Goals that allow only a few scalar values, such as tags described by `const` or `enum`. Their intersections are
-// computed value by value, so objects with different tags are known to be disjoint.
+// Goals (requirements on a value) that allow only a few scalar values, such as tags described by `const` or `enum`.
+// Their intersections are computed value by value, so objects with different tags are known to be disjoint.
 import { isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";

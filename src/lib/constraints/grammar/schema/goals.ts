@@ -19,7 +19,10 @@ export interface Literal {
 
 export class Goals {
   readonly #document: SchemaDocument;
-  /** Conjunctions by goal, as numbers of literals: twice the index of the schema, plus one if negated. */
+  /**
+   * For each goal, the literals of its conjunction, as numbers: twice the index of the schema, plus one if it is
+   * negated.
+   */
   readonly #conjunctions: (readonly number[])[] = [[], []];
   readonly #known = new Map<string, Goal>([["", anyValue]]);
 

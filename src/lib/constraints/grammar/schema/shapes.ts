@@ -109,7 +109,7 @@ export interface NameRule {
   /** Names as bodies of JSON strings (the texts between the quotation marks). */
   readonly names: Expression;
   readonly goal: Goal;
-  /** True if the schema describes the names, false if it leaves them open. */
+  /** True if the schema describes the names by a pattern; false for the rule about all other names. */
   readonly isPattern: boolean;
 }
 

@@ -18,7 +18,7 @@ export class Texts {
   readonly numbers: NumberTexts;
   /** Body of any string without unnecessary escapes. Each string has exactly one such body. */
   readonly shortestBody: Expression;
-  /** Complements of bodies. Each pair is stored in both directions. */
+  /** Complement of each string body, stored in both directions. */
   readonly #others = new Map<Expression, Expression>();
 
   constructor(compilation: Compilation) {

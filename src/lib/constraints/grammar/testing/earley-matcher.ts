@@ -17,7 +17,7 @@ interface Item {
   readonly begun: Place;
 }
 
-/** A lexeme in progress: the expression for its rest, and the position where it began. */
+/** A lexeme in progress: the expression for the rest of its text, and the position where it began. */
 interface Way {
   readonly symbol: GrammarSymbol;
   readonly lexeme: Expression;
@@ -107,7 +107,8 @@ export class EarleyMatcher {
     const isForeseen = place.waiting.has(symbol);
     if (!place.wait(symbol, item)) return;
     if (!isForeseen) this.#foresee(place, symbol);
-    // The symbol is already finished as empty here, and `#finish` does not visit items added later.
+    // The symbol has already matched the empty text here. `#finish` ran before this item was added, so the item
+    // advances now.
     else if (place.isFinished(symbol, place)) this.#add(place, { ...item, done: done + 1 });
   }
 
@@ -130,8 +131,8 @@ export class EarleyMatcher {
   }
 
   /**
-   * Returns the production with the recall symbol after the finished symbol replaced by the one for that symbol's
-   * text.
+   * Returns the production with its recall symbol replaced: a recall symbol after the finished symbol becomes the one
+   * for the finished symbol's text.
    */
   #recalled({ production, done }: Item, text: readonly number[]): Production {
     const { recalls } = this.#language.machine;

@@ -16,7 +16,10 @@ export interface LexemeWalk {
   /** Tokens whose bytes all belong to the lexeme: a bit mask, or ids if there are few. */
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
   readonly exits: readonly Exits[];
-  /** Tails of the tokens that leave the lexeme at exits that `exits` does not list; null if `exits` lists all. */
+  /**
+   * Tails (the parts of tokens after the lexeme) of tokens that leave the lexeme at exits which `exits` does not list;
+   * null if `exits` lists all.
+   */
   readonly tails: BorrowedTails | null;
   readonly byteLength: number;
 }
@@ -169,8 +172,8 @@ export class LexemeWalker {
         node = end;
         continue;
       }
-      // Only the borrowed path may end here. Borrowing below would allow tails after an exit that this lexeme does not
-      // have.
+      // Only the borrowed walk's lexeme may end here. Borrowing below this node would allow tails after an exit that
+      // this walk's lexeme does not have.
       if (automaton.isAccepting[borrowedPath[depth]] && !automaton.isAccepting[after])
         borrowedPath[depth] = deadState;
       allowed.add(tokensBefore[node], tokensBefore[node + 1]);

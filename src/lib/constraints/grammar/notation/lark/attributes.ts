@@ -97,12 +97,18 @@ const anyText = (min: number): GrammarNode => ({
   max: Number.POSITIVE_INFINITY,
 });
 
-/** Returns a node for those texts of the given node of which no proper prefix matches it. */
+/**
+ * Returns a node for the shortest matches: the texts that match the given node, although none of their shorter prefixes
+ * does.
+ */
 function shortest(node: GrammarNode): GrammarNode {
   return without(node, { kind: "sequence", parts: [node, anyText(1)] });
 }
 
-/** Returns a node for the texts that contain the stop only at the end once the stop is appended. */
+/**
+ * Returns a node for the texts that may precede the stop. With the stop appended, such a text contains the stop only at
+ * its end.
+ */
 function beforeStop(node: GrammarNode, stop: string): GrammarNode {
   const characters = Array.from(stop);
   // Prefixes of the stop that a text must not end with, because the appended stop would complete an earlier

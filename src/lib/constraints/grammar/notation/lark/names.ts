@@ -20,11 +20,11 @@ export const readName = (reader: Reader): string | null => reader.match(name)?.[
 /** True for a terminal's name, which begins with an uppercase letter; names of rules begin with a lowercase one. */
 export const isTerminalName = (text: string): boolean => /^_*[A-Z]/.test(text);
 
-/** True if a definition or directive begins here. It ends the previous one. */
+/** True if a definition or directive begins at the reader's position, so that the previous one has ended. */
 export const startsStatement = (reader: Reader): boolean =>
   stands(reader, definition) || stands(reader, directive);
 
-/** True if the grammar begins with a definition or directive of Lark. */
+/** True if the grammar begins with a definition or directive in Lark's notation. */
 export function startsLikeLark(text: string): boolean {
   const reader = new Reader(text, "");
   skipBlanks(reader);

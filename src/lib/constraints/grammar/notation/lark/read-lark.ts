@@ -121,7 +121,7 @@ class LarkReader {
     return { name, body: isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source) };
   }
 
-  /** Reads the rest of `%override` or `%extend`, which changes an earlier definition or import. */
+  /** Reads the text after `%override` or `%extend`, which change an earlier definition or import. */
   #readChange(how: "override" | "extend"): void {
     const reader = this.#reader;
     const { position } = reader;

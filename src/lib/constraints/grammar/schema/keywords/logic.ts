@@ -103,8 +103,8 @@ function referring(context: KeywordContext, target: SchemaPlace, pointer: string
 }
 
 /**
- * Returns the union of the forms. For values that satisfy several forms, it has shapes that combine what these forms
- * evaluate.
+ * Returns the union of the branches' shapes. For values that satisfy several branches, it has shapes that combine what
+ * these branches evaluate.
  */
 function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
   return forms.reduce<readonly Shape[]>(

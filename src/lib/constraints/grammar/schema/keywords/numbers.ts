@@ -10,8 +10,8 @@ import { malformed, ofType, refused, simpleKeyword } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
 /**
- * Returns the reader of a bound. As in draft 4, the exclusive keyword may be a boolean that makes the other keyword's
- * bound exclusive.
+ * Returns the reader of a bound, `minimum` or `maximum`. As in draft 4, the exclusive keyword may be a boolean that
+ * makes this bound exclusive.
  */
 function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeyword {
   return (context, value, { pointer, schema, keyword }) => {

@@ -9,7 +9,7 @@ import { countOf, namedSchemas, namesOf, ofType, simpleKeyword, subschema } from
 import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 import { patternBodies } from "./strings.ts";
 
-/** Reads the three member keywords at the first of them. */
+/** Reads `properties`, `patternProperties` and `additionalProperties` together, at the first of them. */
 const members: ReadKeyword = (context, _value, at) => {
   const first = Object.keys(at.schema).find((keyword) => memberKeywords.includes(keyword));
   return first === at.keyword ? readMembers(context, at) : null;

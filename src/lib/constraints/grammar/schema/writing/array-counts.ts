@@ -17,12 +17,12 @@ export interface ArrayPlan {
   readonly comparedAt: string | null;
 }
 
-/** The alternatives for an item. */
+/** The alternatives for writing one item. */
 export type ItemPlan = readonly ItemWay[];
 
 export interface ItemWay {
   readonly goal: Goal;
-  /** Indexes of the counters that count items of this alternative. */
+  /** Indexes of the counters that count an item written as this alternative. */
   readonly countedBy: readonly number[];
 }
 
@@ -99,7 +99,7 @@ function isWithin({ max, counters }: ArrayPlan, { index, counts }: ArrayProgress
   return index <= max && counters.every((counter, at) => counts[at] <= counter.max);
 }
 
-/** Returns the different progress values that one more item can lead to. */
+/** Returns the different states of progress that one more item can lead to. */
 function progressAfter(
   plan: ArrayPlan,
   places: readonly ArrayProgress[],

@@ -25,10 +25,10 @@ type Container = OpenArray | OpenObject;
 interface Open {
   /** Number that containers share if they have the same continuations. */
   readonly id: number;
-  /** Name of the plan within rule names. */
+  /** Name of the container's plan, as part of rule names. */
   readonly name: string;
   readonly content: WrittenValue;
-  /** Slot that the container fills; null for the outermost array. */
+  /** Slot in the outer container that this container fills; null for the outermost array. */
   readonly slot: Slot | null;
   /** Earlier values that the container may still become equal to. */
   readonly rivals: readonly WrittenValue[];
@@ -48,7 +48,7 @@ interface OpenObject extends Open {
   readonly used: UsedTexts;
 }
 
-/** Position of the next value. */
+/** Position in a container at which the next value is written. */
 type Slot = {
   readonly goals: readonly Goal[];
   /** Earlier values that the next value may become equal to. */
@@ -63,7 +63,7 @@ type Slot = {
     }
 );
 
-/** A continuation: symbols, and the state after these. */
+/** One way to continue the text: grammar symbols, and the state after them. */
 interface Way {
   readonly symbols: readonly GrammarSymbol[];
   /**
@@ -314,7 +314,7 @@ export class DistinctValues {
         ];
         const recall = recalls.add({
           behind: (text) => behind(text, used.with(text)),
-          // The key has no quotation marks, so it differs from all real names.
+          // A key without quotation marks, which therefore differs from all real names.
           afterUnknown: () => behind(`unknown ${used.count}`, used.withUnknown()),
         });
         return [...ways, { symbols: [terminal(left), recall], to: null }];

@@ -17,11 +17,14 @@ export interface ObjectPlan {
   readonly rules: readonly NameRule[];
   readonly min: number;
   readonly max: number;
-  /** Number of needs that undeclared names must satisfy, and the names that satisfy some of these needs. */
+  /**
+   * Number of needs (requirements for at least one property of a kind) that undeclared names must satisfy, and the
+   * names that satisfy some of these needs.
+   */
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
   /**
-   * Number of available names per rule, capped at the number that matters; null if names may repeat. Names must not
+   * Number of names that each rule allows, capped at the number that matters; null if names may repeat. Names must not
    * repeat if each counts, or if one must keep its value. Each name then has only one text.
    */
   readonly nameCounts: readonly number[] | null;
@@ -36,7 +39,7 @@ export interface WantedName extends NameRule {
 
 /** Progress of writing an object. */
 export interface ObjectProgress {
-  /** Number of declared names that have been written or left out. */
+  /** Number of declared names that have been decided: written or left out. */
   readonly position: number;
   readonly count: number;
   /** Indexes of the needs that undeclared names must still satisfy. */
@@ -125,7 +128,7 @@ function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
 
 interface Settled {
   readonly settled: ObjectShape;
-  /** Needs that undeclared names must satisfy. */
+  /** Needs that the declared properties leave to undeclared names. */
   readonly open: readonly Need[];
 }
 

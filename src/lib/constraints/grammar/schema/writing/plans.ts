@@ -49,7 +49,7 @@ export class Plans {
     return [...this.#plans.values()].flat();
   }
 
-  /** Returns the goals of all members of the goal's arrays and objects. */
+  /** Returns the goals of all items and properties of the goal's arrays and objects. */
   goalsWithin(goal: Goal): readonly Goal[] {
     return this.plans(goal).flatMap(goalsOf);
   }

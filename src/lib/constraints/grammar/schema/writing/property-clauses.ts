@@ -1,5 +1,6 @@
-// Tracks the clauses of an object while its properties are written in order: which clauses are satisfied so far, and
-// if the remaining properties can satisfy the others. The latter is a search, whose steps count towards the budget.
+// Tracks the clauses of an object while its properties are written in order: which clauses are satisfied so far, and if
+// the remaining properties can satisfy the open ones. Checking the open ones needs a search, whose steps count towards
+// the budget.
 import type { StepBudget } from "../../../regex/limits.ts";
 import type { Clause, Declared } from "../shapes.ts";
 
@@ -8,7 +9,7 @@ interface IndexedPresence {
   readonly isThere: boolean;
 }
 
-/** Known presence of properties, by index. */
+/** Decisions so far, by the property's index: true if the property is present, false if it is absent. */
 type Decided = ReadonlyMap<number, boolean>;
 
 export class PropertyClauses {
