@@ -1,5 +1,5 @@
-// Service for reward rules and for training with them. It finds rules with access checks, changes them, reports their
-// status, and creates jobs. It does not depend on HTTP.
+// Service for reward rules and for training with them: finds rules with access checks, changes them, reports their
+// status, and creates jobs. Knows nothing about HTTP.
 import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -45,7 +45,7 @@ export interface RewardDependencies extends FeedbackJobDependencies {
   readonly settings: RewardSettings;
 }
 
-/** The fields of a rule that its owner writes. */
+/** The fields of a reward rule that users can set. */
 export type RuleContent = Pick<StoredRule, "name" | "rule" | "standing">;
 
 /** Status and progress of an automatic rule. */
@@ -61,7 +61,9 @@ export class RewardService {
   }
 
   /**
-   * @throws ServiceError with faults at the rule's fields: `invalid`, `forbidden`, `not_found` for its model,
+   * Stores a new reward rule.
+   *
+   * @throws ServiceError with the faulty field of the rule: `invalid`, `forbidden`, `not_found` for its model,
    * `conflict` for its name
    */
   async create(
@@ -94,7 +96,11 @@ export class RewardService {
     return rule;
   }
 
-  /** @throws ServiceError `not_found`, also for a rule of another entity */
+  /**
+   * Finds a reward rule.
+   *
+   * @throws ServiceError `not_found`, also if the rule belongs to an entity that the caller may not access
+   */
   async find(id: string, caller: Caller): Promise<StoredRule> {
     const rule = await this.#dependencies.rules.find(id.toLowerCase());
     if (rule === null || !mayReach(caller, rule)) throw notFound("reward rule", id);
@@ -102,7 +108,7 @@ export class RewardService {
   }
 
   /**
-   * Refuses a rule of another project, since the terms of a rule name feedback of its own project.
+   * Refuses a reward rule of another project, because a rule's terms refer to feedback of its own project.
    *
    * @throws ServiceError `not_found`
    */
@@ -110,7 +116,7 @@ export class RewardService {
     if (`${entity}/${project}` !== projectId) throw notFound(`reward rule of ${projectId}`, id);
   }
 
-  /** Lists the rules that the caller may access. */
+  /** Lists the reward rules that the caller may access. */
   list(filter: RuleFilter, page: PageRequest, caller: Caller): Promise<Page<StoredRule>> {
     const reach = reachOf(caller);
     const entity = reach?.entity ?? filter.entity;
@@ -120,7 +126,11 @@ export class RewardService {
     return this.#dependencies.rules.list({ ...filter, entity, project }, page);
   }
 
-  /** @throws ServiceError as {@link create} and {@link find} */
+  /**
+   * Replaces the fields of a reward rule.
+   *
+   * @throws ServiceError as {@link create} and {@link find}
+   */
   async change(id: string, content: RuleContent, caller: Caller): Promise<StoredRule> {
     const before = await this.find(id, caller);
     await this.#checkStanding(before, content);
@@ -128,7 +138,11 @@ export class RewardService {
     return found(await this.#dependencies.rules.replace(before.id, changed), id);
   }
 
-  /** @throws ServiceError `not_found`; `conflict` if the rule does not train automatically */
+  /**
+   * Pauses or resumes a reward rule.
+   *
+   * @throws ServiceError `not_found`; `conflict` if the rule does not train automatically
+   */
   async setPaused(id: string, isPaused: boolean, caller: Caller): Promise<StoredRule> {
     const rule = await this.find(id, caller);
     if (rule.standing === null) {
@@ -141,13 +155,17 @@ export class RewardService {
     );
   }
 
-  /** @throws ServiceError `not_found` */
+  /**
+   * Deletes a reward rule.
+   *
+   * @throws ServiceError `not_found`
+   */
   async delete(id: string, caller: Caller): Promise<void> {
     const rule = await this.find(id, caller);
     await this.#dependencies.rules.delete(rule.id);
   }
 
-  /** Returns the rule's state; null if the rule does not train automatically. */
+  /** Returns the status and progress of a reward rule; null if the rule does not train automatically. */
   async stateOf({ id, standing: order, isPaused }: StoredRule): Promise<RuleState | null> {
     if (order === null) return null;
     const { rules, jobs, clock } = this.#dependencies;
@@ -160,8 +178,9 @@ export class RewardService {
   }
 
   /**
-   * Returns what a job would train on and exclude, without creating the job. @throws ServiceError with the codes of
-   * {@link planFeedbackJob}
+   * Returns the feedback on which a job would train and the feedback it would exclude. Creates no job.
+   *
+   * @throws ServiceError with the codes of {@link planFeedbackJob}
    */
   async preview(request: FeedbackJobRequest): Promise<FeedbackOutcome> {
     return this.#shown(await planFeedbackJob(this.#dependencies, request));
@@ -188,8 +207,9 @@ export class RewardService {
   }
 
   /**
-   * Returns what a preference job would train on and exclude, without creating the job. @throws ServiceError with the
-   * codes of {@link planPreferenceJob}
+   * Returns the preferences on which a job would train and the answers it would exclude. Creates no job.
+   *
+   * @throws ServiceError with the codes of {@link planPreferenceJob}
    */
   async previewPreferences(request: PreferenceJobRequest): Promise<PreferenceOutcome> {
     return preferenceOutcomeOf(await planPreferenceJob(this.#dependencies, request));
@@ -211,7 +231,7 @@ export class RewardService {
     return { id, outcome: preferenceOutcomeOf(plan) };
   }
 
-  /** Lists the feedback that a version was trained on, in the order of its job's groups. */
+  /** Lists the feedback on which a version was trained, in the order of the groups in its job. */
   async sourcesOf({ jobId }: ModelVersion, page: PageRequest): Promise<Page<ListedSource>> {
     return this.#dependencies.sources.list(jobId ?? "", page);
   }

@@ -1,5 +1,5 @@
-// Builds the query condition that selects the feedback that a rule can use, so that the database returns no other
-// feedback.
+// Builds the query condition that selects only the feedback that a reward rule can use, so that the database returns no
+// other feedback.
 import type { Condition, FieldExpression } from "../../base/domain/feedback-query/condition.ts";
 import { all, compare, constant, missing, not } from "../../base/domain/feedback-query/make-condition.ts";
 import type { QueryTurn } from "../../base/domain/feedback-query/feedback-query.ts";
@@ -8,7 +8,7 @@ import type { CorrectionTerm, PreferenceOrder } from "../../base/domain/rewards/
 import type { RewardRule, RewardTerm } from "../../base/domain/rewards/reward-rule.ts";
 import { annotationTypes, knownTypes } from "./scoring/term-value.ts";
 
-/** Time range of the feedback. If an end is null, the range is unlimited on that side. */
+/** Time range from which feedback is read. If one end is null, the range is unlimited on that side. */
 export interface FeedbackSpan {
   readonly since: Date | null;
   readonly until: Date | null;
@@ -17,17 +17,21 @@ export interface FeedbackSpan {
 /** Time limit in milliseconds for reading one page of feedback. */
 const pageMs = 10_000;
 
-/** Returns the entity and the time limit for a query of a project's feedback. */
+/** Returns the options of a query over a project's feedback: the project's entity and the time limit. */
 export function turnOf(projectId: string): QueryTurn {
   return { entity: parseProjectId(projectId)?.entity ?? "", timeMs: pageMs };
 }
 
-/** @param filter additional condition */
+/**
+ * Returns the query condition for the feedback that a reward rule can use.
+ *
+ * @param filter additional condition
+ */
 export function ruleCondition({ terms }: RewardRule, filter: Condition, span: FeedbackSpan): Condition {
   return anyOf(terms.map(termCondition), filter, span);
 }
 
-/** Returns the query condition for feedback that can become preferences. */
+/** Returns the query condition for the feedback from which preferences can be made. */
 export function preferenceCondition(
   { rule, corrections }: Pick<PreferenceOrder, "rule" | "corrections">,
   filter: Condition,

@@ -1,4 +1,4 @@
-// Settings of training on feedback: those for the operator, and constants that all servers share.
+// Settings of training on feedback: some for the operator, and constants that all servers share.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {} as const satisfies SettingsSchema;
@@ -8,11 +8,11 @@ const fixed = {
   lookSeconds: 10,
   /** Maximum number of reward rules in a project. */
   rulesPerProject: 100,
-  /** Maximum number of feedback records that one request may read to create or preview a job from feedback. */
+  /** Maximum number of feedback records that a single request may read, to create or preview a job. */
   feedbackPerJob: 20_000,
   /**
-   * Maximum size in bytes of the training data of a job created from feedback. The limit for a job that is submitted
-   * with its own data is four times as high.
+   * Maximum size in bytes of the training data of a job that Hone creates from feedback. It is a quarter of the limit
+   * for data that a client submits.
    */
   jobBytesMax: 64 * 1024 * 1024,
   /** Number of consecutive failed jobs after which an automatic rule is paused. */

@@ -1,4 +1,4 @@
-// AdamW against values worked out by hand; golden.test.ts holds the five golden steps.
+// Compares AdamW with values computed by hand. golden.test.ts compares five steps with recorded reference values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";

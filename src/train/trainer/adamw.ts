@@ -1,15 +1,15 @@
-// AdamW (Loshchilov and Hutter, 2019) over named float32 arrays: decoupled weight decay, bias correction and clipping
-// by the global norm, computed as PyTorch does. Plain loops in the caller's thread, without IO.
+// AdamW (Loshchilov and Hutter, 2019) over named float32 arrays. Decoupled weight decay, bias correction and clipping
+// by the global norm match PyTorch. Plain loops in the calling thread, without I/O.
 import { assert, present } from "../../base/domain/assert.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { OptimizerStep } from "./trainer.ts";
 
 export interface AdamWOptions extends OptimizerStep {
-  /** Selects the parameters with weight decay; all of them if absent. */
+  /** Returns true for the parameters to which weight decay applies. If absent, it applies to all parameters. */
   readonly decays?: (name: string) => boolean;
 }
 
-/** Optimizer settings of reinforcement learning jobs. The learning rate is missing, because each job sets its own. */
+/** Optimizer settings for reinforcement learning jobs, without the learning rate, which each job sets. */
 export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   beta1: 0.9,
   beta2: 0.99,
@@ -18,30 +18,30 @@ export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   gradientNormMax: 0.1,
 };
 
-/** Optimizer settings of supervised jobs. The learning rate is missing, because each job sets its own. */
+/** Optimizer settings for supervised jobs, without the learning rate, which each job sets. */
 export const supervisedAdamW: Omit<OptimizerStep, "learningRate"> = {
   ...reinforcementLearningAdamW,
   weightDecay: 0,
   gradientNormMax: 1,
 };
 
-/** AdamW's state. Its creator owns it; `adamWStep` updates it in place. */
+/** State of the AdamW optimizer. Its creator owns it; `adamWStep` updates it in place. */
 export interface AdamWState {
   stepCount: number;
-  /** Running means of the gradients, by parameter. */
+  /** Running mean of each parameter's gradient, by the parameter's name. */
   readonly firstMoments: ReadonlyMap<string, Float32Array>;
-  /** Running means of the squared gradients, by parameter. */
+  /** Running mean of each parameter's squared gradient, by the parameter's name. */
   readonly secondMoments: ReadonlyMap<string, Float32Array>;
 }
 
-/** Returns the state before the first step: zero moments for each parameter. */
+/** Returns the optimizer state before the first step: all moments are zero. */
 export function createAdamWState(parameters: ReadonlyMap<string, Float32Array>): AdamWState {
   const zeros = (): Map<string, Float32Array> =>
     new Map([...parameters].map(([name, values]) => [name, new Float32Array(values.length)]));
   return { stepCount: 0, firstMoments: zeros(), secondMoments: zeros() };
 }
 
-/** Returns the Euclidean norm over all arrays, computed in double precision. */
+/** Returns the Euclidean norm of all arrays' values together, computed in double precision. */
 export function globalNorm(arrays: ReadonlyMap<string, Float32Array>): number {
   let sum = 0;
   for (const values of arrays.values()) sum += sumOfSquares(values);
@@ -55,9 +55,9 @@ function sumOfSquares(values: Float32Array): number {
 }
 
 /**
- * Takes one step, changing `parameters` and `state` in place. Does not modify `gradients`.
+ * Takes one optimizer step: changes `parameters` and `state` in place, but not `gradients`.
  *
- * @param gradients one array per parameter, of the same length
+ * @param gradients one array per parameter, of the parameter's length
  * @returns the global norm of the gradients before clipping
  * @throws ServiceError `unsupported` if a gradient is not finite; then nothing has changed
  */

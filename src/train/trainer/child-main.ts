@@ -1,5 +1,5 @@
-// Entry point of the training process, which runs jobs for one base model, one after the other. All native code of
-// training runs in this process, so a crash costs one attempt and not the server.
+// Entry point of a training process, which runs jobs for one base model, one after the other. All native code of
+// training runs in such a process, so that a crash costs one attempt at a job and not the server.
 import { createReadStream } from "node:fs";
 import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
@@ -29,14 +29,14 @@ import { WhenIdle } from "./serial-calls.ts";
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
 /**
- * Idle time in milliseconds after which programs are freed if they hold much memory. Jobs that are sent together
- * follow each other faster.
+ * Idle time in milliseconds after which the process frees programs that hold much memory. Jobs that were submitted
+ * together follow each other faster than that.
  */
 const programsKeptMs = 2000;
 
 /**
- * Share of the memory limit for training. Programs that take less than this share stay loaded as long as the process
- * lives, since loading them takes seconds.
+ * Programs that take less than this share of the training memory limit stay loaded until the process ends, because
+ * loading them takes seconds.
  */
 const programsKeptShare = 1 / 8;
 
@@ -50,7 +50,8 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     onHeartbeat: () => void emit({ kind: "alive" }),
     mayPut: () => ownership.require(),
   });
-  // A program's memory never shrinks. If the programs are freed, the next job has to build them again.
+  // A loaded program never returns memory to the system, so large programs are freed while the process is idle. The
+  // next job then has to load them again.
   const keptBytes = programsKeptShare * options.settings.memoryBytes;
   const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
     if (privateBytes() > keptBytes) await model.free();
@@ -61,7 +62,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     );
   return {
     ready: null,
-    // The parent may send the next job before this process has settled the last one.
+    // The parent may send the next job while this process is still finishing the last one.
     receive: (request) => {
       if (request.kind === "job-is-owned") ownership.confirm();
       else void idle.during(() => answer(request));
@@ -80,7 +81,7 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
     void context.emit(event);
     await flushMessages();
   };
-  // For runs whose events the parent does not report. It sends a heartbeat in place of each event.
+  // Reports a heartbeat in place of each event, for repeated earlier jobs, whose events must not reach the parent.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   const { runs, comparedWith } = request;
@@ -100,22 +101,22 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
 
 function train({ model }: Context, run: TrainingRun, report: JobReport): Promise<JobOutcome> {
   const lines = { count: run.lineCount, from: (index: number) => readLines(linesFileOf(run), index) };
-  // A signal that never aborts: the parent ends this process instead.
+  // This signal never aborts, because the parent ends the whole process instead.
   const { signal } = new AbortController();
   return runTrainingJob({ ...model, lines, report, clock: systemClock, signal }, run);
 }
 
-/** Lets the event loop send messages, and notice that the parent has exited, before the next step blocks the thread. */
+/** Lets the event loop send pending messages, and notice the parent's exit, before the next step blocks the thread. */
 function flushMessages(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Nice value that gives serving priority on the cores. */
+/** Nice value (scheduling priority) of the training process, so that the serving process gets the CPU cores first. */
 const niceness = 10;
 
 /**
- * Asks the parent if this server still owns the job of this process. If another server owns it, the parent ends this
- * process.
+ * Asks the parent whether this server still owns the job that this process runs. If another server owns it, the parent
+ * ends this process.
  */
 class Ownership {
   readonly #ask: () => Promise<void>;
@@ -133,7 +134,10 @@ class Ownership {
     });
   }
 
-  /** The parent answers the questions in order, so this answer belongs to the oldest question. */
+  /**
+   * Confirms that this server owns the job. The parent answers questions in order, so the confirmation belongs to the
+   * oldest open question.
+   */
   confirm(): void {
     this.#waiting.shift()?.();
   }
@@ -145,7 +149,7 @@ async function load(
     onHeartbeat,
     mayPut,
   }: {
-    /** Called at each heartbeat of a remote trainer. */
+    /** Called at each sign of life from a remote trainer. */
     readonly onHeartbeat: () => void;
     readonly mayPut: () => Promise<void>;
   },
@@ -154,13 +158,14 @@ async function load(
   const { baseModel, settings, elsewhere } = options;
   const { folder, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
-  // Limits the rotary tables to the longest sequence that is trained; more rows are never read.
+  // Builds rotary position tables only up to the longest sequence that may be trained, because later rows are never
+  // read.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
   const { server } = options.artifacts;
   const artifacts = openArtifacts(options.artifacts, { server: () => server, mayPut });
   const template = await loadChatTemplate(folder, { toolsAsText });
-  // Dynamic imports: only the chosen trainer's code is loaded.
+  // Imports dynamically, so that only the code of the chosen trainer is loaded.
   const trainers =
     elsewhere === null
       ? await (await import("./embedded/load-trainers.ts")).loadTrainers(options, { config, artifacts })

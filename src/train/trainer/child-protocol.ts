@@ -1,4 +1,4 @@
-// Messages between a training process and its parent. The training data is passed in a file, since large messages are
+// Messages between a training process and its parent. They refer to training data by file, because large messages are
 // slow.
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import type { AttemptEvent, JobOutcome } from "../../base/domain/job.ts";
@@ -8,51 +8,55 @@ import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
 import type { TrainerProvider } from "./trainer.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** Properties that are fixed for the life of a process: its base model and its settings. */
+/** Base model and settings of a training process, which never change while it lives. */
 export interface TrainingLoad {
   readonly baseModel: {
     readonly name: string;
     readonly folder: string;
-    /** Hex SHA-256 of the base model's weights. A process that has loaded other weights cannot be reused. */
+    /** Hex SHA-256 of the base model's weights. A process that loaded other weights cannot be reused. */
     readonly weights: string;
-    /** True if the model's tools are rendered as text of the system message. The job is pinned to this. */
+    /**
+     * True if the chat format writes tool definitions as text into the system message. Each job is pinned to this
+     * value.
+     */
     readonly toolsAsText: boolean;
   };
   readonly settings: JobSettings;
-  /** The remote trainer; null if this machine trains. */
+  /** The remote trainer to use; null to train on this machine. */
   readonly elsewhere: TrainerElsewhere | null;
   readonly artifacts: PlacedArtifacts["place"];
-  /** Folder of the converted weights. */
+  /** Folder in which the process caches converted weights. */
   readonly cacheFolder: string;
 }
 
-/** The trainers that a process has loaded. */
+/** The trainers that a training process has loaded. */
 export interface LoadedTrainers {
   readonly trainers: TrainerProvider;
   /**
-   * Called before each job.
-   * @throws ServiceError `unsupported` if this machine cannot compute with the settings to which the job is pinned
+   * Checks, before each job, that this machine can compute with the settings to which the job is pinned.
+   *
+   * @throws ServiceError `unsupported` if it cannot
    */
   readonly requireAble: () => Promise<void>;
-  /** Frees the resources of all trainers that are not open. */
+  /** Frees the memory of all trainers that no job is using. */
   readonly free: () => Promise<void>;
 }
 
-/** Request to run one job. The parent sends the next request after this job has ended. */
+/** Request to the training process to run one job. The parent sends the next request only after this job has ended. */
 export interface RunRequest {
   readonly kind: "run";
   /**
-   * The runs to execute, one after the other; each starts from the result of the previous one. A replay may first
-   * repeat earlier jobs. Only the last run, which is the job itself, reports events.
+   * Runs to execute in order; each starts from the result of the previous one. A replay may first repeat earlier jobs.
+   * Only the last run, which is the requested job, reports events.
    */
   readonly runs: readonly TrainingRun[];
-  /** Key of the adapter with which the result is compared; null for no comparison. */
+  /** Key of the stored adapter with which the job's result is compared; null to compare nothing. */
   readonly comparedWith: string | null;
 }
 
 /**
- * Answer to a process that asked if its job still belongs to this server. If it does not, the parent ends the process
- * instead of answering.
+ * Answer to a training process that asked whether its job still belongs to this server. If the job does not, the parent
+ * ends the process instead of answering.
  */
 export interface JobIsOwned {
   readonly kind: "job-is-owned";
@@ -60,12 +64,12 @@ export interface JobIsOwned {
 
 export type TrainingEvent =
   | AttemptEvent
-  /** Heartbeat: signals only that there is progress. */
+  /** Heartbeat, which only says that the process makes progress. */
   | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** An event with the resident memory of the process that sends it. */
+/** An event, and the resident memory in bytes of the process that sends it. */
 export type MeasuredEvent = TrainingEvent & { readonly heldBytes: number };
 
 export interface TrainingProtocol {

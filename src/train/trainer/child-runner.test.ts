@@ -1,4 +1,4 @@
-// Whole jobs in real training processes, on a small model.
+// Runs whole jobs in real training processes, on a small model.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ function isAlive(processId: number): boolean {
   try {
     return process.kill(processId, 0);
   } catch {
-    // There is no process with this id.
+    // `process.kill` throws if no process has this id.
     return false;
   }
 }
@@ -29,7 +29,7 @@ checkService({
   name: "training runner",
   make: (t) => {
     const bench = new Bench(t);
-    // The runner starts processes on demand, so a successful run shows that it is up.
+    // The runner starts processes on demand, so a process runs if a training run succeeds.
     const upCount = (): Promise<number> =>
       bench.run(1).then(
         () => 1,
@@ -105,7 +105,7 @@ test("gives the same adapter, byte for byte, for the same version, data and pins
 test("continues from a version with its optimizer state, and reports how stale the data is", async () => {
   await shared.run(1);
   const { steps } = await shared.run(2, { from: 1, precalculateLogprobs: true });
-  // Version 0 made the rollouts.
+  // The recorded answers came from version 0, so they are one version old.
   for (const step of steps) assert.equal(step["offpolicy/policy_staleness_mean"], 1);
   await shared.run(3, { from: 1 });
   const versions = [1, 2, 3].map((step) => shared.published(step)["adapter_model.safetensors"]);
@@ -152,7 +152,7 @@ test("a job keeps its pinned settings when the server's have changed since", asy
   const first = shared.published(1);
   assert.deepEqual((await shared.run(1, { pins: pinned.pins }, { runner })).steps, steps);
   assert.deepEqual(shared.published(1), first);
-  // The microbatch size is not pinned, and changes results only by rounding.
+  // The microbatch size is not pinned, because it changes results only by rounding.
   const smaller = shared.newRunner({ settings: { ...settings, microbatchTokens: 1 } });
   const inParts = (await shared.run(1, {}, { runner: smaller })).steps;
   assert.equal(inParts.length, steps.length);
@@ -216,7 +216,7 @@ test("an idle process that is shutting down gets no job", async (t) => {
   const bench = new Bench(t, goldenGroups(), { clock, settings: kept });
   await bench.run(1);
   const [idle = 0] = bench.runner.processIds();
-  // The process exists until it reads the request to end.
+  // Stops the process, so that it cannot read the request to end and stays alive.
   process.kill(idle, "SIGSTOP");
   t.after(() => void process.kill(idle, "SIGKILL"));
   await clock.advance(kept.idleMs);

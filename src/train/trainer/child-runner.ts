@@ -1,5 +1,5 @@
 // Runs training jobs in child processes. A process stays loaded for further jobs of the same base model. If it dies or
-// shows no progress, the attempt is lost, and jobs/ decides what happens to the job.
+// makes no progress, the attempt is lost, and jobs/ decides how the job continues.
 import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -51,38 +51,41 @@ import {
 export interface ChildJobRunnerOptions {
   readonly artifacts: PlacedArtifacts;
   readonly folder: ServerFolder;
-  /** Folder of each base model, by name. */
+  /** Folder of each base model, by the model's name. */
   readonly baseFolders: ReadonlyMap<string, string>;
   /**
-   * Base models whose weights are not on this machine, because vLLM or a remote trainer computes with them. A local
-   * training process cannot run jobs for these models.
+   * Names of base models whose weights are not on this machine, because vLLM or a remote trainer computes with them. A
+   * local training process cannot run jobs for these models.
    */
   readonly weightless?: ReadonlySet<string>;
-  /** Base models served with tools rendered into the system message. */
+  /** Names of base models for which serving writes tool definitions as text into the system message. */
   readonly toolsAsText?: ReadonlySet<string>;
-  /** Serving precision of base models not served in float32, by name. */
+  /** Serving precision by base model; models that are served in float32 have no entry. */
   readonly precisions?: ReadonlyMap<string, string>;
-  /** Reads a job's training data as folded JSON, one group or conversation per line; null if the job no longer exists. */
+  /**
+   * Reads a job's training data: folded JSON, one group or conversation per line. Returns null if the job no longer
+   * exists.
+   */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
-  /** The remote trainer; null if this machine trains. */
+  /** The remote trainer to use; null or absent to train on this machine. */
   readonly elsewhere?: TrainerElsewhere | null;
-  /** Hone's version, part of the job's pins. */
+  /** Hone's version, which is one of a job's pins: inputs that must not change between attempts. */
   readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Runner of jobs in child processes. `stop` cancels the running attempts and ends all processes. `start` need not be
- * called.
+ * Runner of jobs in child processes. `stop` cancels the running attempts and ends all processes. Calling `start` is
+ * unnecessary.
  */
 export interface ChildJobRunner extends JobRunner, Service {
-  /** Ids of the processes that train or are idle, for monitoring. */
+  /** Process ids of all child processes, both training and idle, for monitoring. */
   processIds(): readonly number[];
 }
 
-/** Creates a runner that forks a process per base model on demand. */
+/** Creates a runner that starts child processes on demand; a process serves one base model. */
 export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRunner {
   return new ProcessJobRunner(options);
 }
@@ -90,7 +93,7 @@ export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRu
 class ProcessJobRunner implements ChildJobRunner {
   readonly trainer: TrainerProfile;
   readonly #options: ChildJobRunnerOptions;
-  /** Idle processes by base model, at most one for each. */
+  /** Idle processes by base model, at most one per model. */
   readonly #idle = new Map<string, TrainingProcess>();
   readonly #busy = new Set<TrainingProcess>();
   readonly #runs = new Set<Promise<JobOutcome>>();
@@ -215,7 +218,8 @@ class ProcessJobRunner implements ChildJobRunner {
       places: placesOf(assignment, run, folder),
     }));
     const { adapterFolder, runKey } = runs[runs.length - 1].places;
-    // The result of a replay is stored in the work folder of its job, and is removed with that folder.
+    // A replay needs no hold on its result: the result is in the work folder of its job and is removed with that
+    // folder.
     if (assignment.replay === null) await artifacts.hold(adapterFolder);
     try {
       const filled: TrainingRun[] = [];
@@ -229,7 +233,7 @@ class ProcessJobRunner implements ChildJobRunner {
       this.#keepProcess(model.baseModel, training);
       return outcome;
     } catch (error) {
-      // The process has ended, so nobody writes to these files any more.
+      // The training process has ended, so nothing writes to these files any more.
       await artifacts.removeUnfinished(adapterFolder);
       await artifacts.removeUnfinished(runKey);
       throw error;
@@ -266,7 +270,7 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   /**
-   * Returns the model and settings that the job's process has to load. Refuses a base model whose files have changed
+   * Returns the model and settings that a process must load for the job. Refuses a base model whose files have changed
    * since the job began.
    */
   async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
@@ -299,7 +303,7 @@ class ProcessJobRunner implements ChildJobRunner {
     };
   }
 
-  /** Writes a run's training data to its lines file. */
+  /** Writes the training data of one run to a file, one line per group or conversation. */
   async #fill(run: JobRun, places: RunPlaces, assignment: JobAssignment): Promise<TrainingRun> {
     const { job } = run;
     const id = job.replayOf ?? job.id;
@@ -312,8 +316,8 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   /**
-   * Returns a process with exactly this load. Reuses the idle process of the base model if its load is equal, and
-   * starts a process otherwise.
+   * Returns a process that has loaded exactly `load`. Reuses the base model's idle process if it fits, and otherwise
+   * starts a process.
    */
   async #takeProcess(
     load: TrainingLoad,
@@ -343,12 +347,14 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 }
 
-/** Refuses to continue a version on a base model with other weights than those it was trained with. */
+/** Refuses to continue training a version if the base model's weights are not those with which it was trained. */
 function requireWeights(from: ModelVersion, weights: string): void {
   if (from.base !== null && from.base !== weights) throw waitsForWeights(from, weights);
 }
 
-/** Runs work that writes files. If the disk is full, rejects with an error after which the job is retried. */
+/**
+ * Runs work that writes files. If the disk is full, rejects with a transient error, so that the job is retried later.
+ */
 async function withDiskFullTransient<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -357,10 +363,10 @@ async function withDiskFullTransient<Result>(work: () => Promise<Result>): Promi
   }
 }
 
-/** Number of characters per write. Writing each line separately would take longer than reading it. */
+/** Number of characters per write to the file. Writing each line separately would take longer than reading it. */
 const writtenLength = 1 << 20;
 
-/** Writes one line per part and returns the number of lines. */
+/** Writes each of `parts` as a line, and returns the number of lines. */
 async function writeLines(file: string, parts: AsyncIterable<string>): Promise<number> {
   const handle = await open(file, "w");
   let count = 0;
@@ -371,7 +377,7 @@ async function writeLines(file: string, parts: AsyncIterable<string>): Promise<n
       if (text.endsWith("\n")) count += 1;
       waiting += text;
       if (waiting.length < writtenLength) continue;
-      // Unlike `write`, `appendFile` continues after a partial write.
+      // Uses `appendFile`, because `write` may write only a part of the text.
       await handle.appendFile(waiting);
       waiting = "";
     }

@@ -1,4 +1,4 @@
-// Attempts that continue after a lost one.
+// Tests that an attempt at a job continues where a lost attempt ended.
 import assert from "node:assert/strict";
 import { rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { searchedOf } from "../../base/domain/testing/search.ts";
 import { type SeenEvents } from "./testing/silent-report.ts";
 import { Bench, death, atReport } from "./testing/job-bench.ts";
 
-/** Dies in the n-th trainer call of a kind (counted from 1); later events are not reported either. */
+/** Kills the training process in the n-th trainer call of a kind, counted from 1. The parent sees no later event. */
 function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
   let count = 0;
   bench.trainers.onCall = (call) => {
@@ -16,7 +16,7 @@ function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
   return { noted: () => Promise.reject(death) };
 }
 
-/** Each way to lose an attempt at a job of three steps, and the number of steps kept. */
+/** Ways to lose an attempt at a job of three steps, each with the number of steps whose state was saved. */
 const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => SeenEvents])[] = [
   ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
   ["before the first step is reported", 0, () => atReport("stepped", 1)],
@@ -104,7 +104,7 @@ test("a snapshot that cannot be written is skipped, and the job continues", asyn
   const obstruct = async (): Promise<void> => {
     const jobs = join(bench.dataFolder, "jobs");
     rmSync(jobs, { recursive: true });
-    // A file in place of the folder of jobs, so writing there fails.
+    // Puts a file where the folder of jobs belongs, so that writing there fails.
     writeFileSync(jobs, "");
   };
   await bench.run({

@@ -1,4 +1,5 @@
-// With a real tokenizer and template: a conversation without token ids trains on the same tokens as one with them.
+// Tests, with a real tokenizer and template, that a conversation without token ids is trained on the same tokens as one
+// with token ids.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trajectoryOf } from "../../../test/golden-trajectories.ts";
@@ -25,7 +26,7 @@ const turns: readonly Turn[] = [
 
 type Kept = "everything" | "named tokens" | "token texts";
 
-/** Returns the turns as recorded by a client that kept only part of each Choice. */
+/** Returns the trajectory that a client would send if it kept only some fields of each response's choice. */
 function recorded(kept: Kept): Trajectory {
   const items: JsonObject[] = [];
   for (const { user, answer } of turns) {

@@ -1,5 +1,5 @@
-// Turns conversations and assistant turns into tokens, using a model folder's tokenizer and chat template. Serving
-// uses the same renderer for prompts.
+// Turns conversations and assistant turns into tokens, with the tokenizer and chat template of a model folder. Renders
+// prompts with the same code as serving.
 import { type Conversation, plainConversation } from "../../base/domain/chat.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import type { ChatTemplate } from "../../inference/chat-templates/chat-template.ts";
@@ -10,8 +10,9 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 
 /**
- * Creates a tokenizer of whole conversations.
- * @param vocabularySize number of ids that the model's logits cover
+ * Creates a tokenizer for whole conversations.
+ *
+ * @param vocabularySize number of token ids for which the model computes logits
  */
 export function createConversationTokenizer(
   tokenizer: Tokenizer,
@@ -24,7 +25,7 @@ export function createConversationTokenizer(
     encode: (text) => tokenizer.encode(text, { addSpecialTokens: false }),
     renderPrompt: (messages, tools, { addSpecialTokens = false, ...asked }) => {
       const conversation = {
-        // Safe cast: the template refuses or leaves out a message without a role, as in serving.
+        // Safe cast: as in serving, the template refuses or omits a message without a role.
         messages: messages as readonly MessageRecord[],
         ...plainConversation,
         tools,
@@ -39,7 +40,7 @@ export function createConversationTokenizer(
   };
 }
 
-/** Maps each token's bytes to its id. If tokens share their bytes, the lowest id wins. */
+/** Maps the bytes of each token to its id; of tokens with equal bytes, the lowest id counts. */
 function indexTokens(tokenizer: Tokenizer): ReadonlyMap<string, number> {
   const idOfBytes = new Map<string, number>();
   for (let id = tokenizer.vocabularySize - 1; id >= 0; id--) {
@@ -53,19 +54,19 @@ function keyOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("latin1");
 }
 
-/** Properties of a model that its turns depend on. */
+/** Properties of a model that determine how the turns of a conversation are tokenized. */
 export interface TurnModel {
   readonly tokenizer: Tokenizer;
   readonly template: ChatTemplate;
-  /** Number of ids that the model's logits cover. */
+  /** Number of token ids for which the model computes logits. */
   readonly vocabularySize: number;
-  /** Ids that end a turn, as in serving. */
+  /** Ids of the tokens at which serving ends a turn. */
   readonly endTokenIds: readonly number[];
 }
 
 /**
- * Creates a renderer of turns. It renders and tokenizes the prompt as serving does, and separately the text that the
- * template adds for the answer.
+ * Creates a renderer for turns. It renders and tokenizes the prompt as serving does. It tokenizes the text that the
+ * template adds for the answer separately.
  */
 export function createTurnRenderer(model: TurnModel): TurnRenderer {
   const { tokenizer, template, vocabularySize } = model;
@@ -73,7 +74,7 @@ export function createTurnRenderer(model: TurnModel): TurnRenderer {
     vocabularySize,
     renderTurn: (messages, tools, { addSpecialTokens = false, ...asked }) => {
       const whole: Conversation = {
-        // Safe cast: the template refuses or leaves out a message without a role, as in serving.
+        // Safe cast: as in serving, the template refuses or omits a message without a role.
         messages: messages as readonly MessageRecord[],
         ...plainConversation,
         tools,
@@ -92,7 +93,7 @@ export function createTurnRenderer(model: TurnModel): TurnRenderer {
   };
 }
 
-/** Returns the part of the conversation's text after the prompt. */
+/** Returns the part of the rendered conversation that follows the prompt. */
 function textAfterPrompt(template: ChatTemplate, before: Conversation, whole: string): string {
   const prompt = renderConversation(template, before);
   if (whole.length > prompt.length && whole.startsWith(prompt)) return whole.slice(prompt.length);
@@ -105,7 +106,7 @@ function textAfterPrompt(template: ChatTemplate, before: Conversation, whole: st
 }
 
 /**
- * Cuts off the text after the end of the turn. In serving, generation stops there, so the text that follows belongs to
+ * Cuts off the tokens after the end of the turn. Generation stops there in serving, so the following text belongs to
  * the next prompt.
  */
 function truncateAtEnd(

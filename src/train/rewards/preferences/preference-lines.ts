@@ -44,7 +44,7 @@ export interface PreferenceLimits {
   readonly bytesMax: number;
 }
 
-/** Reads the preferences' recordings and writes the lines, one prompt at a time to save memory. */
+/** Reads the recordings of the preferences' answers, one prompt at a time to save memory, and writes the data lines. */
 export async function writePreferences(
   completions: Pick<CompletionStore, "find">,
   planned: readonly FeedbackPreference[],
@@ -73,7 +73,7 @@ export async function writePreferences(
   return { lines, preferences: written, sources: sourcesOf(written, trainedOn), leftOut };
 }
 
-/** Cache of one prompt's recordings; reads each call once. */
+/** Cache of the recordings of one prompt, so that each recorded call is read only once. */
 class RecordingsOfPrompt {
   readonly #completions: Pick<CompletionStore, "find">;
   readonly #projectId: string;
@@ -85,7 +85,7 @@ class RecordingsOfPrompt {
     this.#projectId = projectId;
   }
 
-  /** Returns a recording; null if it no longer exists. */
+  /** Returns the recording of a call; null if it no longer exists. */
   async find(promptHash: string, requestId: string): Promise<RecordedCompletion | null> {
     if (promptHash !== this.#promptHash) this.#found.clear();
     this.#promptHash = promptHash;
@@ -158,8 +158,8 @@ function readSide(
 }
 
 /**
- * Returns the options of the request's prompt, except messages and tools, in the API's spelling. The correction is
- * rendered with the same options as the recorded answer.
+ * Returns the options of the recorded request, without messages and tools, under their names in the API. With them, the
+ * correction is rendered like the recorded answer.
  */
 function promptExtra(prompt: RecordedPrompt): JsonObject {
   if (prompt.kind !== "conversation") return {};
@@ -183,12 +183,12 @@ function leftOutSides(
   model: PlanInput["model"],
 ): readonly LeftOut[] {
   const sides = [chosen, rejected].flatMap((side) => (side === null ? [] : [side]));
-  // Feedback that contains a correction also counts as feedback on the corrected answer.
+  // A record with a correction counts as feedback on the answer that it corrects, so each answer is listed once.
   const answers = new Map(sides.map((side) => [answerId(side), side]));
   return [...answers.values()].map((side) => leftOutAnswer({ model }, side, reason, side));
 }
 
-/** Returns, for each answer, the feedback from which all its preferences were made. */
+/** Returns, for each answer, all feedback from which its preferences were made. */
 function sourcesOf(
   preferences: readonly WrittenPreference[],
   trainedOn: PlanInput["trainedOn"],

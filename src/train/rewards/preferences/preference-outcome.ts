@@ -1,4 +1,4 @@
-// Summarizes a plan of preferences for display. Pure.
+// Summarizes the plan of a preference job for display. Pure.
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { ComparedAnswer, PreferenceOutcome } from "../../../base/domain/rewards/preference-outcome.ts";
 import { leftOutByReason } from "../outcome.ts";

@@ -4,7 +4,9 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { bradleyTerryStrengths, type Comparison, scoreOfStrength } from "./bradley-terry.ts";
 
-/** Returns each pair as often as the table says: row beats column. */
+/**
+ * Lists the comparisons of a table of wins. Each entry says how often the row's answer was preferred to the column's.
+ */
 function comparisonsIn(wins: readonly (readonly number[])[]): readonly Comparison[] {
   return wins.flatMap((row, winner) =>
     row.flatMap((count, loser) => Array.from({ length: count }, () => ({ winner, loser }))),
@@ -12,8 +14,8 @@ function comparisonsIn(wins: readonly (readonly number[])[]): readonly Compariso
 }
 
 test("reproduces the abilities of the baseball teams in Agresti's book", () => {
-  // Agresti, Categorical Data Analysis (2nd ed. 2002), table 10.10: the American League East of 1987. The estimates
-  // are logarithmic with Baltimore at 0; R's BradleyTerry2 gives the same.
+  // Baseball results of the American League East in 1987, from Agresti, Categorical Data Analysis (2nd ed. 2002), table
+  // 10.10. The expected log-strengths are relative to Baltimore; R's BradleyTerry2 gives the same.
   const wins = [
     [0, 7, 9, 7, 7, 9, 11],
     [6, 0, 7, 5, 11, 9, 9],
@@ -49,7 +51,7 @@ test("scores symmetric results equally, and a cycle as a draw", () => {
   assert.deepEqual(scores([], 2), [0.5, 0.5]);
   const circle = [0, 1, 2].map((winner) => ({ winner, loser: (winner + 1) % 3 }));
   for (const score of scores(circle, 3)) assert.ok(Math.abs(score - 0.5) < 1e-9);
-  // One win and one loss against the same opponent lie symmetrically around the middle.
+  // After a single comparison, winner and loser have scores symmetric around 0.5.
   const [winner, loser, apart] = scores([{ winner: 0, loser: 1 }], 3);
   assert.ok(winner > 0.6 && winner < 0.8);
   assert.ok(Math.abs(winner + loser - 1) < 1e-9);
@@ -74,7 +76,8 @@ test("converges to the maximum likelihood, also for answers that always win or l
       return { winner, loser: (winner + 1 + random.index(count - 1)) % count };
     });
     const strengths = bradleyTerryStrengths(comparisons, count, prior);
-    // Derivative of the log-likelihood, including the prior's comparisons, by the logarithm of a strength.
+    // At the fitted strengths, the log-likelihood, which includes the prior's comparisons, has slope 0 for each
+    // log-strength.
     strengths.forEach((strength, index) => {
       let slope = prior / 2 - prior * scoreOfStrength(strength);
       for (const { winner, loser } of comparisons) {

@@ -1,28 +1,28 @@
 // Computes scores from pairwise preferences with the model of Bradley and Terry (1952): i is preferred to j with
 // probability s_i / (s_i + s_j).
 
-/** A comparison of two answers. Both are given by their positions; the answer at `winner` was preferred. */
+/** A comparison of two answers, each given by its position in a list. The answer at `winner` was preferred. */
 export interface Comparison {
   readonly winner: number;
   readonly loser: number;
 }
 
-/** Relative change of a strength below which the fit stops; scores are then accurate to nine digits. */
+/** Relative change of a strength below which the fit stops. Scores are then accurate to nine digits. */
 const tolerance = 1e-10;
 
 /**
- * Limits of the fit's work, which takes at most some tens of milliseconds. A weak prior with few comparisons needs
- * thousands of iterations; with many comparisons, the fit converges within the minimum number of iterations.
+ * Limits on the work of one fit, which keep it below some tens of milliseconds. Few comparisons with a weak prior need
+ * thousands of iterations. Many comparisons converge within the minimum number of iterations.
  */
 const [visitsMax, iterationsLeast] = [4_000_000, 1000];
 
 /**
  * Fits strengths with the MM algorithm (Hunter, "MM algorithms for generalized Bradley-Terry models", Annals of
- * Statistics 32, 2004, equation 3). The prior adds `prior` comparisons of each answer with an opponent of strength 1 and
- * counts half of them as won. This makes the fit unique for any comparisons.
+ * Statistics 32, 2004, equation 3). The prior adds `prior` comparisons of each answer with an opponent of strength 1,
+ * half of them won. It makes the fit unique for any comparisons.
  *
  * @param count number of answers; positions are below it
- * @param prior above 0
+ * @param prior number of added comparisons per answer, above 0
  * @returns strengths above 0; 1 for an answer without comparisons
  */
 export function bradleyTerryStrengths(
@@ -53,8 +53,8 @@ export function bradleyTerryStrengths(
 }
 
 /**
- * Returns the probability in (0, 1) that an answer of this strength is preferred to an average answer. An average
- * answer itself has 0.5.
+ * Returns the probability in (0, 1) that an answer of this strength is preferred to an average answer; 0.5 for an
+ * average answer.
  */
 export function scoreOfStrength(strength: number): number {
   return strength / (strength + 1);

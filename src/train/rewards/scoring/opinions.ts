@@ -1,14 +1,16 @@
-// Combines several people's opinions on a topic into one number. Each person's newest opinion counts, with equal
-// weight.
+// Reduces feedback by several people to each person's newest opinion, so that every person has the same weight.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 
-/** An opinion that a feedback record expresses on a topic. */
+/** The opinion that one feedback record expresses. */
 export interface Opinion<Said> {
   readonly record: FeedbackRecord;
   readonly said: Said;
 }
 
-/** Returns each person's newest opinion; opinions with equal times are ordered by id. */
+/**
+ * Returns the newest opinion of each person. Of opinions with the same time, the one with the greatest id is the
+ * newest.
+ */
 export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly Opinion<Said>[] {
   const newest = new Map<string, Opinion<Said>>();
   for (const opinion of opinions) {
@@ -20,8 +22,8 @@ export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly
 }
 
 /**
- * Returns the person who gave a record's feedback. An application that stores feedback of many people with one key
- * names the person in the field `creator`.
+ * Returns the person who gave the feedback in a record. An application that stores many people's feedback with one API
+ * key names the person in the field `creator`.
  */
 export function personOf({
   vendorUserId,

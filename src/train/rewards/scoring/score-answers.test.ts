@@ -7,7 +7,7 @@ import { scoreAnswers } from "./score-answers.ts";
 
 const references = ["a", "b", "c"].map((id) => refTo(id));
 
-/** Checks rewards and people counts of the answers a, b and c, by the records on each. */
+/** Checks the rewards and numbers of people that the given records produce for the answers a, b and c. */
 function check(
   terms: readonly RewardTerm[],
   records: readonly FeedbackRecord[],
@@ -71,9 +71,9 @@ test("rewards a reaction by emoji or name, in any skin tone and vendor spelling,
 test("counts each person once, by the newest statement", () => {
   const bob = { vendorUserId: "Bob" };
   check([reaction], [thumb(a, "👎"), thumb(a, "👍"), thumb(a, "👎", bob)], [[0.5, 2]]);
-  // A record that the rule does not read revokes nothing.
+  // A newer record that the rule does not read does not revoke an older one.
   check([reaction], [thumb(a, "👍"), thumb(a, "🎉")], [[1, 1]]);
-  // One key that writes for several people.
+  // An application writes for several people with one API key.
   const records = ["Ann", "Ben", "Cy"].map((creator, index) =>
     thumb(a, index === 0 ? "👎" : "👍", { creator }),
   );
@@ -131,7 +131,7 @@ test("rewards an annotation's value as a boolean, a number, or a text in the tab
   ] as const)
     check([term], [annotated(value)], [[reward, 1]]);
   check([{ ...term, scale: unitScale }], [annotated(true)], [[1, 1]]);
-  // Specs of other vendors, and an annotation queue's own questions.
+  // The term also reads other vendors' annotation types, and answers to an annotation queue's own questions.
   for (const type of ["vendor.annotation.quality", "annotation.quality"])
     check([term], [annotated("good", type)], [[1, 1]]);
   const other = ["wandb.annotation.other", "annotation.other", "quality", "other.annotation.quality"];
@@ -160,7 +160,8 @@ test("scores answers by preferences among them, including one that only lost", (
       [0.5, 1],
     ],
   );
-  // A person's newest statement about two answers counts, on either of them; two people who disagree make a draw.
+  // Only a person's newest comparison of two answers counts, whichever of the two it is stored on. Two people who
+  // disagree make a draw.
   check(
     [preference],
     [better(a, b), better(b, a), better(a, b, { vendorUserId: "Bob" })],

@@ -1,19 +1,19 @@
-// Computes the rewards of the answers to one prompt from feedback. Pure.
+// Computes the rewards of the answers to one prompt from the feedback on them. Pure.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { PreferenceTerm, RewardRule, RewardTerm } from "../../../base/domain/rewards/reward-rule.ts";
 import { bradleyTerryStrengths, scoreOfStrength } from "./bradley-terry.ts";
 import { newestOfEach, type Opinion, personOf } from "./opinions.ts";
 import { termValue, type ValueTerm, worseReference } from "./term-value.ts";
 
-/** Score of one answer under a rule. */
+/** Score of one answer under a reward rule. */
 export interface AnswerScore {
-  /** Reward; null if no term applied to any record. */
+  /** Reward of the answer; null if no term of the rule applies to any record. */
   readonly reward: number | null;
-  /** Number of people whose feedback counts. */
+  /** Number of people whose feedback counts in the score. */
   readonly peopleCount: number;
-  /** Records that count, without duplicates: each person's newest record for each term. */
+  /** The feedback records that count: for each term, the newest record of each person. No record appears twice. */
   readonly feedback: readonly FeedbackRecord[];
-  /** Score by each term of the rule, in the rule's order; null for a term that applied to no record. */
+  /** The answer's score by each term of the rule, in the rule's order; null for a term that applies to no record. */
   readonly terms: readonly (TermScore | null)[];
 }
 
@@ -29,7 +29,7 @@ interface TermResult extends TermScore {
 /**
  * Scores the answers to one prompt.
  *
- * @param answers the records on each answer
+ * @param answers the feedback records on each answer
  * @param positionOf returns an answer's position by its reference; null for an unknown reference
  * @returns a score for each answer, in order
  */
@@ -51,7 +51,7 @@ export function scoreAnswers(
   );
 }
 
-/** Returns the mean of all people's values. */
+/** Scores an answer with the mean of all people's values; null if the term applies to no record. */
 function scoreByValues(term: ValueTerm, records: readonly FeedbackRecord[]): TermResult | null {
   const opinions = records.flatMap((record): readonly Opinion<number>[] => {
     const said = termValue(term, record);
@@ -71,7 +71,7 @@ interface Preference {
   readonly loser: number;
 }
 
-/** Returns, for each compared answer, the probability that it would be preferred to an average answer. */
+/** Scores each compared answer with the probability that people would prefer it to an average answer. */
 function scoreByPreferences(
   term: PreferenceTerm,
   answers: readonly (readonly FeedbackRecord[])[],

@@ -1,4 +1,4 @@
-// Reads the value of one feedback record under a term of a rule.
+// Computes the value of one feedback record under one term of a reward rule.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { valueAt } from "../../../base/domain/feedback-query/values.ts";
 import {
@@ -14,10 +14,10 @@ import type { Json } from "../../../base/domain/text/json.ts";
 
 type Said = Pick<FeedbackRecord, "feedbackType" | "payload">;
 
-/** Terms that evaluate each record separately. */
+/** Terms of a reward rule that evaluate each feedback record separately. */
 export type ValueTerm = ReactionTerm | NumberTerm | AnnotationTerm;
 
-/** Returns a record's value under the term; null if the term does not apply to the record. */
+/** Returns a feedback record's value under the term; null if the term does not apply to the record. */
 export function termValue(term: ValueTerm, record: Said): number | null {
   switch (term.kind) {
     case "reaction":
@@ -33,20 +33,24 @@ export function termValue(term: ValueTerm, record: Said): number | null {
   }
 }
 
-/** Returns the reference in a record to the answer that is worse; null if the term does not apply to the record. */
+/**
+ * Returns the reference to the worse answer that a comparison record contains; null if the term does not apply to the
+ * record.
+ */
 export function worseReference({ feedbackType }: PreferenceTerm, record: Said): string | null {
   if (feedbackType !== null && record.feedbackType !== feedbackType) return null;
   const worse = record.payload["better_than"];
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/** Returns the feedback types with this known payload, in the spelling of each vendor. */
+/** Returns the types of feedback records whose payload has this known format; each vendor writes its own prefix. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }
 
 /**
- * Returns the feedback types for answers to the question with this name, in an annotation spec or an annotation queue.
+ * Returns the types of feedback records that answer the question with this name, in annotation specs and annotation
+ * queues.
  */
 export function annotationTypes(name: string): readonly string[] {
   return [...knownTypes(`annotation.${name}`), `annotation.${name}`];
@@ -57,8 +61,8 @@ function isKnownType(feedbackType: string, name: string): boolean {
 }
 
 /**
- * Returns the reward for a reaction. An emoji with a skin tone uses its own entry in the table, or else the entry
- * without a skin tone.
+ * Returns the reward for a reaction; null if the table has none. An emoji with a skin tone uses its own entry in the
+ * table, or else the entry without a skin tone.
  */
 function reactionValue(rewards: RewardTable, payload: Said["payload"]): number | null {
   const byName = new Map(Object.entries(rewards).map(([name, reward]) => [plainEmoji(name), reward]));
@@ -70,7 +74,7 @@ function reactionValue(rewards: RewardTable, payload: Said["payload"]): number |
   return null;
 }
 
-/** Removes the emoji variation selector, which some clients write and others omit. */
+/** Removes the variation selector of an emoji, which some clients write and others omit. */
 function plainEmoji(text: string): string {
   return text.trim().replaceAll("\ufe0f", "");
 }

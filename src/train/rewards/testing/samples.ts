@@ -1,4 +1,4 @@
-// For tests: feedback on the calls of one project, and their recordings.
+// For tests: recorded calls of one project, and feedback on them.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
@@ -6,14 +6,14 @@ import type { RecordedCall } from "../groups/judge-answers.ts";
 
 export const projectId = "team/games";
 
-/** Returns the reference of a call, or of one of its choices. */
+/** Returns the reference to a call, or to one of its choices. */
 export function refTo(requestId: string, choice: number | null = null): string {
   return callReference({ projectId, requestId }, choice);
 }
 
 let written = 0;
 
-/** Returns a record written one second after the previous one. */
+/** Returns a feedback record whose time is one second after the previous record's. */
 export function said(
   reference: string,
   changes: Partial<FeedbackRecord> & Pick<FeedbackRecord, "feedbackType" | "payload">,

@@ -1,4 +1,4 @@
-// Part of the trainer contract: calls, their ids, aborts and refusals, and closing.
+// Part of the contract that all trainers must pass: calls, their ids, aborts and refusals, and closing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -88,7 +88,7 @@ export function checkCalls(make: MakeTrainers): void {
     await assertRejects(trainer.saveState("aborted", aborted), "cancelled");
     await assertRejects(trainer.exportAdapter(bench.dataFolder, aborted), "cancelled");
     bench.assertSame(await bench.export(trainer), before);
-    // The gradient was accumulated once, and the id of the aborted calls is still free, because they had no effect.
+    // The aborted calls had no effect: the gradient is that of a single call, and their id is still unused.
     const other = await bench.open();
     await other.forwardBackward(tinyBatch(), policy, bench.call());
     await trainer.optimStep(plainStep, { ...bench.call(), id: "aborted" });
@@ -173,7 +173,10 @@ export function checkCalls(make: MakeTrainers): void {
 
 const dpo = preferenceLossOf(resolvePreferenceConfig({ loss: "dpo" }));
 
-/** Returns invalid batches: without preferences, with only a chosen answer, and without reference log-probabilities. */
+/**
+ * Returns batches that a preference loss must refuse: without preferences, with only a chosen answer, and without
+ * reference log-probabilities.
+ */
 function refusedPreferences(): readonly (readonly TrainingSequence[])[] {
   const [chosen, rejected] = tinyBatchFor(dpo);
   const { referenceLogprobs: _reference, ...incomparable } = chosen;

@@ -1,4 +1,5 @@
-// Part of the trainer contract: log-probabilities, losses, gradients, optimizer steps and new adapters.
+// Part of the contract that all trainers must pass: log-probabilities, losses, gradients, optimizer steps and new
+// adapters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
@@ -19,7 +20,7 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Losses to check. Each weights tokens, or whole sequences, differently. */
+/** Losses to check. They weight tokens, or whole sequences, in different ways. */
 export const losses: readonly Loss[] = [
   policy,
   { kind: "policy", config: resolveTrainingConfig({ ppo: true, k2Tau: 0.1 }) },
@@ -34,7 +35,7 @@ export const losses: readonly Loss[] = [
   preferenceLossOf(resolvePreferenceConfig({ loss: "kto", beta: 0.7, desirableWeight: 1.5 })),
 ];
 
-/** Registers the contract's tests of numbers; see {@link checkTrainer}. */
+/** Registers the contract's tests of computed numbers; see {@link checkTrainer}. */
 export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): void {
   test("forward returns the model's log-probabilities, which equal the base model's if the adapter is new", async (t) => {
     const bench = new TrainerBench(make, t);
@@ -153,7 +154,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     const expected = before.map((value, index) => {
       const slope = clips ? (gradient[index] * gradientNormMax) / (norm + 1e-6) : gradient[index];
       const decayed = value * (1 - step.learningRate * step.weightDecay);
-      // In the first step, the bias-corrected moments are the gradient and its square.
+      // In AdamW's first step, the bias-corrected moments are the gradient and its square.
       return decayed - (step.learningRate * slope) / (Math.abs(slope) + step.epsilon);
     });
     assertClose(moved, expected, 1e-4);
@@ -169,7 +170,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
 }
 
 /**
- * Returns the derivative of the loss with respect to one value of the adapter, computed by finite differences of the
+ * Returns the derivative of the loss with respect to one adapter value, computed with finite differences from the
  * model's log-probabilities.
  */
 function slopeOf(
@@ -186,12 +187,12 @@ function slopeOf(
   }, 0);
 }
 
-/** Returns the adapter with one value changed by `by`; `index` counts the values of all matrices. */
+/** Returns the adapter with `by` added to one value. `index` counts the values of all matrices. */
 function movedBy(by: number, adapter: LoraAdapter, index: number): LoraAdapter {
   let start = 0;
   const matrices = new Map(
     [...adapter.matrices].map(([name, values]) => {
-      // Doubles, because rounding to float32 would lose the small change. The caller only reads the values as numbers.
+      // Uses doubles, because rounding to float32 would lose the small change. Callers read the values only as numbers.
       const doubles = Float64Array.from(values);
       if (index >= start && index < start + values.length) doubles[index - start] += by;
       start += values.length;

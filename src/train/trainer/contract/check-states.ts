@@ -1,4 +1,5 @@
-// Part of the trainer contract: saved states, adapters to start from, and runs that a new process takes over.
+// Part of the contract that all trainers must pass: saved states, starting from adapters, and runs that a new process
+// takes over.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Registers the contract's tests of starts and states; see {@link checkTrainer}. */
+/** Registers the contract's tests of starting points and saved states; see {@link checkTrainer}. */
 export function checkStates(make: MakeTrainers): void {
   const step = async (bench: TrainerBench, trainer: Trainer): Promise<void> => {
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());

@@ -1,5 +1,5 @@
-// The contract suite for trainers. A trainer must do everything that its profile promises, starting from a new
-// adapter, and refuse everything else.
+// The contract suite for trainers. A trainer must do everything that its profile promises, and refuse everything else.
+// Tests start from a new adapter.
 import { describe } from "node:test";
 import { checkCalls } from "./check-calls.ts";
 import { checkNumbers } from "./check-numbers.ts";
@@ -7,7 +7,11 @@ import { checkStates } from "./check-states.ts";
 import type { Loss } from "../trainer.ts";
 import type { MakeTrainers } from "./trainers-under-test.ts";
 
-/** Registers the contract's tests for a trainer under a name; they compute these losses. */
+/**
+ * Registers the contract's tests under a trainer's name.
+ *
+ * @param losses losses that the trainer must compute
+ */
 export function checkTrainer(name: string, make: MakeTrainers, losses: readonly Loss[]): void {
   describe(name, () => {
     checkNumbers(make, losses);

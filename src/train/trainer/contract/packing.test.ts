@@ -1,6 +1,6 @@
-// In any packing and prefix sharing, losses, log-probabilities and gradients equal those of each sequence computed
-// separately in double precision. Random batches, on models with full attention, sliding windows, convolutions and delta
-// rules.
+// Tests that, however sequences are packed, losses, log-probabilities and gradients equal those of each sequence
+// computed separately in double precision. Uses random batches, and models with full attention, sliding windows,
+// convolutions and delta rules.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,8 +121,8 @@ const losses: readonly Loss[] = [
 ];
 
 /**
- * Returns sequences of one trajectory's turns, and of several answers each to several prompts. Some sequences are
- * equal, are prefixes of others, or have only two tokens.
+ * Returns sequences from the turns of one trajectory, and sequences with several answers to each of several prompts.
+ * Some are equal, are prefixes of others, or have only two tokens.
  */
 function randomBatch(random: Random): readonly TrainingSequence[] {
   const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(11));
@@ -143,8 +143,8 @@ function randomBatch(random: Random): readonly TrainingSequence[] {
 }
 
 /**
- * Returns a sequence in which a random part of the tokens is trained on; other sequences may have these tokens in
- * their prompt. A third of the sequences has no recorded log-probabilities.
+ * Returns a sequence of which a random part is trained on. Other sequences may have the same tokens in their prompts. A
+ * third of the sequences has no recorded log-probabilities.
  */
 function trained(random: Random, tokenIds: readonly number[], group: number): TrainingSequence {
   const mask = Uint8Array.from(tokenIds, (_, index) => (index > 0 && random.uniform() < 0.6 ? 1 : 0));
@@ -164,8 +164,8 @@ function trained(random: Random, tokenIds: readonly number[], group: number): Tr
 }
 
 /**
- * Pairs the sequences at random, so that the answers of a pair can be in different microbatches. If their number is
- * odd, one is left out.
+ * Pairs sequences at random, so that the two answers of a pair can be in different microbatches. An odd last sequence
+ * is dropped.
  */
 function paired(random: Random, batch: readonly TrainingSequence[]): readonly TrainingSequence[] {
   return shuffled(random, batch)
@@ -179,7 +179,7 @@ interface Computed {
   readonly gradient: readonly number[];
 }
 
-/** Creates a test's data folder, with a start adapter that changes the model's output. */
+/** Creates a data folder for the test, with an adapter to start from that changes the model's output. */
 function dataFolderOf(config: ModelConfig, t: TestContext): string {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-packing-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -218,7 +218,9 @@ async function compute(
   };
 }
 
-/** Returns sequences of equal length, two of which share a prompt. The last token of each is trained on. */
+/**
+ * Returns sequences of equal length, of which two share a prompt. Only the last token of each sequence is trained on.
+ */
 function evenBatch(random: Random): readonly TrainingSequence[] {
   const beginnings = [[0], [1], [2], [3], [4], [9, 8, 7, 6, 5, 1], [9, 8, 7, 6, 5, 2]];
   return beginnings.map((beginning, group) => {
@@ -229,7 +231,7 @@ function evenBatch(random: Random): readonly TrainingSequence[] {
 }
 
 /**
- * Returns the layouts in which a batch is computed. A layout is `branched` if its rows leave a shared prefix at
+ * Returns the kind of layout of each of the batch's packs. It is `branched` if rows leave their shared prefix at
  * different positions.
  */
 function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number): readonly string[] {

@@ -33,19 +33,19 @@ interface Golden {
       {
         readonly config: PreferenceConfigInput;
         readonly loss: number;
-        /** Gradients by the name of an adapter matrix. */
+        /** Gradient of each adapter matrix, by the matrix's name. */
         readonly gradient: Readonly<Record<string, readonly number[]>>;
       }
     >
   >;
   /**
-   * Sums of log-probabilities over each answer, with the adapter and (`base_pairs`) without it, and KTO's reference
+   * Sum of log-probabilities of each answer, with the adapter, and in `base_pairs` without it. `kl` is KTO's reference
    * point.
    */
   readonly logprobs: Readonly<Record<"pairs" | "judged" | "base_pairs", readonly number[]>> & {
     readonly kl: number;
   };
-  /** Optimizer steps of the case `dpo`. */
+  /** Settings and expected results of the optimizer steps in the case `dpo`. */
   readonly adamw: {
     readonly learning_rate: number;
     readonly weight_decay: number;
@@ -68,8 +68,8 @@ const naive: MakeTrainers = (dataFolder) =>
   });
 
 /**
- * Returns embedded trainers with this microbatch size. With a small size, the answers of a pair are computed in
- * different microbatches.
+ * Returns a function that makes embedded trainers with the given microbatch size. With a small size, the two answers of
+ * a pair are in different microbatches.
  */
 function embedded(microbatchTokens: number): MakeTrainers {
   return (dataFolder, context) => {
@@ -85,14 +85,14 @@ const ways: readonly (readonly [string, MakeTrainers])[] = [
   ["float32 in parts", embedded(9)],
 ];
 
-/** Opens a trainer with the start adapter for which the goldens were computed. */
+/** Opens a trainer that starts from the adapter with which the expected values were computed. */
 async function opened(bench: TrainerBench): Promise<Trainer> {
   const folder = `${bench.dataFolder}/start`;
   writeLoraAdapter(folder, trainedAdapter(), { config: tinyConfig, baseModelName: "tiny" });
   return bench.openAt({ kind: "adapter", folder });
 }
 
-/** Returns the batch of a case, with the reference log-probabilities and the reference point that a job would compute. */
+/** Returns the batch of a test case. Adds the reference log-probabilities and KTO's reference point, as a job would. */
 async function batchOf(
   loss: Loss & { kind: "preference" },
   trainer: Trainer,

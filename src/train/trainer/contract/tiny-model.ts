@@ -1,6 +1,6 @@
 // Fixtures of the trainer contract: a model small enough for the reference interpreter, an adapter that changes its
-// output, and training data. Also computes the expected log-probabilities independently of trainers, with the adapter
-// merged into the weights.
+// output, and training data. Also computes the expected log-probabilities without a trainer, by merging the adapter
+// into the weights.
 import { projectionNames } from "../../../base/domain/model.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -17,7 +17,7 @@ import { weightsInMemory } from "../../../inference/architectures/testing/weight
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 
-/** Content of the model's config.json. */
+/** Content of the tiny model's config.json. */
 export const tinyModelConfig = {
   architectures: ["LlamaForCausalLM"],
   model_type: "llama",
@@ -42,7 +42,7 @@ export const tinyWeights = createRandomWeights(tinyConfig, { seed: "contract", d
 
 export const tinyLora = { rank: 2, alpha: 4 };
 
-/** Returns an adapter whose matrices B are not zero, so that each matrix has a gradient. */
+/** Returns a LoRA adapter whose B matrices are not zero, so that each matrix has a gradient. */
 export function trainedAdapter(): LoraAdapter {
   const adapter = createLoraAdapter(tinyConfig, { ...tinyLora, seed: "start" });
   const random = seededRandom("contract adapter");
@@ -54,8 +54,8 @@ export function trainedAdapter(): LoraAdapter {
 }
 
 /**
- * Returns sequences of two groups, with different lengths. One has no recorded log-probabilities; the reference
- * log-probabilities are arbitrary.
+ * Returns sequences of different lengths in two groups. One sequence has no recorded log-probabilities. The reference
+ * log-probabilities are arbitrary numbers.
  */
 export function tinyBatch(): readonly TrainingSequence[] {
   const random = seededRandom("contract batch");
@@ -79,7 +79,10 @@ export function tinyBatch(): readonly TrainingSequence[] {
   });
 }
 
-/** Returns the batch with the inputs that the loss needs: as pairs, or for KTO as single answers. */
+/**
+ * Returns training data with the inputs that a loss needs: answers in pairs for preference losses, single answers for
+ * KTO.
+ */
 export function tinyBatchFor(loss: Loss): readonly TrainingSequence[] {
   if (loss.kind !== "preference") return tinyBatch();
   const isPaired = loss.config.loss !== "kto";
@@ -105,7 +108,7 @@ function buildForward(): Graph {
 }
 
 /**
- * Returns the model's log-probabilities of the trained tokens with this adapter, in double precision; null is the base
+ * Computes the log-probabilities of the trained tokens in double precision. If the adapter is null, uses the base
  * model.
  */
 export function expectedLogprobs(sequence: TrainingSequence, adapter: LoraAdapter | null): readonly number[] {
@@ -129,7 +132,7 @@ export function expectedLogprobs(sequence: TrainingSequence, adapter: LoraAdapte
   return [...outputs["logprobs"].data];
 }
 
-/** Computes W + scale · B A for each adapted projection, in double precision. */
+/** Computes W + scale · B A in double precision for each projection that has adapter matrices A and B. */
 function mergedWeights(adapter: LoraAdapter | null): ReadonlyMap<string, Float64Array> {
   const merged = new Map<string, Float64Array>();
   for (const [name, source] of weightsInMemory(tinyConfig, tinyWeights)) {

@@ -1,10 +1,10 @@
-// Preferences for the contract's tiny model: pairs of answers to four prompts, with different lengths, and the same
-// answers as single ones for KTO. Callers add reference log-probabilities if they need them.
+// Preferences for the trainer contract's tiny model: pairs of answers to four prompts, with different lengths, and the
+// same answers as single ones for KTO. Callers add reference log-probabilities if their loss needs them.
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import { tinyConfig } from "./tiny-model.ts";
 
-/** For each pair, the token counts of prompt, chosen answer and rejected answer. */
+/** Token counts of each pair's prompt, chosen answer and rejected answer. */
 const lengths = [
   [4, 3, 5],
   [3, 5, 2],
@@ -12,7 +12,7 @@ const lengths = [
   [2, 4, 4],
 ] as const;
 
-/** Returns the chosen and the rejected answer of each pair, in order. */
+/** Returns the sequences of all pairs: the chosen answer of each pair, followed by the rejected one. */
 export function tinyPairs(): readonly TrainingSequence[] {
   const random = seededRandom("contract preferences");
   const ids = (count: number): readonly number[] =>
@@ -34,7 +34,7 @@ export function tinyPairs(): readonly TrainingSequence[] {
   });
 }
 
-/** Returns the answers as single ones, ordered so that neighbours have different prompts. */
+/** Returns the answers of all pairs as single answers, in an order in which neighbours have different prompts. */
 export function tinyJudgedAnswers(): readonly TrainingSequence[] {
   const pairs = tinyPairs();
   const ofSide = (first: number): readonly TrainingSequence[] =>

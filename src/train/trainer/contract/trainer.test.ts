@@ -1,5 +1,5 @@
-// Runs the trainer contract against the embedded trainer with microbatches, the naive trainer, and a trainer behind a
-// remote protocol. Also compares the results of the embedded trainer with those of the naive one.
+// Runs the trainer contract on three trainers: the embedded one with microbatches, the naive one, and one behind a
+// remote protocol. Also compares the embedded trainer's results with the naive trainer's.
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ const naive: MakeTrainers = (dataFolder) =>
     sequenceLengthMax: 10,
   });
 
-/** Trainers of a remote service that computes with the naive trainer. */
+/** Makes trainers that use a remote service, which in turn computes with the naive trainer. */
 const remote: MakeTrainers = (dataFolder, context) => {
   const place = mkdtempSync(join(dataFolder, "elsewhere-"));
   const trainers = naive(place, context);
@@ -60,7 +60,7 @@ interface Outcome {
   readonly adapter: readonly number[];
 }
 
-/** Takes three steps, the last one with other data. */
+/** Trains three steps; the last step uses other data than the first two. */
 async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);
   const trainer = await bench.open();
@@ -111,6 +111,6 @@ test("the embedded trainer reports the entropy of the trained tokens", async (t)
   const bench = new TrainerBench(embedded(18), t);
   const trainer = await bench.open();
   const { metrics } = await trainer.forwardBackward(tinyBatch(), policy, bench.call());
-  // Upper limit: the entropy of eleven equal probabilities, times the largest weight.
+  // The upper limit is the entropy of eleven equal probabilities, times the largest token weight.
   assert.ok(metrics["entropy"] > 0.5 && metrics["entropy"] < 1.5 * Math.log(11), `${metrics["entropy"]}`);
 });

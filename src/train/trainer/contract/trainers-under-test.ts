@@ -1,4 +1,4 @@
-// Fixtures of the trainer contract: a folder for versions, a start that every trainer can make, calls with new ids,
+// Fixtures of the trainer contract: a data folder, a starting point that every trainer supports, calls with new ids,
 // and a way to read a trainer's adapter by exporting it.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -17,10 +17,13 @@ import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embed
 import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 
-/** Creates trainers for the contract's tiny model that store versions in `dataFolder`, and frees them after the test. */
+/** Creates trainers for the contract's tiny model. They store versions in `dataFolder` and are freed after the test. */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
 
-/** Returns embedded trainers for the contract's tiny model; by default with one thread and shared prefixes. */
+/**
+ * Returns embedded trainers for the contract's tiny model. By default they use one thread and compute shared prefixes
+ * once.
+ */
 export function tinyTrainers({
   dataFolder,
   ...options
@@ -40,8 +43,8 @@ export function tinyTrainers({
 }
 
 /**
- * A step that subtracts the gradient itself: with moments that forget everything and a dominant epsilon, AdamW does
- * so.
+ * Optimizer settings with which AdamW subtracts the gradient itself: its moments forget everything, and its epsilon
+ * dominates.
  */
 export const plainStep: OptimizerStep = {
   learningRate: 1e4,
@@ -54,17 +57,17 @@ export const plainStep: OptimizerStep = {
 
 export const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
-/** A step with the values that jobs use. */
+/** Optimizer settings as jobs use them. */
 export const adamStep: OptimizerStep = { ...reinforcementLearningAdamW, learningRate: 0.01 };
 
 export interface Exported {
   readonly folder: string;
   readonly adapter: LoraAdapter;
-  /** Content of the adapter's weight file. */
+  /** Content of the exported adapter's weight file. */
   readonly bytes: Buffer;
 }
 
-/** Trainers and data folder of one test. */
+/** The trainers and the data folder of one test. */
 export class TrainerBench {
   readonly trainers: TrainerProvider;
   readonly dataFolder: string;
@@ -74,7 +77,7 @@ export class TrainerBench {
   constructor(make: MakeTrainers, context: TestContext) {
     this.dataFolder = mkdtempSync(join(tmpdir(), "hone-trainer-"));
     context.after(async () => {
-      // Trainers must be closed, because an open remote trainer continues to send heartbeats.
+      // Closes all trainers, because an open remote trainer would continue to send heartbeats.
       for (const trainer of this.#opened) await trainer.close();
       rmSync(this.dataFolder, { recursive: true });
     });
@@ -82,7 +85,7 @@ export class TrainerBench {
   }
 
   /**
-   * Opens a trainer with the start adapter of the tests: a new adapter after one step, so that each matrix has a
+   * Opens a trainer with the tests' start adapter: a new adapter after one step. After that step, every matrix has a
    * gradient.
    */
   async open(): Promise<Trainer> {
@@ -92,7 +95,7 @@ export class TrainerBench {
     return trainer;
   }
 
-  /** Opens a trainer for a new run, and closes it after the test. */
+  /** Opens a trainer at the given starting point; it is closed after the test. */
   async openAt(start: TrainerStart, run: TrainerCall = this.call()): Promise<Trainer> {
     const trainer = await this.trainers.open(start, run);
     this.#opened.push(trainer);
@@ -104,12 +107,12 @@ export class TrainerBench {
     return this.openAt({ kind: "state", state, keepsOptimizer: true });
   }
 
-  /** Returns a call with a new id and a signal that never aborts. */
+  /** Returns the options of a trainer call: a new id, and a signal that never aborts. */
   call(): TrainerCall {
     return { id: `call ${this.#next()}`, signal: new AbortController().signal };
   }
 
-  /** Saves the trainer's state under a new name. */
+  /** Saves the trainer's state under a new name, and returns the state's key. */
   save(trainer: Trainer): Promise<string> {
     return trainer.saveState(`states/${this.#next()}`, this.call());
   }
@@ -122,21 +125,25 @@ export class TrainerBench {
   }
 
   /**
-   * Asserts that the adapters are equal: byte for byte if the trainer's profile says that it is repeatable, otherwise
-   * within a tolerance.
+   * Asserts that two exported adapters are equal: to the byte if the trainer's profile says that it is repeatable,
+   * otherwise within a tolerance.
    */
   assertSame(actual: Exported, expected: Exported): void {
     if (this.trainers.profile.isRepeatable) assert.deepEqual(actual.bytes, expected.bytes);
     assertClose(flat(actual.adapter), flat(expected.adapter), 1e-4);
   }
 
-  /** Returns the accumulated gradient as one array, in the order of the matrices. Takes a plain step to measure it. */
+  /**
+   * Returns the accumulated gradient as one array, in the order of the adapter's matrices. To measure the gradient, it
+   * takes an optimizer step with `plainStep`.
+   */
   async gradient(trainer: Trainer): Promise<readonly number[]> {
     const before = flat((await this.export(trainer)).adapter);
     await trainer.optimStep(plainStep, this.call());
     const after = flat((await this.export(trainer)).adapter);
     const { learningRate, epsilon } = plainStep;
-    // For a gradient g the step is learningRate · g / (|g| + epsilon), which is slightly smaller than g if g is large.
+    // For a gradient g, the step is learningRate · g / (|g| + epsilon). It is slightly smaller than g if g is large, so
+    // the formula is inverted here.
     return before.map((value, index) => {
       const moved = value - after[index];
       return (moved * epsilon) / (learningRate - Math.abs(moved));
@@ -148,12 +155,12 @@ export class TrainerBench {
   }
 }
 
-/** Returns all values of an adapter, in the order of its matrices. */
+/** Returns all values of an adapter as one array, in the order of its matrices. */
 export function flat({ matrices }: LoraAdapter): readonly number[] {
   return [...matrices.values()].flatMap((values) => [...values]);
 }
 
-/** Asserts that values are equal within `tolerance` times the largest expected value. */
+/** Asserts that each value is within `tolerance` times the largest expected value. */
 export function assertClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
   assert.equal(actual.length, expected.length);
   const largest = Array.from(expected).reduce((most, value) => Math.max(most, Math.abs(value)), 0);

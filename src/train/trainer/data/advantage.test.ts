@@ -1,4 +1,4 @@
-// Advantages and weights against reference values and worked examples.
+// Compares advantages and weights with reference values and worked examples.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { goldenConfig, readGoldenTraining } from "../../../../test/golden-training.ts";

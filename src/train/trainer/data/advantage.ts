@@ -1,19 +1,19 @@
-// Computes advantages and weights from rewards: first GRPO's baseline within each group, then one scale for the whole
-// job. Of a sequence, only the number of its trained tokens is needed, not the tokens.
+// Computes advantages and token weights from rewards: first GRPO's baseline within each group, then one scale for the
+// whole job. For each sequence, it needs only the number of trained tokens.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { mean, standardDeviation } from "../../trajectories/statistics.ts";
 
 /**
- * If all rewards of a group differ from the first one by less than this, they count as equal, because such differences
+ * Rewards of a group count as equal if each differs from the first by less than this, because such small differences
  * are rounding errors.
  */
 const REWARD_RESOLUTION = 1e-12;
 
 /**
- * Returns the advantages within one group. Each is the reward less the group's mean; if `scaleRewards`, it is divided
- * by the population standard deviation. All are exactly 0 if the rewards count as equal.
+ * Returns the advantages within one group: each reward minus the group's mean. With `scaleRewards`, they are divided by
+ * the population standard deviation. They are exactly 0 if the rewards count as equal.
  */
 export function groupAdvantages(
   rewards: readonly number[],
@@ -25,18 +25,18 @@ export function groupAdvantages(
   return rewards.map((reward) => clamped(reward - center) / scale);
 }
 
-/** True if the rewards of the group differ. */
+/** True if the group's rewards differ by more than rounding errors. */
 export function hasVariance(rewards: readonly number[]): boolean {
   return rewards.some((reward) => Math.abs(reward - rewards[0]) > REWARD_RESOLUTION);
 }
 
-/** The properties of one sequence that determine its weight. */
+/** The properties of one training sequence that determine its weight. */
 export interface WeightingInput {
-  /** Number of trained tokens; at least 1. */
+  /** Number of trained tokens in the sequence; at least 1. */
   readonly trainableTokenCount: number;
-  /** Number of trained tokens in all sequences of the trajectory. */
+  /** Number of trained tokens in all sequences of the same trajectory. */
   readonly trajectoryTokenCount: number;
-  /** Advantage that `groupAdvantages` returned. */
+  /** Advantage of the sequence, as `groupAdvantages` returns it. */
   readonly advantage: number;
 }
 
@@ -46,11 +46,11 @@ export interface Weighting {
 }
 
 /**
- * Balances and normalizes over the whole job.
+ * Computes the weights and final advantages of all sequences of a job.
  * - A token's weight is 1 divided by the trained tokens of its trajectory, scaled so that the mean over all trained
- *   tokens is 1. Each trajectory thus has the same total weight.
+ * tokens is 1. Each trajectory thus has the same total weight.
  * - `advantageBalance` shrinks the advantages of one sign.
- * - Advantages are divided by the mean of |advantage| · weight over trained tokens.
+ * - All advantages are divided by the mean of |advantage| · weight over the trained tokens.
  */
 export function weighSequences(
   sequences: readonly WeightingInput[],
@@ -70,12 +70,12 @@ export function weighSequences(
     sequences,
     balanced.map((advantage, index) => Math.abs(advantage) * weights[index]),
   );
-  // The mass is zero if the balance removed all advantages. There is nothing to scale then.
+  // If `advantageBalance` made all advantages 0, the mean is 0, and there is nothing to scale.
   const scale = mass > 0 ? mass : 1;
   return balanced.map((advantage, index) => ({ advantage: advantage / scale, weight: weights[index] }));
 }
 
-/** Scales advantages down if their sums would overflow; only their proportions matter. */
+/** Scales all advantages down if their sums would overflow. That is safe, because only their proportions matter. */
 function scaledToFinite(advantages: readonly number[]): readonly number[] {
   const greatest = advantages.reduce((one, other) => Math.max(one, Math.abs(other)), 0);
   return greatest > 1e150 ? advantages.map((advantage) => advantage / greatest) : advantages;
@@ -87,7 +87,7 @@ function balance(advantage: number, advantageBalance: number): number {
   return advantage;
 }
 
-/** Returns the mean over trained tokens of a value given per sequence. */
+/** Returns the mean over all trained tokens of a value that is the same for all tokens of a sequence. */
 function tokenMean(sequences: readonly WeightingInput[], values: readonly number[]): number {
   let sum = 0;
   let count = 0;

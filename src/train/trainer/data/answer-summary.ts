@@ -1,5 +1,5 @@
-// Summary of the model's answers in a job's data: their lengths, how many were cut off, and how many are equal. It
-// also produces warnings. Pure.
+// Summarizes the model's answers in a job's data: their lengths, how many were cut off, and how many are equal. Warns
+// about suspicious numbers. Pure.
 import { createHash } from "node:crypto";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../../base/domain/trajectory.ts";
@@ -7,19 +7,19 @@ import { answersOf } from "../../trajectories/choice-faults.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
 import { mean } from "../../trajectories/statistics.ts";
 
-/** Facts about the answers of one group, which are kept while the rest of a job is prepared. */
+/** Facts about the answers of one group, which stay in memory while the rest of a job is prepared. */
 export interface GroupAnswers {
-  /** Token counts of the answers that have one. */
+  /** Lengths in tokens of the answers whose length is known. */
   readonly lengths: readonly number[];
-  /** Number of answers that have a finish reason. */
+  /** Number of answers for which a finish reason was recorded. */
   readonly endedCount: number;
-  /** Number of answers whose finish reason is `length`. */
+  /** Number of answers that were cut off: their finish reason is `length`. */
   readonly cutCount: number;
-  /** Hash of each trajectory's last answer, if it has one. */
+  /** Hash of the last answer of each trajectory that has an answer. */
   readonly last: readonly string[];
 }
 
-/** Statistics of a job's answers. */
+/** Statistics of the model's answers in a job's data. */
 export interface AnswerSummary {
   readonly count: number;
   readonly lengthMean: number;
@@ -28,7 +28,7 @@ export interface AnswerSummary {
   readonly cutCount: number;
   /** Number of trajectories whose last item is an answer. */
   readonly lastCount: number;
-  /** Number of trajectories that have the most frequent last answer. */
+  /** Number of trajectories with the most frequent last answer. */
   readonly sameCount: number;
 }
 
@@ -48,7 +48,7 @@ export function groupAnswers(trajectories: readonly Trajectory[]): GroupAnswers 
   };
 }
 
-/** Adds up the answers of groups. */
+/** Adds up the facts about the answers of all groups, one group at a time. */
 export class AnswerTally {
   readonly #last = new Map<string, number>();
   #count = 0;
@@ -83,8 +83,8 @@ export class AnswerTally {
 }
 
 /**
- * Returns the tokens of a trajectory's last answer. If there are none, returns the answer's text, tool calls and
- * thoughts; null if the trajectory has no answer.
+ * Returns text that is equal for equal last answers: the answer's tokens, or without tokens its text, tool calls and
+ * reasoning. Returns null if the trajectory has no answer.
  */
 function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
   const item = items.findLast((one) => asChoice(one) !== null || one["role"] === "assistant");
@@ -95,7 +95,7 @@ function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
   return JSON.stringify([content ?? null, callsIn(calls), thought ?? null]);
 }
 
-/** Returns the calls without their ids, which always differ. */
+/** Returns the tool calls without their ids, which differ even between equal answers. */
 function callsIn(calls: Json | undefined): readonly Json[] {
   if (!Array.isArray(calls)) return [];
   return (calls as readonly Json[]).map((call) =>
@@ -104,15 +104,18 @@ function callsIn(calls: Json | undefined): readonly Json[] {
 }
 
 /**
- * Maximum share of cut-off answers without a warning. A cut-off answer has usually not reached the part that is
- * rewarded.
+ * Share of cut-off answers above which the job gets a warning. A cut-off answer has usually not reached the part that
+ * earns a reward.
  */
 const cutShareMax = 0.25;
 
-/** Minimum share of equal answers for a warning. If nearly all answers are equal, there is nothing to compare. */
+/**
+ * Share of equal answers from which the job gets a warning. If nearly all answers are equal, training has nothing to
+ * compare.
+ */
 const sameShareMin = 0.9;
 
-/** Minimum number of answers for a warning. */
+/** Number of answers below which the job gets no warning, because shares of so few answers mean little. */
 const answersMin = 4;
 
 export function answerWarnings(

@@ -1,18 +1,18 @@
-// Counts a job's dropped lines by reason, and remembers the first line dropped for each reason. Used for data of which
-// each line is either trained as a whole or dropped; for trajectories, see skips.ts. Pure.
+// Counts the lines of a job's data that are dropped, by reason, and remembers the first line for each reason. Serves
+// data in which each line is either trained on as a whole or dropped; for trajectories, see skips.ts. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { SkipReason } from "./skips.ts";
 
-/** Reason why a line is excluded from training. */
+/** Reason why a line of a job's data is excluded from training. */
 export interface Drop {
   readonly reason: SkipReason;
-  /** One sentence that explains the reason to the sender of the job. */
+  /** One sentence that explains the reason to the job's creator. */
   readonly detail: string;
 }
 
-/** The first line dropped for a reason, and the number of such lines. */
+/** The first line that was dropped for a reason, and the number of such lines. */
 interface DropsOfReason extends Drop {
-  /** 0-based index of the line. */
+  /** 0-based index of the first dropped line in the job's data. */
   readonly index: number;
   count: number;
 }
@@ -20,7 +20,11 @@ interface DropsOfReason extends Drop {
 export class Drops {
   readonly #byReason = new Map<SkipReason, DropsOfReason>();
 
-  /** @param index 0-based index of the line */
+  /**
+   * Counts a dropped line.
+   *
+   * @param index 0-based index of the line in the job's data
+   */
   add(index: number, drop: Drop): void {
     const earlier = this.#byReason.get(drop.reason);
     if (earlier === undefined) this.#byReason.set(drop.reason, { ...drop, index, count: 1 });
@@ -33,10 +37,10 @@ export class Drops {
   }
 
   /**
-   * Returns a sentence for each reason.
+   * Returns one sentence for each reason why lines were dropped.
    *
-   * @param lines name for the lines (such as "conversations"), their number, and the field of the request body that
-   * contains them
+   * @param lines what the lines are called (such as "conversations"), how many there are, and the field of the request
+   * body that contains them
    */
   warnings(lines: {
     readonly name: string;

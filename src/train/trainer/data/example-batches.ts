@@ -1,17 +1,18 @@
-// Assigns examples to optimizer steps of a fixed size, epoch by epoch. Examples are the conversations of a supervised
+// Divides examples into optimizer steps of a fixed size, epoch by epoch. Examples are the conversations of a supervised
 // job, or the pairs or labelled answers of a preference job. The same examples and seed always give the same batches.
 import { seededRandom, shuffled } from "../../../base/domain/random.ts";
 
 export interface BatchOrder {
-  /** Examples per batch; at least 1. */
+  /** Number of examples per batch; at least 1. */
   readonly batchSize: number;
   readonly epochCount: number;
-  /** True if the seed shuffles each epoch; false to keep the given order. */
+  /** True to shuffle the examples of each epoch; false to keep their order. */
   readonly isShuffled: boolean;
 }
 
 /**
- * Cuts the examples into batches. Each epoch has its own order. The last batch of an epoch may be smaller.
+ * Divides the examples into batches. If they are shuffled, each epoch has its own order. The last batch of an epoch may
+ * be smaller.
  *
  * @param key determines the random order; contains the job's seed
  */

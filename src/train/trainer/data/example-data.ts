@@ -1,5 +1,5 @@
-// Converts the conversations of a supervised job to training data, and counts the conversations that are dropped. The
-// same conversations always give the same data. The tokens stay on disk.
+// Converts the conversations of a supervised job to training data, and counts dropped conversations. The same
+// conversations always give the same data. Tokens stay on disk until a trainer needs them.
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,29 +8,32 @@ import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
-/** The sequences of one conversation; there are none if the conversation is dropped. */
+/** The training sequences of one conversation; empty if the conversation was dropped. */
 export interface Example {
   readonly sequences: readonly PlannedSequence[];
   readonly trainableTokenCount: number;
 }
 
 export interface ExampleData {
-  /** One entry per conversation, in order. */
+  /** One entry per conversation of the job, in order. */
   readonly examples: readonly Example[];
-  /** Number of dropped conversations by reason. */
+  /** Number of dropped conversations, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** One sentence for each reason why conversations were dropped. */
+  /** For each reason why conversations were dropped, one sentence to the job's creator. */
   readonly warnings: readonly string[];
 }
 
-/** Properties of the model that conversations are prepared for. */
+/** Properties of a model that determine how conversations become training data. */
 interface ExampleModel {
   readonly tokenizer: TurnRenderer;
   readonly sequenceLengthMax: number;
   readonly assistantTurns: AssistantTurns;
 }
 
-/** Prepares the conversations. Each is either trained as a whole or dropped; none is truncated. */
+/**
+ * Converts conversations to training data. Each conversation is either trained on as a whole or dropped; none is
+ * truncated.
+ */
 export async function prepareExamples(
   conversations: PreparedLines<ExampleConversation>,
   model: ExampleModel,
@@ -40,7 +43,7 @@ export async function prepareExamples(
   const prepared = conversations.each((conversation, index) => readExample(conversation, index, model));
   for await (const { note: drop, sequences } of prepared) {
     const group = examples.length;
-    // Each trained token has the same weight, whichever conversation it is in.
+    // Gives each trained token the same weight, no matter how long its conversation is.
     examples.push({
       sequences: sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group })),
       trainableTokenCount: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
@@ -69,8 +72,8 @@ function readExample(
 }
 
 /**
- * Requires that the last message is an answer, if the configuration needs one. A file's conversations are read before
- * the job's configuration is known, so this is not checked earlier.
+ * If the job's configuration requires it, checks that the last message is an answer. The upload of the file could not
+ * check this, because the configuration was unknown then.
  */
 function requireAnswerAtEnd(
   { messages }: ExampleConversation,

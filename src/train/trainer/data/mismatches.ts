@@ -1,19 +1,19 @@
-// Mismatches: prompts paired with answers to other prompts. KTO uses them to estimate how far a policy is from its
-// reference (arXiv:2402.01306, section 4.1), because nobody has judged such pairs. Pure.
+// Pairs prompts with answers to other prompts ("mismatches"). Nobody has judged such pairs, so KTO uses them to
+// estimate how far a policy is from its reference (arXiv:2402.01306, section 4.1). Pure.
 import { present } from "../../../base/domain/assert.ts";
 import type { TokenSequence } from "../../trajectories/sequences.ts";
 import type { PlannedMismatch } from "../plans/plan.ts";
 import type { PlannedPreference } from "./preference-data.ts";
 
 /**
- * Pairs the prompt of each preference with an answer to another prompt of the same step. This is the nearest earlier
- * one; before the first preference comes the last. Returns nothing if all answers are to the same prompt.
+ * Pairs each preference's prompt with the nearest earlier answer to another prompt of the same step. Counts cyclically:
+ * the last preference precedes the first. Returns nothing if all answers are to the same prompt.
  */
 export function mismatchesOf(batch: readonly PlannedPreference[]): readonly PlannedMismatch[] {
   const mismatches = new Map<PlannedPreference, PlannedMismatch>();
   let before = batch.at(-1);
   let other: PlannedPreference | undefined;
-  // The loop visits the preferences twice, so that the first ones find an earlier answer too.
+  // Visits the preferences twice, so that in the second round even the first ones have an earlier answer.
   for (const preference of [...batch, ...batch]) {
     if (before?.prompt !== preference.prompt) other = before;
     before = preference;
@@ -27,8 +27,8 @@ export function mismatchesOf(batch: readonly PlannedPreference[]): readonly Plan
 }
 
 /**
- * Joins the prompt of one sequence with the answer of another, cut off at the maximum length. The same tokens of the
- * answer are trained as before.
+ * Joins the prompt of one sequence with the answer of another, and cuts the result off at the maximum length. The
+ * tokens of the answer that were trained on still are.
  */
 export function joinMismatch(
   prompt: TokenSequence,

@@ -1,4 +1,5 @@
-// Optimizer batches contain each sequence once, stay within the budget, keep groups together and are repeatable.
+// Tests that optimizer batches contain each sequence once, stay within the token limit, keep groups together and are
+// repeatable.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -13,7 +14,10 @@ interface Sequence extends PackedSequence {
   readonly group: number;
 }
 
-/** All tokens train except the prompt, or the first token. */
+/**
+ * Returns a sequence in which every token is trained on except the prompt, or, without a prompt, except the first
+ * token.
+ */
 function sequenceOf({
   promptIds = [],
   length,
@@ -36,7 +40,7 @@ const ids = (count: number): readonly number[] => Array.from({ length: count }, 
 
 const promptOfAll = ids(30);
 
-/** Groups of 3 to 6 answers of about 30 tokens to prompts of about 60. */
+/** Groups of 3 to 6 answers of about 30 tokens each, to prompts of about 60 tokens. */
 const grouped = Array.from({ length: 16 }, (_, group) => {
   const promptIds = ids(40 + random.index(40));
   return Array.from({ length: 3 + random.index(4) }, () =>
@@ -44,7 +48,7 @@ const grouped = Array.from({ length: 16 }, (_, group) => {
   );
 }).flat();
 
-/** Sequences without a common prefix, each in its own group. */
+/** Sequences that share no prefix; each is in a group of its own. */
 const single = Array.from({ length: 64 }, (_, group) => sequenceOf({ length: 10 + random.index(90), group }));
 
 function cut(
@@ -54,7 +58,7 @@ function cut(
   return cutIntoBatches(sequences, { ...once, size: { tokens: batchTokens }, seed });
 }
 
-/** Sequences that carry their tokens. */
+/** Options for one pass over sequences that contain their own tokens. */
 const once = { passCount: 1, tokensOf: (sequence: Sequence) => sequence };
 
 function computedCountOf(batch: readonly Sequence[]): number {
@@ -85,7 +89,8 @@ test("a sequence over the budget gets its own batch", () => {
 
 test("a batch may be full to the last computed token", () => {
   const promptIds = ids(20);
-  // Each computes 4 of its 5 own tokens besides the prompt.
+  // Besides the prompt, each answer has five tokens of its own. The trainer computes four of them, because the last
+  // token predicts nothing.
   const answers = Array.from({ length: 4 }, () => sequenceOf({ promptIds, length: 25, group: 0 }));
   const countsOf = (batchTokens: number): readonly number[] =>
     cut(answers, { batchTokens }).map((batch) => batch.length);

@@ -1,5 +1,5 @@
-// Plans optimizer steps: which sequences each step trains, and the order of the steps in each pass over the data. The
-// sequences of a trajectory group stay in one step if possible, so that their common prefix is computed once. The same
+// Plans optimizer steps: the sequences that each step trains on, and the order of steps in each pass over the data.
+// Keeps the sequences of a group in one step if possible, so that their common prefix is computed once. The same
 // sequences and seed always give the same batches.
 import { type Random, seededRandom, shuffled } from "../../../base/domain/random.ts";
 import { cutGroup } from "../packing/packs.ts";
@@ -7,14 +7,16 @@ import { type PackedSequence, computedTokenCount, groupByPrefix } from "../packi
 import type { TrainingSequence } from "../trainer.ts";
 import type { StoredSequence, TokenFile } from "../prepared/token-file.ts";
 
-/** A sequence in a plan: its weight and length. Its tokens stay on disk until a trainer needs them. */
+/**
+ * A sequence in the plan of a job: its weight, length and location. Its tokens stay on disk until a trainer needs them.
+ */
 export interface PlannedSequence
   extends StoredSequence, Pick<TrainingSequence, "advantage" | "weight" | "group" | "preference"> {}
 
-/** The sequences of one optimizer step. */
+/** The planned sequences of one optimizer step. */
 export type PlannedBatch = readonly PlannedSequence[];
 
-/** Reads the tokens of a batch. */
+/** Reads the tokens of a batch from disk. */
 export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): readonly TrainingSequence[] {
   return batch.map((sequence) => {
     const { advantage, weight, group, preference } = sequence;
@@ -22,35 +24,35 @@ export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): r
   });
 }
 
-/** The sequences of one optimizer step, with their tokens. */
+/** The sequences of one optimizer step, with their tokens in memory. */
 export type OptimizerBatch = readonly TrainingSequence[];
 
-/** The properties of a sequence that, besides its prefix, determine its batch. */
+/** The properties that, together with its tokens, determine the batch of a sequence. */
 type Sized = Pick<PlannedSequence, "tokenCount" | "group">;
 
-/** Size of a step. */
+/** Size of an optimizer step, in one of three measures. */
 export type StepSize =
-  /** Number of sequences; the last step of a pass may have fewer. */
+  /** Number of sequences per step; the last step of a pass over the data may have fewer. */
   | { readonly sequences: number }
-  /** Number of steps into which a pass is divided evenly; each step has at least one sequence. */
+  /** Number of steps into which each pass over the data is divided evenly. Each step has at least one sequence. */
   | { readonly steps: number }
   /**
-   * Maximum number of tokens per step, counting shared prefixes once. A single sequence that exceeds it gets its own
-   * step.
+   * Maximum number of tokens per step; a prefix that several sequences share counts once. A longer sequence gets a step
+   * of its own.
    */
   | { readonly tokens: number };
 
 export interface BatchOptions<Sequence> {
   readonly size: StepSize;
-  /** Number of passes over the data, each of which trains every sequence once. */
+  /** Number of passes over the data. Each pass trains on every sequence once. */
   readonly passCount: number;
-  /** The job's seed, so that a repeated attempt takes the same steps. */
+  /** The job's seed. It makes a repeated attempt at the job take the same steps. */
   readonly seed: string;
-  /** Reads a sequence's tokens. They are needed only for a moment. */
+  /** Reads the tokens of a sequence. The caller keeps them only briefly. */
   readonly tokensOf: (sequence: Sequence) => PackedSequence;
 }
 
-/** Cuts the job's sequences into the batches of its optimizer steps. */
+/** Divides a job's sequences into the batches of its optimizer steps. */
 export function cutIntoBatches<Sequence extends Sized>(
   sequences: readonly Sequence[],
   { size, passCount, seed, tokensOf }: BatchOptions<Sequence>,
@@ -63,7 +65,7 @@ export function cutIntoBatches<Sequence extends Sized>(
   return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
 }
 
-/** Puts the sequences into one random order in which groups stay together, and cuts it into consecutive batches. */
+/** Puts the sequences into a random order in which groups stay together, and divides it into consecutive batches. */
 function cutByCount<Sequence extends Sized>(
   sequences: readonly Sequence[],
   size: { readonly sequences: number } | { readonly steps: number },
@@ -81,7 +83,7 @@ function cutByCount<Sequence extends Sized>(
   return Array.from({ length: steps }, (_, index) => order.slice(startOf(index), startOf(index + 1)));
 }
 
-/** Groups the sequences, in the order in which the groups first appear. */
+/** Groups the sequences, in the order in which their groups first appear. */
 function byGroup<Sequence extends Sized>(
   sequences: readonly Sequence[],
 ): ReadonlyMap<number, readonly Sequence[]> {
@@ -94,15 +96,15 @@ function byGroup<Sequence extends Sized>(
   return groups;
 }
 
-/** Sequences that stay together, and the number of tokens computed for them. */
+/** Sequences that stay in one batch, and the number of tokens that the trainer computes for them. */
 interface Part<Sequence> {
   readonly sequences: readonly Sequence[];
   readonly tokenCount: number;
 }
 
 /**
- * Packs parts, the largest first, each into the first batch with enough room. A group that fits into a batch is one
- * part.
+ * Divides the sequences into parts that stay together, one per group if the group fits into a batch. Puts the parts,
+ * the largest first, into the first batch with enough room.
  */
 function cutByGroup<Sequence extends Sized>(
   sequences: readonly Sequence[],
@@ -125,8 +127,8 @@ function cutByGroup<Sequence extends Sized>(
 }
 
 /**
- * Returns a group as one part. If the group exceeds a batch, returns several parts, each with randomly chosen
- * sequences.
+ * Returns a group as one part if it fits into a batch. Otherwise, distributes its sequences at random over several
+ * parts.
  */
 function partsOf<Sequence extends Sized>(
   group: readonly Sequence[],

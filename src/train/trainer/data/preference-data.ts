@@ -1,5 +1,5 @@
-// Converts the lines of a preference job to training data, and counts the preferences that are dropped. The same lines
-// always give the same data. The tokens stay on disk.
+// Converts the lines of a preference job to training data, and counts dropped preferences. The same lines always give
+// the same data. Tokens stay on disk until a trainer needs them.
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
@@ -13,22 +13,22 @@ import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
-/** One preference in the form that a loss needs. It has two answers to one prompt, or for KTO a single answer. */
+/** One preference in the form that a loss needs: two answers to one prompt, or for KTO a single answer. */
 export interface PlannedPreference {
-  /** The sequences of all answers; each answer has at least one. */
+  /** The training sequences of all answers of the preference; each answer has at least one. */
   readonly sequences: readonly PlannedSequence[];
-  /** Hash of the prompt; only preferences with the same prompt have the same hash. */
+  /** Hash of the prompt's tokens; equal only for equal prompts. */
   readonly prompt: string;
 }
 
 export interface PreferenceData {
-  /** Preferences that are trained, in the order of the lines. */
+  /** The preferences that are trained on, in the order of the lines. */
   readonly preferences: readonly PlannedPreference[];
-  /** Number of preferences, including dropped ones. */
+  /** Number of preferences in the job's data, including dropped ones. */
   readonly preferenceCount: number;
-  /** Number of dropped preferences by reason. */
+  /** Number of dropped preferences, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** One sentence for each reason why preferences were dropped. */
+  /** For each reason why preferences were dropped, one sentence to the job's creator. */
   readonly warnings: readonly string[];
 }
 
@@ -38,21 +38,21 @@ interface PreferenceModel {
   readonly loss: PreferenceLossName;
 }
 
-/** Facts about a line, which are stored with its sequences. */
+/** Facts about one line of the job's data, stored on disk with the line's sequences. */
 interface Note {
-  /** The line's preferences: one, or for KTO one per answer. */
+  /** The preferences of the line: one, or for KTO one per answer. */
   readonly preferences: readonly PreferenceNote[];
 }
 
 interface PreferenceNote {
   readonly drop: Drop | null;
-  /** Number of sequences of the chosen answer; 0 if there is no chosen answer. */
+  /** Number of training sequences of the chosen answer; 0 if the preference has no chosen answer. */
   readonly chosenCount: number;
   readonly rejectedCount: number;
   readonly prompt: string;
 }
 
-/** Prepares the lines. Each preference is either trained as a whole or dropped; none is truncated. */
+/** Converts lines to training data. Each preference is either trained on as a whole or dropped; none is truncated. */
 export async function preparePreferences(
   lines: PreparedLines<PreferenceExample>,
   model: PreferenceModel,
@@ -87,7 +87,7 @@ export async function preparePreferences(
   };
 }
 
-/** Reads one line. If one answer of a pair cannot be trained on, the whole pair is dropped. */
+/** Converts one line. Drops the whole pair if one of its answers cannot be trained on. */
 function readLine(line: PreferenceExample, model: PreferenceModel): PreparedLine<Note> {
   const { chosen, rejected } = line;
   const sides = model.loss === "kto" ? [{ chosen }, { rejected }] : [{ chosen, rejected }];
@@ -131,7 +131,7 @@ function readPreference(
   return { note: { drop: null, chosenCount, rejectedCount, prompt }, sequences };
 }
 
-/** Returns a hash of the tokens before the first trained one. */
+/** Returns a hash of the tokens that precede the first trained token. */
 function promptOf({ tokenIds, mask }: TokenSequence): string {
   const ids = tokenIds.slice(0, mask.indexOf(1));
   return createHash("sha256").update(new Uint8Array(ids.buffer)).digest("base64url").slice(0, 22);

@@ -1,30 +1,33 @@
-// Counts the skipped parts of a job's trajectories by reason, and remembers the first skipped part for each reason,
-// which warnings name. Pure.
+// Counts the parts of a job's trajectories that are skipped, by reason. Remembers the first skipped part for each
+// reason, to name it in a warning. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { UntrainedReason } from "../../trajectories/history-turns.ts";
 
-/** Reason why a part is skipped: it cannot be trained, training it would have no effect, or it is too long. */
+/**
+ * Reason why a part of a trajectory is skipped: it cannot be trained on, training on it would have no effect, or it is
+ * too long.
+ */
 export type SkipReason =
   | UntrainedReason
-  /** All rewards of the group are equal. */
+  /** All rewards of the trajectory's group are equal, so there is nothing to learn from the group. */
   | "zero_variance"
-  /** The trajectory's reward equals its group's mean. */
+  /** The trajectory's reward equals the mean reward of its group, so its advantage is 0. */
   | "at_group_mean"
-  /** A history longer than the limit. */
+  /** The message history is longer than the limit on sequences. */
   | "too_long"
-  /** The answers of a preference have the same tokens. */
+  /** The two answers of a preference have the same tokens. */
   | "equal_answers";
 
-/** A skipped part of a trajectory. */
+/** A part of a trajectory that is skipped. */
 export interface Skip {
   readonly reason: SkipReason;
   /** Path of the skipped part in the request body. */
   readonly place: string;
-  /** One sentence that explains the reason to the sender of the job. */
+  /** One sentence that explains the reason to the job's creator. */
   readonly detail: string;
 }
 
-/** Reasons that are normal in rollouts. They are counted but cause no warning. */
+/** Reasons that are normal in reinforcement learning. They are counted but cause no warning. */
 const usual: readonly SkipReason[] = ["zero_variance", "at_group_mean"];
 
 export class Skips {
@@ -32,7 +35,7 @@ export class Skips {
   readonly #trajectories = new Map<SkipReason, number>();
   readonly #first = new Map<SkipReason, Skip>();
 
-  /** Adds the skipped parts of each trajectory of a group. A reason counts once per trajectory. */
+  /** Counts the skipped parts of a group's trajectories. A reason counts once per trajectory. */
   addGroup(skipsOfTrajectories: readonly (readonly Skip[])[]): void {
     const ofGroup = new Set<SkipReason>();
     for (const skips of skipsOfTrajectories) {
@@ -46,17 +49,17 @@ export class Skips {
     for (const reason of ofGroup) increase(this.#groups, reason);
   }
 
-  /** Number of groups with a skipped part, by reason. */
+  /** Number of groups in which some part is skipped, by reason. */
   get groups(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#groups);
   }
 
-  /** Number of trajectories with a skipped part, by reason. */
+  /** Number of trajectories of which some part is skipped, by reason. */
   get trajectories(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#trajectories);
   }
 
-  /** Returns a sentence for each reason that the job's sender may want to act on. */
+  /** Returns a sentence for each reason on which the job's creator may want to act. */
   get warnings(): readonly string[] {
     return [...this.#first.values()]
       .filter(({ reason }) => !usual.includes(reason))

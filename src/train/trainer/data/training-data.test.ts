@@ -1,4 +1,4 @@
-// The trained and the skipped parts of a job's trajectories.
+// Tests which parts of a job's trajectories are trained on and which are skipped.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import type { TrainingSequence } from "../trainer.ts";
 import { readBatch } from "./optimizer-batches.ts";
 import { prepareTrainingData, type SequenceOrigin, type TrainingData } from "./training-data.ts";
 
-/** The golden trajectories carry their tokens, so nothing needs rendering. */
+/** A tokenizer that must not be called: the golden trajectories contain their tokens, so nothing needs rendering. */
 const tokenizer: ConversationTokenizer = {
   vocabularySize: 512,
   encode: () => assert.fail("nothing to encode"),
@@ -25,7 +25,7 @@ const tokenizer: ConversationTokenizer = {
   idOfToken: () => null,
 };
 
-/** The data with its sequences read from disk. */
+/** Training data, with the tokens of its sequences read from disk. */
 type ReadData = Omit<TrainingData, "sequences" | "origins"> & {
   readonly sequences: readonly TrainingSequence[];
   readonly origins: readonly SequenceOrigin[];
@@ -53,7 +53,7 @@ function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): Pr
   return prepareWith(groups, resolveTrainingConfig({}), { tokenizer, sequenceLengthMax });
 }
 
-/** Choices without recorded tokens. */
+/** Returns history items that are choices without recorded tokens. */
 function bareChoices(count: number): readonly HistoryItem[] {
   const bare = { finish_reason: "stop", message: { role: "assistant", content: "hi" }, logprobs: null };
   return Array.from({ length: count }, () => bare);

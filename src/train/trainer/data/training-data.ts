@@ -1,5 +1,5 @@
 // Converts the trajectories of a job to sequences with advantages and weights, and counts all skipped parts. The same
-// trajectories always give the same data. The tokens stay on disk.
+// trajectories always give the same data. Tokens stay on disk until a trainer needs them.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
@@ -25,70 +25,70 @@ import { type Skip, type SkipReason, Skips } from "./skips.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
 export interface TrainingData {
-  /** The sequences, in the order of the trajectories. */
+  /** The training sequences, in the order of the trajectories. */
   readonly sequences: readonly PlannedSequence[];
-  /** Origin of each sequence in the request body. */
+  /** For each sequence, where in the request body it comes from. */
   readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
-  /** Rewards of all trajectories, including those that are excluded from training. */
+  /** Rewards of all trajectories, including those that are not trained on. */
   readonly rewards: readonly number[];
   /** Statistics of the model's answers in all trajectories. */
   readonly answers: AnswerSummary;
-  /** Warnings for the sender of the trajectories. */
+  /** Warnings for the job's creator, one sentence each. */
   readonly warnings: readonly string[];
 }
 
 export interface SequenceOrigin {
-  /** Path in the request body of the trajectory, or of one of its additional histories. */
+  /** Path, in the request body, of the trajectory or additional history from which the sequence comes. */
   readonly place: string;
-  /** True if one of its prompts was rendered, because the record contains no prompt tokens. */
+  /** True if the record lacks the tokens of some prompt, so that the prompt was rendered from its messages. */
   readonly isRendered: boolean;
-  /** Oldest policy version that the trajectory names; null if the trajectory names none. */
+  /** The oldest policy version that the trajectory names; null if it names none. */
   readonly policyVersion: number | null;
 }
 
-/** Properties of a sequence that depend only on its trajectory and group. */
+/** Properties of a sequence that depend only on its own trajectory and group. */
 interface Judged {
   readonly origin: SequenceOrigin;
   readonly advantage: number;
   readonly trajectoryTokenCount: number;
 }
 
-/** A sequence before the scale of the whole job is known. */
+/** A sequence before its final weight is known, which depends on the whole job. */
 interface Candidate extends Judged {
   readonly stored: StoredSequence;
   readonly group: number;
   readonly trainableTokenCount: number;
 }
 
-/** Facts about a group, which are stored with its sequences. */
+/** Facts about one group, stored on disk with the group's sequences. */
 interface GroupNote {
   readonly trajectoryCount: number;
-  /** One per trajectory. */
+  /** The reward of each trajectory of the group. */
   readonly rewards: readonly number[];
-  /** The model's answers in all trajectories. */
+  /** Facts about the model's answers in all trajectories of the group. */
   readonly answers: GroupAnswers;
-  /** Paths of histories that became several sequences; absent if there are none. */
+  /** Paths of message histories that became several sequences; absent if there are none. */
   readonly split?: readonly string[];
-  /** Skipped parts, one list per trajectory. */
+  /** Skipped parts of each trajectory, one list per trajectory. */
   readonly skips: readonly (readonly Skip[])[];
-  /** One entry for each sequence of the group. */
+  /** One entry for each training sequence of the group. */
   readonly judged: readonly Judged[];
 }
 
-/** Properties of the model that sequences are prepared for. */
+/** Properties of a model that determine how trajectories become training data. */
 interface SequenceModel {
   readonly tokenizer: ConversationTokenizer;
   readonly sequenceLengthMax: number;
 }
 
 /**
- * Converts groups to weighted sequences, with one group in memory at a time. Trajectories with zero advantage are
- * excluded, because training them would have no effect. A sequence longer than `sequenceLengthMax` is excluded as a
- * whole and never cut.
+ * Converts groups to weighted sequences, with one group in memory at a time. Excludes trajectories with zero advantage,
+ * because training on them would have no effect. Excludes sequences longer than `sequenceLengthMax`, and never cuts
+ * one.
  *
- * @throws ServiceError `invalid` naming the trajectory and the Choice whose record contradicts itself or belongs to
- * another model
+ * @throws ServiceError `invalid` if the record of a choice contradicts itself or belongs to another model; the message
+ * names the trajectory and the choice
  */
 export async function prepareTrainingData(
   groups: PreparedLines<TrajectoryGroup>,
@@ -150,8 +150,8 @@ export async function prepareTrainingData(
 }
 
 /**
- * Warns about turns that do not continue the tokens before them. Such a turn starts a separate sequence, which is
- * rarely intended.
+ * Warns about turns that do not continue the tokens before them. Such a turn starts a separate sequence, which the
+ * job's creator rarely intends.
  */
 function splitWarnings(count: number, first: string | null): readonly string[] {
   if (first === null) return [];
@@ -184,11 +184,11 @@ function prepareGroup(
   };
 }
 
-/** The sequences and skipped parts of one trajectory. */
+/** The training sequences and skipped parts of one trajectory. */
 interface ReadTrajectory {
   readonly sequences: readonly { readonly sequence: TokenSequence; readonly judged: Judged }[];
   readonly skips: readonly Skip[];
-  /** Paths of histories that became several sequences. */
+  /** Paths of message histories that became several sequences. */
   readonly split: readonly string[];
 }
 
@@ -219,7 +219,8 @@ function readTrajectory(
   const { sequences, untrained, split } = withPlace(place, () =>
     trajectorySequences(trajectory, tokenizer, { trainsTexts }),
   );
-  // Counts excluded sequences too. Otherwise, the weight of the remaining ones would depend on the length limit.
+  // Counts the tokens of excluded sequences too. Otherwise, the weight of the trajectory's other sequences would depend
+  // on the length limit.
   const trajectoryTokenCount = sequences.reduce(
     (sum, { sequence }) => sum + trainedIndices(sequence).length,
     0,
@@ -245,7 +246,7 @@ function readTrajectory(
   };
 }
 
-/** Adds the path of the trajectory to errors that `read` throws. */
+/** Calls `read`, and adds the path of the trajectory to the errors that it throws. */
 function withPlace(place: string, read: () => TrajectorySequences): TrajectorySequences {
   try {
     return read();
