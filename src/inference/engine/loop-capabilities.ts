@@ -1,5 +1,5 @@
-// Capabilities, limits and gauges of the embedded engine. They are derived from its settings, because the server needs
-// them before the engine's process runs.
+// Capabilities, limits and gauges of the embedded engine, derived from its settings. The server needs them before the
+// engine's process runs.
 import {
   constraintFeatures,
   type EngineCapabilities,
@@ -15,8 +15,8 @@ import type { EngineSettings } from "./settings.ts";
 import type { TransferStore } from "./transfers/transfer-store.ts";
 
 /**
- * Features that every embedded engine offers; settings enable further ones. If a request needs a missing feature, chat
- * refuses it and names the feature.
+ * Features that every embedded engine offers; settings enable more. If a request needs a missing feature, chat refuses
+ * the request and names the feature.
  */
 const features = [
   ...constraintFeatures,
@@ -28,7 +28,7 @@ const features = [
   "embeddings",
 ] as const;
 
-/** Returns the capabilities of an engine with these settings. */
+/** Returns the capabilities of an embedded engine with these settings. */
 export function loopCapabilities({
   scheduling,
   logitsProcessors,
@@ -37,13 +37,13 @@ export function loopCapabilities({
   const processors = processorNames(readRegistrations(logitsProcessors));
   return {
     features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
-    // On other devices, a row's results may depend on the other rows of its batch.
+    // On devices other than the CPU, a row's results may depend on the other rows of its batch.
     isExact: device === "cpu",
     processors,
   };
 }
 
-/** Returns the gauges of an engine with these settings. */
+/** Returns the gauges of an embedded engine with these settings. */
 export function loopGauges(
   { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
   held: {

@@ -1,4 +1,4 @@
-// Tests of the embedded engine's settings and faults; its contract covers the rest.
+// Tests the settings and faults of the embedded engine that its contract tests do not cover.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ const startedWith = async (settings: Partial<EngineSettings>): Promise<LocalEngi
 };
 
 test("refuses what its memory can never hold, and says how much it can", async (t) => {
-  // A position of this model takes 64 bytes.
+  // The keys and values of one position take 64 bytes in this model.
   const engine = await startedWith({ kvCacheBytesMax: 128 * 64 });
   t.after(() => engine.stop());
   assert.equal(engine.roomFor({ kind: "sample", count: 1 }), 128);

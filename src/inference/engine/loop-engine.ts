@@ -1,6 +1,6 @@
 // The embedded engine inside its process: the loop over a model, the threads that compute constraints, and the logits
-// processors. `ipc/` forwards the server's calls to it; requests are checked and counted on the server's side. A step
-// that throws is a programmer error; the engine then stays down.
+// processors. `ipc/` forwards the server's calls to this engine; the server checks and counts requests before that. A
+// step that throws is a programmer error, and the engine then stays down.
 import { present } from "../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -28,7 +28,7 @@ import { loadProcessors } from "./logits-processors/processor-registry.ts";
 import type { EngineSettings } from "./settings.ts";
 import { TransferStore } from "./transfers/transfer-store.ts";
 
-/** A model that is ready to compute. */
+/** A loaded model that is ready to compute. */
 export interface OpenModel {
   readonly runner: ModelRunner;
   /** Hex SHA-256 of the model's weights, if known. */
@@ -36,23 +36,25 @@ export interface OpenModel {
 }
 
 export interface LoopEngineOptions {
-  /** Opens the model; called once by `start`. The engine closes the opened model. */
+  /** Loads the model; called once by `start`. The engine closes the loaded model when it stops. */
   readonly openModel: () => Promise<OpenModel>;
-  /** The vocabulary, which constraints need; awaited once the model is open. */
+  /** The model's vocabulary, which constraints need. Awaited once the model is loaded. */
   readonly vocabulary: TokenVocabulary | Promise<TokenVocabulary>;
-  /** Settings of the engine. Zeros, which mean "derive from the machine", are already replaced by the derived values. */
+  /**
+   * Settings of the engine. Zeros, which mean "derive from the machine", must already be replaced by derived values.
+   */
   readonly settings: EngineSettings;
   /** Cost limits of constraints on answers. */
   readonly constraints: ConstraintSettings;
   readonly logger: Logger;
   /**
-   * If given, idle work prepares the data that the first constraint needs; if absent, the first request with a
+   * If given, idle work prepares the data that the first constraint needs. If absent, the first request with a
    * constraint waits for that preparation.
    */
   readonly clock?: Clock;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
-  /** Called when a step has thrown. */
+  /** Called when a step has thrown an error, which is a programmer error. */
   readonly onBreakdown?: () => void;
 }
 
@@ -62,7 +64,7 @@ export class LoopEngine implements Service {
   #loop: EngineLoop | null = null;
   #constraints: ThreadedConstraints | null = null;
   #transfers: TransferStore | undefined;
-  /** Clean-up steps, run in this order when the engine stops. */
+  /** Clean-up actions, run in this order when the engine stops. */
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #life = serviceOf("engine", {
     start: (signal) => this.#start(signal),
@@ -73,7 +75,7 @@ export class LoopEngine implements Service {
     this.#options = options;
   }
 
-  /** Prompt transfers; available once the engine has started. */
+  /** Store for prompt transfers; undefined before the engine has started. */
   get transfers(): TransferStore | undefined {
     return this.#transfers;
   }
@@ -109,7 +111,7 @@ export class LoopEngine implements Service {
     this.#loop?.dropAdapter(id);
   }
 
-  /** Frees the spare memory that speeds up the next burst of requests. */
+  /** Frees spare memory, which would speed up the next burst of requests. */
   releaseSpares(): void {
     this.#loop?.releaseSpares();
   }

@@ -1,17 +1,18 @@
-// Interface between the engine's loop and a model: computes logits for the next tokens of rows, whose keys and values
-// stay in a lane of the cache. The interface does not depend on how logits are computed, and knows no requests.
+// Interface between the engine's loop and a model. The model computes logits for the next tokens of rows, whose keys
+// and values are in a lane of the cache. The interface knows no requests, and does not depend on how logits are
+// computed.
 import type { AdapterReference } from "../../base/domain/generation.ts";
 import type { Tensor } from "../../lib/graph/tensor.ts";
 import type { KvLane } from "./cache/kv-lane.ts";
 import type { ModelShape } from "./model-shape.ts";
 
-/** Consecutive tokens of a prompt, at least one, for the positions starting at `lane.lengths[slot]`. */
+/** Consecutive tokens of a prompt, at least one. Their positions start at `lane.lengths[slot]`. */
 export interface PromptPart {
   readonly slot: number;
   readonly tokenIds: readonly number[];
   /**
-   * Tokens for which logits are returned: the last token, all tokens, or none. `last-hidden` returns the last token's
-   * hidden state instead.
+   * Tokens for which logits are returned: the last token, all tokens, or none. With `last-hidden`, the last token's
+   * hidden state is returned instead of logits.
    */
   readonly logits: "last" | "all" | "none" | "last-hidden";
 }
@@ -19,14 +20,17 @@ export interface PromptPart {
 /** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
-  /** Revision of the matrices: equal for two adapters exactly if their matrices are equal, even if their ids differ. */
+  /**
+   * Revision of the matrices. Two adapters have the same revision exactly if their matrices are equal, even if their
+   * ids differ.
+   */
   readonly revision: string;
   readonly rank: number;
-  /** Matrices by the names of the graph's inputs; empty if the runner needs none. */
+  /** LoRA matrices by the names of the graph's inputs; empty if the runner needs none. */
   readonly feeds: Readonly<Record<string, Tensor>>;
 }
 
-/** The first rows of a lane, with one token for each. */
+/** Input of a decoding call: the first rows of a lane, with one token for each. */
 export interface DecodingRows {
   readonly lane: KvLane;
   /** Adapter of the rows; null for the base model. */
@@ -37,37 +41,37 @@ export interface DecodingRows {
 
 export interface ModelRunner {
   readonly shape: ModelShape;
-  /** Size of the hidden state from which a token's logits are computed. */
+  /** Size of the hidden state, from which a token's logits are computed. */
   readonly hiddenSize: number;
   /**
-   * Returns an adapter; reads it from its folder unless it is in memory. Callers may continue to use the returned
-   * adapter after it was dropped.
+   * Returns an adapter. If it is not in memory, reads it from its folder and blocks meanwhile. Callers may continue to
+   * use the adapter after it was dropped.
    *
    * @throws ServiceError if the folder does not hold an adapter of this model; only the requests that name the adapter
    * fail
    */
   loadAdapter(reference: AdapterReference): LoadedAdapter;
   /**
-   * Reads an adapter while steps continue, so that {@link ModelRunner.loadAdapter} finds it in memory.
+   * Reads an adapter while steps continue, so that {@link ModelRunner.loadAdapter} will find it in memory.
    *
    * @returns a promise that resolves when the adapter is in memory, and rejects with the error of `loadAdapter`; null
    * if there is nothing to wait for, because the adapter is in memory or `loadAdapter` reads it
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
   /**
-   * Prepares everything that the first call with the adapter would otherwise wait for. Other calls wait until this is
-   * done.
+   * Prepares everything that the first call with the adapter would otherwise wait for. Calls that are made meanwhile
+   * wait.
    */
   warmUp(adapter: LoadedAdapter): Promise<void>;
-  /** Drops an adapter from memory; the next use of the adapter reads it again. */
+  /** Drops an adapter from memory. The next use of the adapter reads it again. */
   dropAdapter(id: string): void;
   /**
-   * Computes parts of prompts, first or later ones, each in a different slot, and writes their keys and values into
-   * the lane, whose lengths grow. The numbers of a part do not depend on the other parts of the call.
+   * Computes parts of prompts, each in a different slot, and writes their keys and values into the lane. The lengths of
+   * these slots grow. The results for a part do not depend on the other parts of the call.
    *
-   * @param adapter adapter of everything computed in this lane, before and after; null for the base model
-   * @returns for each part, in order, its rows of next-token logits [rows, V]: one for "last", one per token for
-   * "all", none for "none"; for "last-hidden" the input of the output projection for its last token, [D]
+   * @param adapter the lane's adapter, the same for all calls with this lane; null for the base model
+   * @returns for each part, in order, its rows of next-token logits [rows, V]: one for "last", one per token for "all",
+   * none for "none"; for "last-hidden" the input of the output projection for its last token, [D]
    */
   prefill(
     lane: KvLane,
@@ -75,17 +79,17 @@ export interface ModelRunner {
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]>;
   /**
-   * Computes one token for each of the first `tokenIds.length` slots and writes its keys and values; lengths grow by
-   * 1. The numbers of a row do not depend on the other rows.
+   * Computes one token for each of the first `tokenIds.length` slots and writes its keys and values. The lengths of
+   * these slots grow by 1. The results for a row do not depend on the other rows.
    *
    * @param adapter as for {@link ModelRunner.prefill}
    * @returns logits_BV, row i for slot i
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /**
-   * Like {@link ModelRunner.decode}, with draft tokens after the next token of each slot. Returns logits after every
-   * token, equal to those of decoding one token at a time. Writes keys and values of all tokens, but lengths grow by
-   * only 1; the caller adds the accepted draft tokens (`KvLane.advance`).
+   * Like {@link ModelRunner.decode}, but also computes draft tokens after the next token of each slot. Returns logits
+   * after every token, equal to those of decoding one token at a time. Writes keys and values of all tokens, but
+   * lengths grow by only 1; the caller adds the accepted draft tokens (`KvLane.acceptDraft`).
    *
    * @param tokenIds for each of the first slots, at least one token; there must be room for all tokens
    * @returns for each of these slots, its rows of logits [tokens, V]
@@ -95,17 +99,20 @@ export interface ModelRunner {
     adapter: LoadedAdapter | null,
     tokenIds: readonly (readonly number[])[],
   ): Promise<readonly Float32Array[]>;
-  /** True if {@link ModelRunner.decodeDrafts} can run without delay; if false, idle work will prepare it. */
+  /** True if {@link ModelRunner.decodeDrafts} can run without delay. If false, idle work will prepare it. */
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean;
   /**
-   * Decodes each of two lanes as {@link ModelRunner.decode} does. Uses one call if that is faster, because the weights
-   * are then read only once.
+   * Decodes the rows of two lanes, each as {@link ModelRunner.decode} does. Uses one call if that is faster, because
+   * the weights are then read only once.
    *
    * @returns logits_BV of each lane
    */
   decodePair(pair: readonly [DecodingRows, DecodingRows]): Promise<readonly [Float32Array, Float32Array]>;
-  /** True if {@link ModelRunner.decodePair} is faster than two calls and can run without delay. */
+  /**
+   * True if {@link ModelRunner.decodePair} is faster than two calls for lanes with these adapters, and can run without
+   * delay.
+   */
   pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean;
-  /** Frees the model. */
+  /** Frees the model and its memory. */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// The dimensions of a model that determine the sizes of the cache and of the logits. They do not describe its
-// computation.
+// The dimensions of a model that determine the sizes of the cache and of the logits. The rest of the model's
+// configuration is not needed here.
 import type { StateShape } from "../architectures/serving/sequence-memory.ts";
 
 export interface ModelShape {
@@ -7,7 +7,7 @@ export interface ModelShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
   readonly headSize: number;
-  /** Shapes of a sequence's states, which it has besides keys and values; empty if the model has none. */
+  /** Shapes of the states that a sequence has besides keys and values; empty if the model has none. */
   readonly states: readonly StateShape[];
   readonly vocabularySize: number;
   /** Maximum number of tokens in prompt and answer together. */

@@ -36,7 +36,9 @@ export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput
   },
 ];
 
-/** Steps that change logits. They get a row of the whole vocabulary, with negative infinity for forbidden tokens. */
+/**
+ * Steps that change logits. They get the logits of the whole vocabulary, with negative infinity for forbidden tokens.
+ */
 export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawInput]>[] = [
   { name: "bias", isNeeded: ({ sampling }) => sampling.logitBias.length > 0, apply: addBias },
   { name: "processors", isNeeded: ({ sampling }) => sampling.processors.length > 0, apply: applyProcessors },
@@ -76,27 +78,29 @@ export function isGreedy({ sampling }: DrawRules): boolean {
   return sampling.temperature === 0;
 }
 
-/** Draws among the remaining tokens unless one is already chosen. */
+/** Draws one of the remaining tokens unless a token is already chosen. */
 function draw(row: LogitsRow): void {
   if (row.chosenId >= 0) return;
   const index = drawIndex(row);
   if (index >= 0) row.chosenId = row.idAt(index);
 }
 
-/** True if a request draws from the model's unchanged logits. */
+/**
+ * True if a request draws from the model's unchanged logits: it needs no step that forbids tokens or changes logits.
+ */
 export function drawsFromRawScores(rules: DrawRules): boolean {
   return [...forbiddingSteps, ...shiftingSteps].every(({ isNeeded }) => !isNeeded(rules));
 }
 
 /**
- * Removes tokens whose probability is below p times the greatest probability. In logits: those lower than the greatest
+ * Removes tokens whose probability is below p times the greatest probability. Their logits are lower than the greatest
  * logit by more than −temperature · log(p).
  */
 function keepMinP(row: LogitsRow): void {
   row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
 }
 
-// The steps that forbid tokens. Each removes tokens from the set without reading logits.
+// Steps that forbid tokens. Each removes tokens from the set without reading logits.
 
 /** Allows only tokens that continue the constraint and, if the answer may end here, tokens that end it. */
 function applyConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
@@ -128,8 +132,8 @@ function endsWith(answerIds: readonly number[], word: readonly number[], count: 
 }
 
 /**
- * Forbids tokens that end the answer while it is too short, unless no other token is allowed: an answer that is
- * complete under its constraint may end at any length.
+ * Forbids the stop tokens while the answer is too short. Allows them if no other token is allowed, because an answer
+ * that is complete under its constraint may end at any length.
  */
 function forbidEarlyEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
   if (history.answerIds.length >= rules.minTokens) return;

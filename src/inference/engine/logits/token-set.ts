@@ -1,7 +1,7 @@
 // A set of token ids, stored as bits in words of 32 ids, so that sets are intersected and counted word by word.
 
 export class TokenSet {
-  /** Number of ids that the set may contain; all ids are lower than this. */
+  /** Number of ids that the set may contain; all ids in the set are lower. */
   readonly vocabularySize: number;
   /** Bit `id % 32` of word `id / 32` is set if the id is in the set. */
   readonly words: Uint32Array;
@@ -29,7 +29,7 @@ export class TokenSet {
     this.#cutAtEnd();
   }
 
-  /** Copies the set from other words; ids beyond the last word are not in the set. */
+  /** Copies another set, given as its words. Ids beyond the last given word are not in the set. */
   assign(words: Uint32Array): void {
     const own = this.words;
     own.set(words.length > own.length ? words.subarray(0, own.length) : words);
@@ -37,7 +37,7 @@ export class TokenSet {
     this.#cutAtEnd();
   }
 
-  /** Removes the ids that are not in the other set. */
+  /** Removes the ids that are not in another set. */
   intersect({ words }: TokenSet): void {
     const own = this.words;
     for (let index = 0; index < own.length; index++) own[index] &= words[index] ?? 0;
@@ -59,7 +59,7 @@ export class TokenSet {
   }
 }
 
-/** Returns the set of some ids, none of them negative. */
+/** Returns the set of some ids; none may be negative. */
 export function tokenSetOf(ids: Iterable<number>): TokenSet {
   const all = [...ids];
   const set = new TokenSet(all.reduce((size, id) => Math.max(size, id + 1), 0));

@@ -1,19 +1,17 @@
-// Top-k: keeps the k most probable tokens, and tokens that are exactly as probable as the last of these.
+// Top-k: keeps the k most probable tokens, and any other tokens that are exactly as probable as the last of them.
 import { bucketCount, bucketOf, kthGreatest, leastOf } from "./buckets.ts";
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
   const { maxima } = row;
-  // At least `topK` blocks have a logit that is not below this bound, so lower logits cannot be among the k greatest.
+  // Lower logits than this bound cannot be among the k greatest, because at least k blocks have a logit that reaches
+  // it.
   if (maxima !== null && topK <= maxima.length) row.narrow(kthGreatest(maxima, topK));
   if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }
 
-/**
- * Returns the k-th greatest logit. Counts the logits in whole buckets, and searches only the bucket that contains the
- * result.
- */
+/** Returns the k-th greatest logit. Counts logits by bucket, and sorts only the bucket that contains the result. */
 function kthLogit(row: LogitsRow, k: number): number {
   const { max } = row;
   const counts = new Float64Array(bucketCount);

@@ -6,7 +6,7 @@ import { plainSampling } from "../../../base/domain/sampling.ts";
 import { LogitsRow, RowBuffers } from "./logits-row.ts";
 import { keepTopNSigma } from "./top-n-sigma.ts";
 
-/** Returns the remaining ids. */
+/** Returns the ids of the tokens that top-n-sigma keeps. */
 function kept(logits: readonly number[], topNSigma: number, temperature = 1): readonly number[] {
   const options = { sampling: { ...plainSampling, topNSigma, seed: 1 }, random: seededRandom("unused") };
   const left = { logits: Float32Array.from(logits), ids: null };
@@ -17,7 +17,7 @@ function kept(logits: readonly number[], topNSigma: number, temperature = 1): re
 }
 
 test("keeps the same as llama.cpp in its own examples", () => {
-  // test_top_n_sigma of tests/test-sampling.cpp: probabilities, n, and the remaining ones.
+  // Examples of test_top_n_sigma in llama.cpp's tests/test-sampling.cpp: n, and the probabilities that remain.
   const logits = [0.1, 0.2, 0.3, 0.4].map(Math.log);
   const examples: readonly (readonly [n: number, probabilities: readonly number[]])[] = [
     [1, [0, 0, 0.428571, 0.571429]],
@@ -32,7 +32,7 @@ test("keeps the same as llama.cpp in its own examples", () => {
 });
 
 test("the deviation is that of the whole population without forbidden tokens, at any temperature", () => {
-  // 0, 2, 4 and 6 have a mean of 3 and a deviation of √5; as a sample it would be √(20/3).
+  // 0, 2, 4 and 6 have a mean of 3 and a population standard deviation of √5; the sample deviation would be √(20/3).
   const logits = [0, -Infinity, 2, 4, -Infinity, 6];
   for (const temperature of [0.01, 1, 50]) {
     assert.deepEqual(kept(logits, 0.85, temperature), [5]);

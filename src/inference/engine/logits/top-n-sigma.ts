@@ -1,5 +1,5 @@
 // Top-n-sigma (Tang et al., arXiv 2411.07641): removes tokens whose logit is more than n standard deviations below the
-// greatest logit. As in llama.cpp, this is the population standard deviation of the logits of all allowed tokens,
+// greatest logit. As in llama.cpp, it uses the population standard deviation of the logits of all allowed tokens,
 // before the temperature is applied.
 import type { LogitsRow } from "./logits-row.ts";
 
@@ -7,7 +7,7 @@ export function keepTopNSigma(row: LogitsRow): void {
   row.narrow(row.max - row.options.sampling.topNSigma * standardDeviation(row.logits));
 }
 
-/** Returns the standard deviation of all logits except those of negative infinity, computed in float64. */
+/** Returns the standard deviation of all logits except negative infinity, computed in float64. */
 function standardDeviation(logits: Float32Array): number {
   let count = 0;
   let sum = 0;

@@ -1,12 +1,12 @@
 // Top-p: removes the least probable tokens as long as their total weight is at most 1 - p, but never the most probable
-// token; among equal logits, the higher id is removed first. Most tokens drawn from the whole row would be kept, and
-// checking whether a token is kept reads few other logits. So this step draws from the whole row until a drawn token
-// is kept; after `topPDrawCount` draws it computes the set of kept tokens instead.
+// token; among equal logits, the higher id is removed first. Most draws from the whole row hit a kept token, and
+// checking this reads few other logits. So this step draws until it hits a kept token, and computes the set of kept
+// tokens only after `topPDrawCount` misses.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
 import { drawIndex, totalMass, maxScoreMass, exponentialOf, type LogitsRow } from "./logits-row.ts";
 
-/** Maximum number of draws from all tokens before the set of kept tokens is computed. */
+/** Maximum number of draws from the whole row before the set of kept tokens is computed. */
 export const topPDrawCount = 8;
 
 export function drawTopP(row: LogitsRow): void {
@@ -22,8 +22,8 @@ export function drawTopP(row: LogitsRow): void {
 }
 
 /**
- * True if top-p keeps the token: the token and all tokens that are not more probable have more than 1 - p of the
- * weight.
+ * True if top-p keeps the token. That is the case if the token and all tokens that are not more probable have more than
+ * 1 - p of the total weight.
  */
 function isKeptByTopP(row: LogitsRow, index: number): boolean {
   const { logits, max, temperature, blocks } = row;
@@ -33,7 +33,7 @@ function isKeptByTopP(row: LogitsRow, index: number): boolean {
   const own = logits[index];
   const scale = 1 / temperature;
   const unit = maxScoreMass(row);
-  /** Weight of the blocks that are not examined yet and may contain more probable tokens. */
+  /** Total weight of the blocks that may contain more probable tokens and have not been examined yet. */
   let open = 0;
   for (let block = 0; block < maxima.length; block++) if (maxima[block] >= own) open += masses[block];
   let above = 0;

@@ -1,5 +1,6 @@
-// Tests beam searches in the loop against their definition over the fake model, which notices any slot that was copied
-// wrongly: separately, in a crowd, under constraints whose masks come late, and preempted.
+// Tests beam searches in the loop against their definition: by themselves, among other requests, under constraints with
+// late masks, and preempted. The fake model's scores depend on the slot's contents, so a wrong copy of a slot changes
+// the answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
@@ -17,7 +18,7 @@ import { searchPlainly, type PlainCandidates } from "../testing/plain-beams.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** Letters for the fake model's tokens, except token 0, which ends texts. */
+/** Vocabulary of the fake model: a letter for each token, except token 0, which ends texts. */
 const trie = buildTokenTrie({
   bytes: Array.from({ length: fakeShape.vocabularySize }, (_, id) =>
     id === 0 ? null : Uint8Array.of(96 + (id % 26) + 1),
@@ -25,7 +26,7 @@ const trie = buildTokenTrie({
 });
 const constraints = [regex("[a-f]{3,12}"), regex("(ab|c)*z"), choice("abc", "abd", "xyz")];
 
-/** Returns the possible next tokens of an answer, by the fake model's scores. */
+/** Returns the possible next tokens of an answer, according to the fake model's scores. */
 function candidatesAfter(
   request: GenerationRequest,
   answer: readonly number[],
@@ -50,7 +51,7 @@ function candidatesAfter(
   return { tokens, mayEnd: mask?.mayEnd === true };
 }
 
-/** Returns the events of a search, except the one that says that the prompt is computed. */
+/** Returns the events that a beam search must emit, except `prompt-computed`. */
 async function expectedEvents(request: GenerationRequest): Promise<readonly GenerationEvent[]> {
   const { choices, prompt, stopping, outputs } = request;
   assert.ok(choices.kind === "beam");
@@ -120,7 +121,7 @@ test("searches that start at random times find the same as without company, with
         const beside = { maxTokens: 6, choiceCount: 2, priority: random.index(3) };
         loop.submit(100 + step, requestOf([step], beside));
       }
-      // Waits until the submitted requests are prepared.
+      // Waits until the loop has prepared the submitted requests.
       await new Promise((resolve) => setImmediate(resolve));
       await loop.step();
     }

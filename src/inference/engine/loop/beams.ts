@@ -1,6 +1,6 @@
-// Advances the rows of a beam search once the candidates of every live hypothesis are known. `BeamSearch` decides
-// which hypotheses live. Rows whose hypothesis continues keep their slots, other rows copy a better row, and the
-// answers are emitted at the end.
+// Applies the steps of a beam search to the rows that compute it; `BeamSearch` decides which hypotheses continue. A row
+// whose hypothesis continues keeps its slot, and every other row copies a better row. The answers are emitted at the
+// end.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent } from "../../../base/domain/generation.ts";
 import {
@@ -15,21 +15,21 @@ import type { Lane } from "./lane.ts";
 import { failRequest } from "./settle.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
-/** A request whose choices come from a beam search. */
+/** A request whose choices are the results of a beam search. */
 export type SearchedRequest = RunningRequest & { readonly search: BeamSearch };
 
 export function isSearched(running: RunningRequest): running is SearchedRequest {
   return running.search !== null;
 }
 
-/** True if the search can take its next step. */
+/** True if all rows have candidates, so that the search can take its next step. */
 export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
   return sequences.every(({ candidates, isFinished }) => candidates !== null && !isFinished);
 }
 
 /**
- * Takes the next step of a search whose candidates are complete. Call it only between calls of the runner, because it
- * writes slots.
+ * Takes the next step of a search whose rows all have candidates. Must be called only between calls of the runner,
+ * because this function writes slots.
  */
 export function advanceBeams(running: SearchedRequest, lane: Lane): void {
   const { search, sequences } = running;
@@ -42,8 +42,9 @@ export function advanceBeams(running: SearchedRequest, lane: Lane): void {
 }
 
 /**
- * Assigns a row to every survivor. The first survivor of each parent stays in the parent's row and copies nothing.
- * Each further survivor takes a row whose hypothesis ended, and copies only the positions that differ.
+ * Assigns a row to every survivor (a hypothesis that continues). The first survivor of each parent stays in the
+ * parent's row and copies nothing. Each further survivor takes a row whose hypothesis ended, and copies only the
+ * positions that differ.
  */
 function reassign(
   survivors: readonly Survivor[],
@@ -72,7 +73,7 @@ function reassign(
     continueRow(target, survivor);
     target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
   }
-  // Rows that stay are continued last, because the other rows start with copies of their earlier state.
+  // Rows that stay get their new token last, because the other rows have to copy their earlier contents first.
   for (const { row, survivor } of staying) {
     continueRow(row, survivor);
     row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
@@ -86,7 +87,7 @@ function continueRow(row: Sequence, { hypothesis }: Survivor): void {
   row.candidates = null;
 }
 
-/** Emits every answer as a whole. The number of a choice is the rank of its answer. */
+/** Emits each answer as a whole, the best first. The number of a choice is its rank. */
 function finish(running: SearchedRequest): void {
   const { search, sequences, request, unwanted, output } = running;
   const { answers } = search;

@@ -1,5 +1,5 @@
-// Tests the prefix cache in the loop: it computes a shared prefix once, reports the number of cached tokens
-// truthfully, and answers each prompt with the same bits as without company and without a cache.
+// Tests the prefix cache in the loop. A shared prefix is computed once, the reported number of cached tokens is right,
+// and each answer has the same bits as without other requests and without a cache.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -37,7 +37,10 @@ const beginning = Array.from({ length: 100 }, (_, index) => (index * 7) % 64);
 const cachedCount = ({ events }: Transcript): number | undefined =>
   events.flatMap((event) => (event.kind === "prompt-computed" ? [event.cachedTokenCount] : []))[0];
 
-/** Runs requests one after the other in one loop; returns how many tokens of each prompt were cached, and its answers. */
+/**
+ * Runs requests in one loop, one after the other. Returns their answers, and the number of cached tokens of each
+ * prompt.
+ */
 const runInTurn = async (
   requests: readonly GenerationRequest[],
   limits = sharing,
@@ -55,7 +58,10 @@ const runInTurn = async (
   return { cached: transcripts.map(cachedCount), transcripts };
 };
 
-/** Runs requests one after the other; checks the counts, and that the answers equal those without a cache. */
+/**
+ * Runs requests one after the other. Checks the numbers of cached tokens, and that the answers equal those without a
+ * cache.
+ */
 const checkInTurn = async (
   requests: readonly GenerationRequest[],
   expected: readonly number[],
@@ -233,7 +239,7 @@ const randomRequests = (random: Random, vocabularySize: number): readonly Genera
   return [...requests, ...requests.slice(0, 4).map(again)];
 };
 
-/** Returns all numbers of an answer: of the prompt, and of each choice. */
+/** Returns the tokens and log-probabilities of a prompt and of both choices of its answer. */
 const numbersOf = (transcript: Transcript) => ({
   prompt: transcript.promptLogprobs(),
   choices: [0, 1].map((choice) =>
@@ -243,7 +249,10 @@ const numbersOf = (transcript: Transcript) => ({
   ),
 });
 
-/** Runs requests that arrive at random times, some aborted; each result must equal the one without company. */
+/**
+ * Runs requests that arrive at random times, some of which are aborted. Each result must equal that of the request by
+ * itself.
+ */
 const checkSchedule = async (runner: ModelRunner, seed: number): Promise<number> => {
   const random = seededRandom("kept prefixes", seed);
   const requests = randomRequests(random, runner.shape.vocabularySize);

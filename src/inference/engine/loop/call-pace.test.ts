@@ -4,7 +4,11 @@ import { promptMsMax, type OwnerLoad } from "./call-pace.ts";
 
 const load = (rowCount: number, promptedCount: number): OwnerLoad => ({ rowCount, promptedCount });
 
-/** @param expected as a multiple of the time of the rows' step */
+/**
+ * Checks the time that prompts may take in a step whose rows take 10 ms.
+ *
+ * @param expected the time as a multiple of these 10 ms
+ */
 const check = (owners: readonly OwnerLoad[], expected: number): void =>
   assert.equal(promptMsMax(10, owners), 10 * expected);
 

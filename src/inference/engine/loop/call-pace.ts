@@ -1,5 +1,4 @@
-// Measures the duration of the calls in the engine's steps, and derives how much time prompts may take in the next
-// step.
+// Measures how long the calls in the engine's steps take, and derives the time that prompts may take in the next step.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { CallTimes, expectedMs, type CallKind, type CallWork } from "../schedule/call-times.ts";
 import type { Lane } from "./lane.ts";
@@ -17,8 +16,8 @@ export class CallPace {
   }
 
   /**
-   * Runs a call, and updates the estimates with its duration. Calls with drafts do not update them: the drafter
-   * measures these.
+   * Runs a call, and updates the time estimates with its duration. Calls with drafts do not update them, because the
+   * drafter keeps separate estimates.
    */
   async timed<Result extends Pick<CallResult, "drafted">>(
     call: PlannedCall<Sequence>,
@@ -33,7 +32,7 @@ export class CallPace {
     return result;
   }
 
-  /** Returns the time that prompts may take in the next step. */
+  /** Returns the maximum time for prompts in the next step, with the measured costs of calls. */
   promptTime(lanes: Iterable<Lane>): PromptTime {
     const { costs } = this.#times;
     const { decode } = costs;
@@ -48,7 +47,7 @@ export class CallPace {
   }
 }
 
-/** Returns the work of a call; null if the call's rows or prompts no longer exist. */
+/** Returns the amount of work of a call; null if the rows or prompts of the call no longer exist. */
 function timedWork(
   call: PlannedCall<Sequence>,
   lanes: Lanes,
@@ -62,7 +61,10 @@ function timedWork(
   return { kind: chunks[0].start === 0 ? "first" : "later", work: prefillWork({ chunks }) };
 }
 
-/** Rows that wait for their constraints count too, because they continue before a long call would end. */
+/**
+ * Returns the work of decoding all rows of some lanes. Rows that wait for their constraints count too, because they
+ * would continue before a long call ends.
+ */
 function decodeWork(lanes: readonly Lane[]): CallWork {
   const rows = lanes.flatMap((lane) => lane.rows);
   return {
@@ -85,31 +87,31 @@ function ownerLoads(lanes: readonly Lane[]): Iterable<OwnerLoad> {
   return loads.values();
 }
 
-// Limits the share of a step's time that prompts may take, depending on which owners' prompts wait and which owners'
-// rows they delay.
+// The following functions limit the share of a step's time that prompts may take. The limit depends on the owners of
+// the prompts, and on the owners of the rows that the prompts delay.
 
-/** Numbers of an owner's rows and of its choices in prefill. */
+/** Number of an owner's rows, and of its choices whose prompts are still being computed. */
 export interface OwnerLoad {
-  /** Number of rows; each of them waits for its next token. */
+  /** Number of rows. Each row waits for its next token. */
   readonly rowCount: number;
-  /** Number of choices whose prompt is not completely computed. */
+  /** Number of choices whose prompt has not been computed completely. */
   readonly promptedCount: number;
 }
 
 /**
- * Maximum time for prompts, as a multiple of the rows' time in the step. A step then takes at most 2.5 times as long
+ * Maximum time for prompts, as a multiple of the time for the step's rows. A step then takes at most 2.5 times as long
  * as a step without prompts. Readers of a stream accept a factor of 3.
  */
 const promptTimes = 1.5;
 
-/** Number of choices in prefill per row, above which prompts may take more of the step's time. */
+/** Number of choices in prefill per row, above which prompts may take more than the usual share of a step. */
 const burstShare = 0.25;
 
 /**
  * Returns the time that prompts may take in a step: {@link promptTimes} times the rows' time, or more if every owner
- * with rows also has many choices in prefill. An owner who starts many choices at the same time wants all of them to
- * begin, and a step with few rows is inefficient. The time grows with the square of the number of choices in prefill
- * per row, so that most of a burst begins within few steps.
+ * with rows also has many choices in prefill. Such an owner wants its choices to begin, and a step with few rows is
+ * inefficient. The time grows with the square of the number of choices in prefill per row, so that most of a burst
+ * begins within few steps.
  *
  * @param decodeMs time of the rows in this step
  * @returns milliseconds; Infinity if there are no rows

@@ -1,6 +1,6 @@
 // Draws the next tokens of sequences from their logits. Each sequence has its own random numbers and its own
-// constraint. If the mask of a constraint is late, its sequence keeps the logits and is drawn later; no other sequence
-// waits for it, and its answer stays the same.
+// constraint. If the mask of allowed tokens is late, the sequence keeps its logits and draws later, with the same
+// result; other sequences do not wait.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
@@ -12,19 +12,19 @@ import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
 /**
- * Maximum time to wait for a late mask, in milliseconds. Waiting this long costs less than leaving the row out of the
- * next step.
+ * Maximum time in milliseconds for which a draw waits for a late mask. Waiting so long costs less than leaving the row
+ * out of the next step.
  */
 const graceMs = 1;
 /**
- * Maximum time in milliseconds for which the thread blocks when all rows wait for masks. While blocked, it reads no
+ * Maximum time in milliseconds for which the thread blocks when all rows wait for masks. Meanwhile the thread reads no
  * messages.
  */
 const pauseMs = 2;
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
-/** Logits of a sequence's next token, with blocks that save passes over them. */
+/** Logits from which a sequence draws its next token, and block summaries that save passes over these logits. */
 interface DrawnSequence extends HeldScores {
   readonly sequence: Sequence;
 }
@@ -39,7 +39,7 @@ export class Drawer {
     this.#blocks = blocks;
   }
 
-  /** Draws from the logits of a call; all choices of a newly computed prompt draw from the prompt's logits. */
+  /** Draws from the logits of a call. All choices of a newly computed prompt draw from the prompt's logits. */
   async draw(scored: readonly ScoredSequence[]): Promise<readonly Draw[]> {
     const blocks = await this.#blocksOf(scored);
     const all = scored.flatMap(({ sequence: leader, logits_V }, index) =>
@@ -61,7 +61,7 @@ export class Drawer {
     return draws;
   }
 
-  /** Draws for the sequences whose logits are kept and whose masks are ready by now. */
+  /** Draws for sequences that have kept their logits and whose masks are now ready. */
   drawHeld(sequences: Iterable<Sequence>): readonly Draw[] {
     const draws: Draw[] = [];
     this.#drawInto(draws, [...heldAmong(sequences)]);
@@ -74,7 +74,7 @@ export class Drawer {
     waitFor([...heldAmong(sequences)], pauseMs);
   }
 
-  /** Computes the blocks that each row's request needs. */
+  /** Computes the block summaries that the draws of each row need. */
   async #blocksOf(scored: readonly ScoredSequence[]): Promise<readonly DrawBlocks[]> {
     const session = this.#blocks;
     if (session === null) return scored.map(() => noBlocks);
@@ -115,7 +115,10 @@ export class Drawer {
   }
 }
 
-/** Blocks the engine's thread until each sequence has its mask, for at most `ms` milliseconds in total (1 or 2). */
+/**
+ * Blocks the engine's thread until each sequence has its mask, for at most `ms` milliseconds in total. Callers pass
+ * only 1 or 2.
+ */
 function waitFor(waiting: readonly DrawnSequence[], ms: number): void {
   const endMs = systemClock.monotonicMs() + ms;
   for (const { sequence } of waiting) sequence.cursor?.waitUntil(endMs);
@@ -128,7 +131,7 @@ function* heldAmong(sequences: Iterable<Sequence>): Generator<DrawnSequence, voi
   }
 }
 
-/** Draws a token; returns null, without drawing, while the constraint's mask is unknown. Does not modify the logits. */
+/** Draws a token without modifying the logits. Returns null if the constraint's mask is not ready yet. */
 function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler): DrawOutcome | null {
   const { running, random, history, processors, cursor } = sequence;
   try {
@@ -153,7 +156,7 @@ function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler
   }
 }
 
-/** Creates the error for a request whose answers can neither continue nor end. */
+/** Returns the error for a request whose answer can neither continue nor end. */
 export function nothingAllowed({ request }: RunningRequest): ServiceError {
   const { allowedTokenIds, badWords, processors } = request.sampling;
   const forbidding = [

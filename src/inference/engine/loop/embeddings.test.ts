@@ -1,5 +1,5 @@
-// Tests embeddings in the loop: other requests continue at every step, cached scores are not mistaken for embeddings,
-// and non-finite numbers fail.
+// Tests embeddings in the loop: other requests continue at every step, cached logits do not replace an embedding, and
+// numbers that are not finite fail the request.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { embeddingOf } from "../../../base/domain/testing/feature-requests.ts";
@@ -42,7 +42,7 @@ test("a text whose scores and prefix are cached is still embedded", async () => 
   while (loop.hasWork) await loop.step();
   assert.ok(loop.cachedPrefixes.hits > 0);
   assert.deepEqual(transcript(1).embedding(), [...fakeLogits(idsFrom(0, 64), null)]);
-  // The next chat uses the prefix that the embedding left in the cache.
+  // The next request for an answer uses the prefix that the embedding request left in the cache.
   loop.submit(2, requestOf(idsFrom(0, 64), { maxTokens: 2 }));
   while (loop.hasWork) await loop.step();
   assert.deepEqual(transcript(2).ids(), transcript(0).ids());

@@ -12,7 +12,7 @@ import { EngineLoop, type LoopOptions } from "./engine-loop.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** Returns the fake model's answer, computed without an engine. */
+/** Returns the token ids of the fake model's answer, computed without an engine. */
 const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {
   const random = seededRandom(request.sampling.seed, choice);
   const { prompt, stopping } = request;
@@ -218,7 +218,7 @@ test("non-finite scores fail the request and not the engine", async () => {
   assert.equal(fine.ids().length, 16);
 });
 
-/** Returns the kinds of the emitted events, each run of equal kinds once. */
+/** Returns the kinds of the emitted events; consecutive events of one kind count once. */
 const kindsOf = ({ events }: Transcript): readonly string[] =>
   events.map(({ kind }) => kind).filter((kind, index, kinds) => kind !== kinds[index - 1]);
 
@@ -317,7 +317,7 @@ test("only the request itself waits for its adapter to be read, and is then answ
   readings[0].resolve();
   readings[1].reject(new ServiceError({ code: "conflict", message: "It is not what it was." }));
   readings[2].resolve();
-  // Waiting requests continue in separate turns of the event loop.
+  // Requests whose adapter has been read continue in later turns of the event loop.
   await new Promise((resolve) => setImmediate(resolve));
   await run();
   assert.deepEqual(transcript(given).ids(), expectedIds(adapted, 0));

@@ -1,6 +1,6 @@
-// The engine's loop, in a single thread. Each step plans, runs its calls one after another, then draws and settles
-// tokens; messages arrive between calls, so an abort takes effect within one step. If a step throws, which is a
-// programmer error, `run` rejects and the process must end.
+// The engine's loop, in a single thread. Each step plans calls of the model, runs them one after another, then draws
+// and settles tokens. Messages arrive between calls, so an abort takes effect within one step; if a step throws, which
+// is a programmer error, `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
@@ -41,26 +41,26 @@ export interface LoopOptions {
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
   /**
-   * Cost of a second lane, as the number of positions per step that it must save; if absent, derived from the model's
-   * dimensions.
+   * Minimum number of positions per step that a second lane must save, else the rows share one lane; if absent, derived
+   * from the model's dimensions.
    */
   readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
   /**
-   * Maximum number of prompt tokens per step whose log-probabilities are requested; if absent, derived from the
+   * Maximum number of prompt tokens per step for which log-probabilities are computed; if absent, derived from the
    * vocabulary size.
    */
   readonly logprobTokensPerStepMax?: number;
-  /** Constraint backend; absent if requests have no constraints. */
+  /** Prepares constraints; absent if requests have none. */
   readonly constraints?: ConstraintBackend;
-  /** Logits processors; absent if requests cannot use any. */
+  /** Logits processors that requests may name; absent if there are none. */
   readonly processors?: ProcessorRegistry;
-  /** Session that computes blocks, which save passes over a large vocabulary; absent if the vocabulary is small. */
+  /** Session that computes block summaries of logits, which speed up draws; absent if the vocabulary is small. */
   readonly blocks?: BlockSession | null;
-  /** Prompt transfers; absent if prompts are neither held for other engines nor received. */
+  /** Store of prompts that are sent to or received from other engines; absent if the engine does neither. */
   readonly transfers?: TransferStore;
-  /** Drafter that guesses draft tokens; absent if steps have no drafts. */
+  /** Guesses draft tokens; absent if steps have no drafts. */
   readonly drafter?: Drafter;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
@@ -68,9 +68,9 @@ export interface LoopOptions {
   readonly clock?: Clock;
 }
 
-/** Controls of a submitted request; they have no effect once the request has ended. */
+/** Controls of a submitted request. They have no effect once the request has ended. */
 export interface Submission {
-  /** Ends one choice without further output. */
+  /** Ends one choice of the request without further output. */
   stopChoice(choice: number): void;
   /** Ends all choices of the request without further output. */
   abort(): void;
@@ -78,23 +78,23 @@ export interface Submission {
 
 /** Draft statistics since the start. */
 export interface DraftCounts {
-  /** Number of drafts: one per row and step with draft tokens. */
+  /** Number of drafts. A row that verifies draft tokens in a step counts as one draft. */
   readonly drafts: number;
   readonly tokens: number;
-  /** Accepted draft tokens. */
+  /** Number of draft tokens that were accepted. */
   readonly accepted: number;
 }
 
-/** A submitted request. */
+/** A submitted request before and while it runs. */
 interface Submitted {
   readonly request: GenerationRequest;
   readonly submittedMs: number;
   readonly output: GenerationOutput;
   /** The running request; null while it waits for its adapter or its constraint. */
   running: RunningRequest | null;
-  /** Aborted when the caller aborts the request. */
+  /** Aborted when the caller aborts the request, to end its preparation. */
   readonly abort: AbortController;
-  /** Choices that were stopped while the request waited. */
+  /** Choices that were stopped before the request was running. */
   readonly stopped: Set<number>;
 }
 
@@ -111,9 +111,12 @@ export class EngineLoop {
   readonly #transfers: TransferStore | undefined;
   readonly #drafter: Drafter | null;
   readonly #draftCounts = { drafts: 0, tokens: 0, accepted: 0 };
-  /** Unfinished requests. */
+  /** Requests that are running or queued and have not ended. */
   readonly #requests = new Set<RunningRequest>();
-  /** Sequences without slots, in the order in which they will start. Each is the leader of its followers. */
+  /**
+   * Sequences that wait for slots, in the order in which they will start. Each is the leader of the choices that share
+   * its prompt.
+   */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
   #turns: Turns = noTurns;
@@ -160,8 +163,8 @@ export class EngineLoop {
   }
 
   /**
-   * Queues a request. If memory cannot hold all choices of the request at the same time, they run in portions, and
-   * each portion computes the prompt again.
+   * Queues a request. If memory cannot hold all choices of the request at the same time, groups of them run one after
+   * another, and each group computes the prompt again.
    */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     const { constraint, prompt } = request;
@@ -183,8 +186,8 @@ export class EngineLoop {
   }
 
   /**
-   * Delays a request until its adapter is read and its constraint is compiled; fails the request if one of these
-   * fails.
+   * Waits until a request's adapter is read and its constraint is compiled, then queues the request. If one of these
+   * fails, fails the request.
    */
   async #prepare(
     submitted: Submitted,
@@ -246,8 +249,8 @@ export class EngineLoop {
   }
 
   /**
-   * Returns the prompt received from another engine. Returns null if log-probabilities of the prompt are requested,
-   * because these can only be computed here.
+   * Returns the prompt that another engine has computed for this request; null if there is none. Returns null if
+   * log-probabilities of the prompt are requested, because these can only be computed here.
    */
   #findReceived({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
     const { received, tokenIds } = prompt;
@@ -271,12 +274,12 @@ export class EngineLoop {
   async prepareAdapter(reference: AdapterReference): Promise<void> {
     await this.#runner.prepareAdapter(reference);
     const adapter = this.#runner.loadAdapter(reference);
-    // A warm-up would stall running requests. If there are any, idle work or the adapter's first request prepares what
-    // the adapter needs.
+    // The warm-up would stall running requests. If requests run, idle work or the adapter's first request prepares the
+    // adapter instead.
     if (!this.hasWork) await this.#runner.warmUp(adapter);
   }
 
-  /** Frees the spare memory that speeds up the next burst of requests. */
+  /** Frees spare memory, which would speed up the next burst of requests. */
   releaseSpares(): void {
     this.#lanes.releaseSpares();
   }
@@ -286,8 +289,7 @@ export class EngineLoop {
   }
 
   /**
-   * Runs steps until {@link EngineLoop.stop} is called. Rejects when a step fails; the loop must not be used
-   * afterwards.
+   * Runs steps until {@link EngineLoop.stop} is called. Rejects if a step throws; the loop must not be used after that.
    */
   async run(): Promise<void> {
     while (!this.#isStopping) {
@@ -300,13 +302,13 @@ export class EngineLoop {
     }
   }
 
-  /** Ends the loop after the step in progress; `run` then returns. Requests are left unchanged. */
+  /** Ends the loop after the step in progress; the promise of `run` then resolves. Requests stay as they are. */
   stop(): void {
     this.#isStopping = true;
     this.#wake();
   }
 
-  /** Runs one step; public only for tests. */
+  /** Runs one step. Public only for tests. */
   async step(): Promise<void> {
     this.#settleHeld();
     const calls = await this.#schedule();
@@ -323,13 +325,13 @@ export class EngineLoop {
     this.#onStep();
   }
 
-  /** True if only few rows decode and the step has no prompts, so that computing drafts delays nothing else. */
+  /** True if only few rows decode and the step has no prompts, so that verifying drafts delays no other request. */
   #mayDraft(calls: readonly PlannedCall<Sequence>[]): boolean {
     const decodingCount = [...this.#lanes].reduce((sum, { load }) => sum + load.decodingCount, 0);
     return calls.every(({ kind }) => kind === "decode") && draftsMayPay(decodingCount);
   }
 
-  /** Draws and settles the sequences whose late masks are ready. */
+  /** Draws and settles tokens for sequences whose late masks are now ready. */
   #settleHeld(): void {
     const draws = this.#drawer.drawHeld(this.#rows());
     settleDraws(draws);
@@ -349,7 +351,7 @@ export class EngineLoop {
       { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },
       this.#budget,
     );
-    // A preempted sequence cannot be admitted again in this step, because the room that it freed is meant for others.
+    // A preempted sequence is not admitted again in this step, because it had to make room for other sequences.
     if (admitted.length + preempted.length > 0) {
       const begun = new Set(admitted);
       const left = this.#waiting.filter((sequence) => !begun.has(sequence));
@@ -375,7 +377,7 @@ export class EngineLoop {
     return [...this.#lanes].flatMap(({ prompts }) => prompts).sort(compareRanks);
   }
 
-  /** Continues prompts from their cached prefixes; prompts that are fully cached begin decoding. */
+  /** Continues prompts from their cached prefixes. Prompts that are fully cached begin decoding. */
   async #readCached(): Promise<void> {
     const whole = this.#prompts().flatMap((sequence) => {
       const logits_V = this.#lanes.readCached(sequence);
@@ -390,8 +392,8 @@ export class EngineLoop {
   }
 
   /**
-   * Preempts sequences to make room for sequences with a better priority, or of owners with smaller shares. A
-   * preempted sequence waits again, and later continues where it stopped.
+   * Preempts sequences to make room for waiting sequences that have a better priority, or whose owners have smaller
+   * shares. A preempted sequence waits again, and later continues where it stopped.
    */
   #preempt(): readonly Sequence[] {
     if (this.#waiting.length === 0) return [];
@@ -400,7 +402,10 @@ export class EngineLoop {
     return preempted;
   }
 
-  /** Admits a sequence. If its adapter cannot be read, its request fails and the rest of the step runs as planned. */
+  /**
+   * Gives a waiting sequence a slot. If its adapter cannot be read, its request fails, and the step continues as
+   * planned.
+   */
   #admit(sequence: Sequence): void {
     if (sequence.isFinished) return;
     try {
@@ -418,8 +423,8 @@ export class EngineLoop {
   }
 
   /**
-   * Settles the tokens of a call: emits drawn tokens, starts decoding prompts that are completely computed, and
-   * removes finished sequences.
+   * Settles the results of a call: emits drawn tokens, lets completely computed prompts begin decoding, and removes
+   * finished sequences.
    */
   async #settle(
     prompts: readonly Sequence[],
@@ -437,7 +442,7 @@ export class EngineLoop {
     this.#sweep();
   }
 
-  /** Advances the beam searches for which the candidates of every beam are known. */
+  /** Takes the next step of each beam search whose beams all have candidates. */
   #advanceSearches(draws: readonly Draw[]): void {
     const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
     for (const running of searched) {
@@ -453,7 +458,7 @@ export class EngineLoop {
     }
   }
 
-  /** Removes finished sequences. */
+  /** Removes finished sequences from the queue and from their slots. */
   #sweep(): void {
     this.#waiting = this.#waiting.flatMap((leader) => successorOf(leader) ?? []);
     this.#lanes.sweep();
@@ -495,7 +500,7 @@ function stopChoice({ running, stopped }: Submitted, choice: number): void {
 }
 
 /**
- * Stops a choice of a beam search. Only the end of the search decides which beam becomes this choice, so all beams
+ * Stops a choice of a beam search. Only the end of the search decides which beam becomes which choice, so the beams
  * continue until every choice has been stopped.
  */
 function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): void {
@@ -504,7 +509,7 @@ function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): 
   for (const sequence of sequences) sequence.isFinished = true;
 }
 
-/** Closes the cursors of finished choices. */
+/** Closes the constraint cursors of finished sequences. */
 function closeCursors(sequences: readonly Sequence[]): void {
   for (const sequence of sequences) {
     if (!sequence.isFinished) continue;

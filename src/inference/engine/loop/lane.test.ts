@@ -24,7 +24,7 @@ const sequencesOf = (count: number): readonly Sequence[] =>
     submittedMs: 0,
   }).running.sequences;
 
-/** Writes one position that identifies its sequence. */
+/** Writes keys and values for one position; `mark` identifies the sequence. */
 const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   const slot = slotOf(sequence);
   for (let layer = 0; layer < fakeShape.layerCount; layer++) {
@@ -35,7 +35,7 @@ const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   sequence.computedCount = 1;
 };
 
-/** Checks that rows come first, then prompts, and that every slot holds its sequence's marks. */
+/** Checks that rows come first and then prompts, and that every slot holds the mark of its sequence. */
 const check = (lane: Lane, marks: ReadonlyMap<Sequence, number>, context: string): void => {
   const holders = [...lane.rows, ...lane.prompts];
   assert.equal(lane.kv.usedCount, holders.length, context);

@@ -1,6 +1,6 @@
-// Assigns the slots of a lane, which holds keys and values of one adapter, to sequences. Other modules decide which
-// sequences get a slot. The slots of decoding rows come first, then those of prompts in prefill, so that both ranges
-// are contiguous; if a slot moves because a sequence leaves, its sequence gets the new slot's number.
+// Assigns the slots of a lane, all for one adapter, to sequences; other modules decide which sequences get a slot.
+// Decoding rows have the first slots, and prompts in prefill the next ones, so that both ranges are contiguous. If a
+// sequence leaves, another one moves into its slot.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { LaneProspect } from "../cache/kv-cache.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
@@ -34,7 +34,7 @@ export class Lane {
     return this.rows.length === 0 && this.prompts.length === 0;
   }
 
-  /** Reserved maximum length of the lane's longest sequence. */
+  /** Maximum length that is reserved for the lane's longest sequence. */
   get positionCountMax(): number {
     return Math.max(
       0,
@@ -43,7 +43,9 @@ export class Lane {
     );
   }
 
-  /** Positions that the lane's prompts will fill, and its sequences' reservations. */
+  /**
+   * Number of positions that the lane's prompts will fill, and the maximum length that is reserved for its sequences.
+   */
   get prospect(): LaneProspect {
     const { positionCountMax } = this;
     return {
@@ -52,7 +54,7 @@ export class Lane {
     };
   }
 
-  /** The lane's contents, including all reservations of its sequences. */
+  /** Load of the lane for planning: its rows and prompts, with all reservations of its sequences. */
   get load(): LaneLoad {
     return {
       laneId: this.id,
@@ -62,7 +64,10 @@ export class Lane {
     };
   }
 
-  /** Moves the rows that decode in this step before the rows that wait; returns the number of rows that decode. */
+  /**
+   * Moves the rows that decode in this step to the first slots, before rows that wait. Returns the number of rows that
+   * decode.
+   */
   arrangeRows(): number {
     let count = 0;
     for (const [slot, row] of this.rows.entries()) {
@@ -73,13 +78,16 @@ export class Lane {
     return count;
   }
 
-  /** Gives a sequence an empty slot, for which there must be room. */
+  /** Gives a sequence the next empty slot. The lane must have room for it. */
   addPrompt(sequence: Sequence): void {
     this.prompts.push(sequence);
     sequence.slot = this.kv.takeSlot();
   }
 
-  /** Replaces a leader by its follower, which continues from the part of their shared prompt that is already computed. */
+  /**
+   * Gives a leader's slot to one of its followers. The follower continues from the part of their shared prompt that is
+   * already computed.
+   */
   handOver(leader: Sequence, follower: Sequence): void {
     this.prompts[this.#placeOf(leader)] = follower;
     follower.slot = slotOf(leader);
@@ -87,7 +95,7 @@ export class Lane {
     leader.slot = null;
   }
 
-  /** Turns a prompt that is completely computed into a row. */
+  /** Turns a completely computed prompt into a row, by swapping slots. */
   promote(sequence: Sequence): void {
     const target = this.rows.length;
     const slot = slotOf(sequence);
@@ -101,7 +109,7 @@ export class Lane {
     this.rows.push(sequence);
   }
 
-  /** Adds a row with a copy of another row's contents; there must be room for its slot. */
+  /** Adds a row with a copy of another row's contents. The lane must have room for one more slot. */
   addCopy(original: Sequence, sequence: Sequence): void {
     const target = this.rows.length;
     const last = this.kv.takeSlot();
@@ -117,7 +125,7 @@ export class Lane {
     this.rows.push(sequence);
   }
 
-  /** Copies a row over another row of the same request. Positions whose contents are already the same are not copied. */
+  /** Overwrites a row with a copy of another row of the same request. Copies only positions at which the two differ. */
   copyRow(from: Sequence, to: Sequence): void {
     const { tokenCount, computedCount, answerTokenIds } = to;
     let common = 0;
@@ -127,7 +135,7 @@ export class Lane {
     to.copyAnswer(from);
   }
 
-  /** Moves a row to another lane, which must have no prompts and room for one more row. */
+  /** Moves a row to another lane. That lane must have no prompts, and room for one more row. */
   moveRow(row: Sequence, target: Lane): void {
     assert(target.prompts.length === 0, "a moved row comes last in its lane");
     const slot = target.kv.takeSlot();
@@ -138,7 +146,7 @@ export class Lane {
     row.placedIn = target.id;
   }
 
-  /** Removes a row and its slot; the last row and the last prompt fill the gaps. */
+  /** Removes a row and its slot. The last row and the last prompt move to fill the gaps. */
   removeRow(sequence: Sequence): void {
     const slot = slotOf(sequence);
     const lastRow = this.rows.pop();
@@ -162,7 +170,7 @@ export class Lane {
     sequence.slot = null;
   }
 
-  /** Removes a prompt and its slot; the last prompt fills the gap. */
+  /** Removes a prompt and its slot. The last prompt moves into the gap. */
   removePrompt(sequence: Sequence): void {
     const place = this.#placeOf(sequence);
     const last = present(this.prompts.pop(), "the last prompt of a lane that has one");
@@ -191,7 +199,7 @@ export class Lane {
   }
 }
 
-/** Returns the slot of a sequence that is in a lane. */
+/** Returns the slot of a sequence. The sequence must have one. */
 export function slotOf({ slot }: Sequence): number {
   return present(slot, "the slot of a sequence in a lane");
 }

@@ -1,6 +1,6 @@
-// All lanes and their memory. The base model and each adapter in use have one lane, or more if the lengths of their
-// sequences differ much. A lane is opened when a sequence needs it and closed when it is empty; the scheduler admits
-// only sequences that fit.
+// All lanes and their memory. A lane holds rows with the same adapter that are computed together. The base model and
+// each adapter in use have one lane, or more if their sequences differ much in length; a lane is opened when a sequence
+// needs it and closed when it is empty.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { KvCache, keyValueBytesMax, slotBytesOf } from "../cache/kv-cache.ts";
@@ -26,14 +26,14 @@ import { successorOf, type Sequence } from "./sequence.ts";
 export interface LaneLimits {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
-  /** Share of the key-value memory that cached prefixes may take, in percent. */
+  /** Share of the key-value memory that the prefix cache may take, in percent. */
   readonly prefixCachePercent: number;
   /**
-   * Cost of a second lane, as the number of positions per step that it must save; if absent, derived from the model's
-   * dimensions.
+   * Minimum number of positions per step that a second lane must save, else the rows share one lane; if absent, derived
+   * from the model's dimensions.
    */
   readonly lanePositions?: number;
-  /** Prompt transfers; absent if prompts are neither held for other engines nor received. */
+  /** Store of prompts that are sent to or received from other engines; absent if the engine does neither. */
   readonly transfers?: TransferStore;
 }
 
@@ -52,10 +52,13 @@ export interface PrefixCounts {
   readonly hits: number;
 }
 
-/** Fraction of a lane's capacity above which a row counts as soon needing more room. */
+/** Fraction of a lane's capacity that a row may fill before it is considered too long for the lane. */
 const longShare = 0.8;
 
-/** Maximum size in bytes of a row that is moved; copying this much in one step takes about ten milliseconds. */
+/**
+ * Maximum size in bytes of a row that may move to another lane. Copying this much takes about ten milliseconds within
+ * one step.
+ */
 const copiedBytesMax = 2 ** 25;
 
 const layerBytesOfSecond = 2 ** 21;
@@ -124,8 +127,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Returns the gain of decoding two lanes in one call. If neither lane has an adapter, the call uses a graph without
-   * adapter operations.
+   * Returns the gain of decoding two lanes in one call: 0 without a gain, 1 or 2 otherwise. The gain is greatest if
+   * neither lane has an adapter, because the call then needs no operations for adapters.
    */
   pairGain(one: string, other: string): number {
     const [first, second] = [one, other].map(
@@ -147,15 +150,15 @@ export class Lanes implements Iterable<Lane> {
     this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
     for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
     lane.addPrompt(sequence);
-    // A prompt whose log-probabilities are requested must be computed, so it does not read the cache. Its result is
-    // still cached for other prompts.
+    // A prompt with requested log-probabilities must be computed, so it does not read the cache. The result is still
+    // cached for other prompts.
     const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
     sequence.prefixScope = isShared ? scopeOf(sequence) : null;
     if (isShared) this.#queries += sequence.tokenCount;
   }
 
   /**
-   * Continues a prompt from its cached prefix, if the prefix is long enough to be worth the copy.
+   * Continues a prompt from its cached prefix, if the prefix is long enough to be worth copying.
    *
    * @returns logits after the prompt if it is fully cached; else null
    */
@@ -167,14 +170,14 @@ export class Lanes implements Iterable<Lane> {
     const isWhole =
       !prompt.wantsEmbedding && this.#prefixes.countCached(kept, tokenCount).readable === tokenCount;
     const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
-    // Without cached logits the last token must be computed, to get the logits after it. For an embedding the last
-    // token must always be computed.
+    // If the logits after the prompt are not cached, the last token must be computed to get them. An embedding always
+    // needs the last token to be computed.
     const cached = this.#prefixes.countCached(kept, scores_V === null ? tokenCount - 1 : tokenCount);
     if (this.#runner.shape.states.length > 0) prompt.branchCount = cached.matched;
     const count = cached.readable;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
-    // Making room may evict cached entries, so fewer tokens may be readable now.
+    // Making room may evict entries from the cache, so `read` may return fewer tokens than were counted.
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
@@ -185,8 +188,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Continues a prompt from keys and values that another engine computed, like {@link readCached}; the next step
-   * computes the rest of the prompt.
+   * Continues a prompt from keys and values that another engine computed, like {@link readCached}. Later steps compute
+   * the tokens that follow.
    */
   #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
@@ -195,7 +198,8 @@ export class Lanes implements Iterable<Lane> {
     prompt.computedCount += received.copyTo(place, prompt.computedCount);
     const isOver = prompt.computedCount >= received.tokenCount;
     const scores_V = isOver ? received.scores_V : null;
-    // A part without its states is not cached, since the cache would save those of the slot.
+    // For a model with states, a part of the prompt is not cached: the cache would store the slot's states, which are
+    // not those after this part.
     const isComplete = isOver || this.#runner.shape.states.length === 0;
     if (scores_V === null && isComplete)
       this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);
@@ -206,7 +210,7 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Copies a computed prompt for another engine, if the request asks to hold it. */
+  /** Copies a computed prompt into the store for transfers, if the request asks to hold it for another engine. */
   #hold(prompt: Sequence, scores_V: Float32Array): void {
     const { running, tokenIds } = prompt;
     const { hold } = running.request.prompt;
@@ -223,9 +227,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Caches the computed part of a prompt for later requests.
+   * Adds the computed part of a prompt to the prefix cache.
    *
-   * @param logits_V logits after the last computed token; not modified. Null if there are none
+   * @param logits_V logits after the last computed token, or null if there are none; not modified
    */
   cachePrompt(prompt: Sequence, logits_V: Float32Array | null): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
@@ -238,8 +242,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * All sequences that hold slots. The rows of a beam search hold their slots together, so the first row represents
-   * all of them.
+   * Sequences that hold slots, for planning preemption. A beam search loses all its slots together, so its first row
+   * stands for all of its rows.
    */
   get holders(): readonly Sequence[] {
     const isHolder = ({ running, choice }: Sequence): boolean => running.search === null || choice === 0;
@@ -247,8 +251,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Takes the slots of a sequence and its followers, and discards the keys and values that were computed for them.
-   * Call it only between calls of the runner, because slots move.
+   * Takes the slots of a sequence and its followers away, and discards their computed keys and values. Must be called
+   * only between calls of the runner, because slots move.
    */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
@@ -261,9 +265,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Grows lanes that will soon be full and shrinks those that use little of their room, a part of the copying per step.
-   * Before that, moves a long row to another lane if this avoids growing. Call it once per step, between calls of the
-   * runner, because slots move.
+   * Resizes lanes: grows those that will soon be full and shrinks those that are mostly unused, copying only a part per
+   * step. First moves long rows to other lanes if this avoids growing. Must be called once per step, between calls of
+   * the runner, because slots move.
    */
   resize(): void {
     this.#moveLongRows();
@@ -272,14 +276,16 @@ export class Lanes implements Iterable<Lane> {
     this.#limitPrefixes();
   }
 
-  /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
+  /**
+   * Makes room in a lane for a call, after which the lane's longest sequence will have `positionCount` computed tokens.
+   */
   makeRoom(lane: Lane, positionCount: number): void {
     this.#ensure(lane, { slotCount: lane.kv.usedCount, positionCount });
   }
 
   /**
-   * Turns a computed prompt into a row for each of its unfinished choices. If all choices are finished, this does
-   * nothing, and the next sweep removes the prompt.
+   * Turns a computed prompt into a row for each of its unfinished choices. If all choices are finished, does nothing;
+   * the next sweep then removes the prompt.
    */
   beginRows(leader: Sequence): void {
     const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
@@ -293,10 +299,10 @@ export class Lanes implements Iterable<Lane> {
     for (const follower of followers) lane.addCopy(first, follower);
   }
 
-  /** Removes every finished sequence. Call it only between calls of the runner, because slots move. */
+  /** Removes every finished sequence. Must be called only between calls of the runner, because slots move. */
   sweep(): void {
     for (const lane of this.#lanes.values()) {
-      // `removeRow` fills the freed slot with a copy of the lane's last row. In reverse order, the last row is unfinished
+      // `removeRow` copies the lane's last row into the freed slot. Going backwards, the last row is either unfinished
       // or the removed row itself, so no finished row is copied.
       for (const row of lane.rows.filter(({ isFinished }) => isFinished).reverse()) lane.removeRow(row);
       for (const prompt of lane.prompts.slice()) {
@@ -308,7 +314,7 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** Returns the lane of the sequence's adapter that costs the least, or a new lane if that costs less. */
+  /** Returns the cheapest lane for the sequence's adapter, which may be a new lane. */
   #chooseLane(
     { adapterKey, running, positionCountMax }: Sequence,
     need: Pick<SlotRequest, "positionCount" | "slotCount">,
@@ -322,7 +328,7 @@ export class Lanes implements Iterable<Lane> {
     return this.#open(adapterKey, running.adapter);
   }
 
-  /** Returns the lanes of an adapter. The first is the lane in which the scheduler counts the adapter's sequences. */
+  /** Returns the lanes of an adapter. The scheduler counts the adapter's sequences in the first of these lanes. */
   #lanesOf(adapterKey: string): readonly Lane[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.adapterKey === adapterKey);
     return lanes.toSorted((one, other) => Number(other.id === adapterKey) - Number(one.id === adapterKey));
@@ -330,7 +336,7 @@ export class Lanes implements Iterable<Lane> {
 
   #open(adapterKey: string, adapter: LoadedAdapter | null): Lane {
     this.#openedCount += 1;
-    // The number cannot equal the id of another adapter's lane, because no adapter key is a number.
+    // A second lane of an adapter gets a number as its id. No adapter key is a number, so the id is unique.
     const id = this.#lanes.has(adapterKey) ? `${this.#openedCount}` : adapterKey;
     const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane(adapterKey));
     this.#lanes.set(id, lane);
@@ -338,8 +344,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Moves a row that outgrows its lane to another lane of its adapter, if this avoids growing the lane. The row's
-   * contents are copied within one step, so a row is moved only while it is small.
+   * Moves a row that outgrows its lane to another lane of its adapter, if this avoids growing the lane. The row is
+   * copied within one step, so only small rows are moved.
    */
   #moveLongRows(): void {
     for (const lane of this.#lanes.values()) {
@@ -358,8 +364,7 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Returns the row of a lane that will soon need more room than the lane has; undefined if there is no such row, or
-   * several.
+   * Returns the row of a lane that will soon need more room than the lane has; undefined if no row does, or several do.
    */
   #findLongRow({ rows, prompts, kv }: Lane): Sequence | undefined {
     if (prompts.length > 0 || rows.length < 2) return undefined;
@@ -373,7 +378,7 @@ export class Lanes implements Iterable<Lane> {
     return mayMove ? row : undefined;
   }
 
-  /** Returns the lane to which a long row should move; null if growing the row's own lane costs less. */
+  /** Returns the lane to which a long row should move; null if growing the row's present lane costs less. */
   #targetOf(
     { positionCountMax }: Sequence,
     {
@@ -385,8 +390,8 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    // The row's neighbours are known here, so no further rows are assumed to join a new lane: the saving must pay for a
-    // lane with only this row.
+    // Passes 1, because no further rows are expected to join a new lane. The saving must pay for a lane with only this
+    // row.
     const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;
     const target = place === null ? "new" : others[place - 1];
@@ -394,9 +399,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Makes room in a lane.
+   * Makes room in a lane for slots and positions.
    *
-   * @param need.also a sequence that will join the lane, whose reservation counts too
+   * @param need.also a sequence that will join the lane; its reserved maximum length counts too
    */
   #ensure(
     lane: Lane,
@@ -408,18 +413,18 @@ export class Lanes implements Iterable<Lane> {
     this.#limitPrefixes();
   }
 
-  /** Frees memory that no lane uses. */
+  /** Frees spare memory that no lane uses. */
   releaseSpares(): void {
     this.#cache.limitSpares(0);
   }
 
-  /** Limits the prefix cache to the memory that lanes do not use, because lanes take precedence. */
+  /** Limits the prefix cache and the spare memory to what lanes leave free, because lanes take precedence. */
   #limitPrefixes(): void {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
     this.#cache.limitSpares(this.#bytesMax - this.#cache.bytes - this.#prefixes.bytes);
   }
 
-  /** Closes a lane that is empty. */
+  /** Closes a lane if it has no sequences. */
   #closeIfEmpty(lane: Lane): void {
     if (!lane.isEmpty) return;
     this.#cache.closeLane(lane.kv);
@@ -435,9 +440,9 @@ function stateOf(lane: Lane): LaneState {
 }
 
 /**
- * Returns the costs of another lane, converted to positions that a step reads. The operations of a second lane take
- * about as long as reading two megabytes per layer. A separate call takes about four times as long as these
- * operations.
+ * Returns the costs of another lane, as numbers of positions that a step could read in the same time. The operations of
+ * a second lane take about as long as reading two megabytes per layer. A separate call takes about four times as long
+ * as these operations.
  */
 function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
   const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
@@ -445,8 +450,8 @@ function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCo
 }
 
 /**
- * Returns the scope within which a prompt shares cached entries. It identifies the weights, on which keys and values
- * depend besides the tokens, and the owner and salt, which limit the sharing.
+ * Returns the scope within which a prompt shares cached entries. The scope identifies the weights, because keys and
+ * values depend on them, and the owner and salt, which restrict the sharing.
  */
 function scopeOf({ running }: Sequence): string {
   const { cacheOwner, cacheSalt } = running.request;

@@ -1,4 +1,4 @@
-// Tests rows whose constraints' masks come late: only they wait, and their answers are unchanged.
+// Tests rows whose constraint masks come late: only these rows wait, and their answers do not change.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -11,7 +11,7 @@ import { LateConstraints } from "../testing/late-constraints.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** Letters for the fake model's tokens, except token 0, which ends texts. */
+/** Vocabulary of the fake model: a letter for each token, except token 0, which ends texts. */
 const trie = buildTokenTrie({
   bytes: Array.from({ length: fakeShape.vocabularySize }, (_, id) =>
     id === 0 ? null : Uint8Array.of(96 + (id % 26) + 1),
@@ -23,12 +23,12 @@ function createLateConstraints(lateness: () => number): LateConstraints {
   return new LateConstraints({ trie, limits: defaultGrammarLimits, lateness });
 }
 
-/** Few slots, so that requests wait and preempt one another. */
+/** Creates a loop with few slots, so that requests wait and preempt one another. */
 function observe(late: LateConstraints, runner = new FakeRunner()) {
   return observedLoop(runner, { ...smallLimits, slotCountMax: 6, constraints: late });
 }
 
-/** Waits until requests are prepared, and runs steps until nothing is left to do. */
+/** Submits requests, waits until they are prepared, and runs steps until nothing is left to do. */
 async function run(
   late: LateConstraints,
   requests: readonly GenerationRequest[],
@@ -44,7 +44,7 @@ async function run(
   return requests.map((_, key) => transcript(key));
 }
 
-/** Waits until everything that is submitted is prepared. */
+/** Waits until the loop has prepared all submitted requests. */
 async function prepared(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,5 @@
-// Tests rows of very different lengths, and of several adapters, in separate lanes that share calls: every request
-// gets the answer that it gets without company.
+// Tests rows that are in separate lanes because they differ much in length or have different adapters, and that share
+// calls. Every request must get the same answer as by itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -11,7 +11,11 @@ const limits = { ...smallLimits, lanePositions: 0 };
 const tokens = (count: number, first: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => (first + 5 * index) % 64);
 
-/** @returns row counts of both lanes in each shared call */
+/**
+ * Runs requests together, and compares each answer with that of the request by itself.
+ *
+ * @returns numbers of rows in both lanes of the calls that two lanes shared, such as "1 and 3"
+ */
 async function check(requests: readonly GenerationRequest[]): Promise<readonly string[]> {
   const runner = new FakeRunner();
   const together = await runTogether(runner, requests, limits);

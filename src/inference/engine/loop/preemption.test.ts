@@ -1,5 +1,5 @@
-// Tests preemption: each request gets the same answer as undisturbed, to the last bit, and its slots and memory are
-// freed.
+// Tests preemption: a preempted request gets the same answer as without preemption, to the last bit, and its slots and
+// memory are freed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -32,7 +32,8 @@ test("a repeatedly preempted answer is the same to the last bit", async () => {
       priority: 1,
     });
     const [alone] = await runTogether(runner, [request], limits);
-    // During its prompt, its answer, and its recomputation; once two of its choices are preempted, else all three.
+    // Steps at which the answer is preempted: during its prompt, its answer and its recomputation. The third time, only
+    // two of its choices are preempted.
     const interruptedAt = [2, 9, 17, 40, 44];
     const { loop, transcript } = observedLoop(runner, limits);
     loop.submit(0, request);

@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { plainLogprobs, rankedIds } from "../testing/plain-sampler.ts";
 import { logprobTokensPerStep, scoreTokens } from "./prompt-logprobs.ts";
 
-/** Compares with the definitions, which sort and count anew for every token. */
+/** Compares the results with the definitions, which sort and count all logits anew for every token. */
 function check(rows: readonly (readonly number[])[], ids: readonly number[], alternativeCount: number): void {
   const vocabularySize = rows[0].length;
   const scored = scoreTokens(Float32Array.from(rows.flat()), ids, { vocabularySize, alternativeCount });
@@ -31,7 +31,7 @@ test("matches the definitions of log-probabilities, ranks and alternatives", () 
   for (let time = 0; time < 200; time++) {
     const vocabularySize = 1 + random.index(40);
     const rowCount = 1 + random.index(4);
-    // Few different values, so that many are equal.
+    // Draws from few different values, so that many logits are equal.
     const rows = Array.from({ length: rowCount }, () =>
       Array.from({ length: vocabularySize }, () => random.index(8) / 2),
     );

@@ -1,22 +1,23 @@
 // Computes the log-probabilities of a prompt's tokens from the logits after the preceding tokens: each token's
-// log-probability, its rank among all tokens, and the best alternatives. A row of logits is reduced immediately and
-// not kept.
+// log-probability, its rank among all tokens, and the best alternatives. Keeps no row of logits.
 import type { PromptLogprob, RankedToken } from "../../../base/domain/generation.ts";
 import { exponentials } from "../logits/logits-row.ts";
 import { greatest } from "../logits/sampler.ts";
 import { brokenModel } from "../../../base/domain/broken-model.ts";
 
-/** Maximum size in bytes of the logits of prompts in one step, unless the logits after a single token are larger. */
+/** Maximum size in bytes of the logits that one step computes for prompts. A single row may be larger. */
 const scoreBytesMax = 64 * 1024 * 1024;
 
-/** Returns the maximum number of prompt tokens per step whose log-probabilities are requested. */
+/** Returns the maximum number of prompt tokens per step for which log-probabilities are computed. */
 export function logprobTokensPerStep(vocabularySize: number): number {
   const bytesPerToken = vocabularySize * Float32Array.BYTES_PER_ELEMENT;
   return Math.max(1, Math.floor(scoreBytesMax / bytesPerToken));
 }
 
 /**
- * @param logits_TV raw logits, row i for the i-th token; not modified. More rows may follow
+ * Scores tokens of a prompt.
+ *
+ * @param logits_TV raw logits; row i predicts the i-th token. Not modified; may have more rows
  * @param tokenIds tokens of the prompt
  * @throws ServiceError {@link brokenModel} if logits are not finite numbers
  */
@@ -54,7 +55,7 @@ function scoreToken(
   return { id, logprob: own - logTotal, rank: ownRank, alternatives };
 }
 
-/** Counts the logits that are at least as great as each of two thresholds. */
+/** Returns how many logits are at least as great as each of two thresholds. */
 function countsFrom(
   logits_V: Float32Array,
   one: number,

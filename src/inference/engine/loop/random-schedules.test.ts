@@ -1,6 +1,6 @@
-// Compares the step loop over a real model with the naive twin: with any arrival times, portions, parts and company, a
-// request gets the answer that the twin computes for it separately. Scores of the two differ in their last digits; no
-// draw of these requests is close enough for that to matter.
+// Compares the step loop over a real model with the naive engine. For any arrival times, limits and other requests, a
+// request must get the answer that the naive engine computes for it. The scores of the two engines differ in their last
+// digits, but no draw of these requests is close enough for that to matter.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
 const tolerance = 1e-4;
 
-/** A model, and the requests that its schedules consist of; the twin answers each once. */
+/** A model, and the requests from which schedules are made, with the naive engine's answers. */
 interface Subject {
   readonly runner: ModelRunner;
   readonly requests: readonly GenerationRequest[];
@@ -61,7 +61,7 @@ async function openSubject(folder: string, adapter: AdapterReference): Promise<S
   return { runner, requests, expected };
 }
 
-/** Writes a random adapter of a model into a folder that the test removes. */
+/** Writes a random adapter for a model into a temporary folder. The test's end removes the folder. */
 function writtenAdapter(modelFolder: string, t: TestContext): AdapterReference {
   const config = readModelConfig(modelFolder);
   const folder = mkdtempSync(join(tmpdir(), "hone-schedules-"));
@@ -97,7 +97,7 @@ function randomRequest(random: Random, adapter: AdapterReference): GenerationReq
       random.index(4) === 0 ? { width: 1 + random.index(4), lengthPenalty: pick([1, 0, 1.5]) } : undefined,
     maxTokens: 1 + random.index(12),
     minTokens: pick([0, 0, 1, 5]),
-    // With many stop tokens, a choice often ends with its first token while others of its prompt continue.
+    // With many stop tokens, a choice often ends with its first token while other choices of the same prompt continue.
     stopTokenIds: ids(pick([0, 0, 60, 250])),
     topLogprobCount: pick([0, 2]),
     priority: pick([0, 0, 0, 1, -2]),
@@ -106,11 +106,11 @@ function randomRequest(random: Random, adapter: AdapterReference): GenerationReq
   });
 }
 
-/** One request of a schedule, with its caller's actions and their steps. */
+/** One request of a schedule, with the steps at which the caller submits, stops or aborts it. */
 interface Visit {
   readonly number: number;
   readonly arrivesAt: number;
-  /** Step at which each choice is stopped. */
+  /** For each stopped choice, the step at which it is stopped. */
   readonly stops: ReadonlyMap<number, number>;
   readonly abortedAt: number | null;
 }
@@ -119,7 +119,11 @@ function requestChoices({ requests }: Subject, number: number): readonly number[
   return Array.from({ length: choiceCountOf(requests[number]) }, (_, choice) => choice);
 }
 
-/** @param fitting numbers of the requests to choose from */
+/**
+ * Draws the visits of a schedule.
+ *
+ * @param fitting indices of the requests to choose from
+ */
 function randomVisits(subject: Subject, random: Random, fitting: readonly number[]): readonly Visit[] {
   return Array.from({ length: 3 + random.index(5) }, () => {
     const number = fitting[random.index(fitting.length)];
@@ -141,7 +145,7 @@ function randomLimits({ runner }: Subject, random: Random): Omit<LoopOptions, "e
   const pick = (choices: readonly number[]): number => choices[random.index(choices.length)];
   return {
     slotCountMax: pick([1, 2, 3, 8]),
-    // Every request fits into 128 positions.
+    // Every request fits into 128 positions, so each limit has room for at least one.
     kvCacheBytesMax: pick([1, 2, 5, 30]) * laneBytes(1, 128, slotBytes(runner)),
     prefixCachePercent: pick([0, 0, 50, 100]),
     lanePositions: pick([0, 0, 100, 10_000]),
@@ -152,13 +156,18 @@ function randomLimits({ runner }: Subject, random: Random): Omit<LoopOptions, "e
   };
 }
 
-/** A clock by which calls take random times, so that prompts are cut at random. */
+/**
+ * Returns a clock that advances randomly with each reading. Calls then seem to take random times, so prompts are
+ * divided at random.
+ */
 function randomClock(random: Random): Clock {
   let ms = 0;
   return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
 }
 
-/** Returns the numbers of the requests that can run within limits: beams must all run at the same time. */
+/**
+ * Returns the indices of the requests that can run within the limits. All beams of a request must run at the same time.
+ */
 function fittingIn({ runner, requests }: Subject, limits: Omit<LoopOptions, "emit">): readonly number[] {
   const budget = { ...limits, ...slotBytes(runner) };
   return [...requests.keys()].filter((number) => {
@@ -208,12 +217,12 @@ async function runSchedule(subject: Subject, adapter: AdapterReference, seed: nu
   );
 }
 
-/** Returns the events of one choice so far. */
+/** Returns the events of one choice that were emitted so far. */
 function eventsOf({ events }: Transcript, choice: number): readonly GenerationEvent[] {
   return events.filter((event) => "choice" in event && event.choice === choice);
 }
 
-/** Checks that a result is whole, or a prefix of the whole one if it was ended early. */
+/** Checks that a result equals the naive engine's, or is a prefix of it if the request was ended early. */
 function checkVisit(
   subject: Subject,
   { number, stops, abortedAt }: Visit,
@@ -251,7 +260,7 @@ function checkVisit(
   }
 }
 
-/** Checks that the emitted log-probabilities of the prompt equal the twin's. */
+/** Checks that the emitted log-probabilities of the prompt equal those of the naive engine. */
 function checkPrompt(actual: Transcript, twin: Transcript, context: string): void {
   const tokens = actual.promptLogprobs();
   if (actual.ids().length > 0) assert.equal(tokens.length, twin.promptLogprobs().length, context);
@@ -265,7 +274,7 @@ function checkPrompt(actual: Transcript, twin: Transcript, context: string): voi
   });
 }
 
-/** Returns for each token its log-probability and those of its alternatives. */
+/** Returns for each token of a choice its log-probability, followed by those of its alternatives. */
 function logprobsOf(transcript: Transcript, choice: number): readonly (readonly number[])[] {
   const alternatives = transcript.alternatives(choice);
   return transcript

@@ -1,7 +1,7 @@
 // Runs one planned call of a step: makes room, passes the tokens to the runner, and counts them as computed. Returns
-// the sequences whose next token can now be drawn, and the log-probabilities of prompts. Preempted rows recompute
-// their answers token by token, because recomputing them like prompts would give slightly different logits, and
-// perhaps another answer.
+// the sequences that can now draw their next token, and the log-probabilities of prompts. Preempted rows recompute
+// their answers token by token: recomputing them like prompts would give slightly different logits, and perhaps another
+// answer.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { PromptLogprob } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,19 +13,22 @@ import type { Lanes } from "./lanes.ts";
 import type { PlannedCall, PromptChunk } from "../schedule/plan-calls.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
-/** Next-token logits of a sequence whose tokens are all computed; valid until the next call. */
+/**
+ * A sequence whose tokens are all computed, with the logits of its next token. The logits are valid until the next
+ * call.
+ */
 export interface ScoredSequence {
   readonly sequence: Sequence;
   readonly logits_V: Float32Array;
 }
 
-/** Log-probabilities of the next tokens of a prompt, or the error with which the request fails. */
+/** Log-probabilities of some tokens of a prompt, or the error with which the request fails. */
 export interface PromptLogprobs {
   readonly running: RunningRequest;
   readonly outcome: readonly (PromptLogprob | null)[] | ServiceError;
 }
 
-/** A computed prompt whose request asks for an embedding instead of an answer. */
+/** A computed prompt of a request that asks for an embedding instead of an answer. */
 export interface EmbeddedPrompt {
   readonly sequence: Sequence;
   /** Hidden state after the prompt's last token; valid until the next call. */
@@ -34,9 +37,9 @@ export interface EmbeddedPrompt {
 
 export interface CallResult {
   readonly scored: readonly ScoredSequence[];
-  /** Rows with drafts, and the logits with which these drafts can be verified after the row's first draw is settled. */
+  /** Rows with drafts. Their drafts can be verified once the token before the draft is drawn and settled. */
   readonly drafted: readonly DraftedRow[];
-  /** Log-probabilities in the order of the prompts' tokens. */
+  /** Log-probabilities of prompts, in the order of each prompt's tokens. */
   readonly promptLogprobs: readonly PromptLogprobs[];
   readonly embedded: readonly EmbeddedPrompt[];
 }
@@ -44,7 +47,7 @@ export interface CallResult {
 const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [], embedded: [] };
 
 /**
- * Runs a call. Lanes and prompts that have ceased to exist since the step was planned are left out.
+ * Runs a planned call. Skips lanes and prompts that have been removed since the step was planned.
  *
  * @param drafter guesses draft tokens; null if the call should have no drafts
  */
@@ -98,7 +101,10 @@ async function decodeRows(
   return { ...nothing, scored, drafted };
 }
 
-/** Returns for each row the logits after its next token, and after each of its draft tokens. */
+/**
+ * Decodes the input token of each row, together with its draft tokens. Returns for each row the logits after each of
+ * these tokens.
+ */
 async function scoresAfter(
   {
     lane,
@@ -122,7 +128,9 @@ async function scoresAfter(
   return rows.map((_, row) => logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize));
 }
 
-/** Decodes the next token of each row in two lanes, without drafts, because many rows wait for this step. */
+/**
+ * Decodes one token of each row in two lanes with a shared call. Uses no drafts, because many rows wait for this step.
+ */
 async function decodePair(
   pair: readonly [Lane, Lane],
   lanes: Lanes,
@@ -191,8 +199,8 @@ function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
 }
 
 /**
- * Tokens whose log-probabilities a chunk is the first to give; choices that run in portions compute some tokens again.
- * `firstRow` is the row of logits for the first of these tokens.
+ * Tokens whose log-probabilities a chunk is the first to compute. If choices of a request run in groups, each group
+ * computes the prompt again. `firstRow` is the index of the logits that predict the first of these tokens.
  */
 interface NewTokens {
   readonly ids: readonly number[];

@@ -1,7 +1,6 @@
-// A sequence: one choice of a request while the engine has it, with its tokens, the number of computed tokens, and
-// their location. Choices of one request share the computation of their prompt: one sequence leads, and the others
-// follow it until the prompt is computed, and then copy its keys and values. A sequence is data with simple queries;
-// other modules compute and decide.
+// A sequence: one choice of a request inside the engine, with its tokens, its computed tokens and its slot. Choices of
+// one request compute their prompt only once: one sequence leads, and the others follow and copy its keys and values at
+// the end of the prompt. A sequence is data with simple queries; other modules compute and decide.
 import {
   choiceCountOf,
   type FinishReason,
@@ -23,12 +22,12 @@ import type { DrawBlocks } from "../logits/sampler.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 
-/** Receiver of a request's events. */
+/** Receiver of the events of a request. */
 export interface GenerationOutput {
   push(event: GenerationEvent): void;
   /** Ends the output with an error; no events follow. */
   fail(error: ServiceError): void;
-  /** Called when no further events can come, for any reason. */
+  /** Called once no further event can come, for any reason. */
   end?(): void;
 }
 
@@ -36,52 +35,54 @@ export interface GenerationOutput {
 export interface RunningRequest {
   readonly output: GenerationOutput;
   readonly request: GenerationRequest;
-  /** Constraint on the request's choices; null if unconstrained. */
+  /** Constraint on all choices of the request; null if unconstrained. */
   readonly constraint: PreparedConstraint | null;
   readonly rules: DrawRules;
   readonly prompt: PromptTokens;
   /**
-   * Adapter; null for the base model. Set at the first admission and kept, so that the request ends with the same
-   * weights with which it began.
+   * Adapter; null for the base model. Set when the request first gets a slot, and then kept, so that the request ends
+   * with the same weights with which it began.
    */
   adapter: LoadedAdapter | null;
-  /** Beam search over the choices; null if the choices are sampled. */
+  /** Beam search that produces the choices; null if the choices are sampled. */
   readonly search: BeamSearch | null;
-  /** Numbers of stopped choices in a beam search; only the end of the search decides which beams they are. */
+  /**
+   * Numbers of stopped choices in a beam search. Only the end of the search decides which beam becomes which choice.
+   */
   readonly unwanted: Set<number>;
   /**
-   * Sequences, one for each choice. In a beam search there is one for each beam; only the end of the search decides
-   * which choice a beam becomes.
+   * Sequences, one for each choice. In a beam search there is one for each beam, and only the end of the search decides
+   * which beam becomes which choice.
    */
   readonly sequences: readonly Sequence[];
-  /** Number of prompt tokens that were computed for this request; the other prompt tokens came from the cache. */
+  /** Number of prompt tokens that were computed for this request. The other prompt tokens came from the cache. */
   computedPromptCount: number;
-  /** The prompt's keys and values from another engine, until they are copied into a slot. */
+  /** The prompt's keys and values from another engine; null once they are copied into a slot, or if there are none. */
   received: ReceivedPrompt | null;
   /**
-   * True if the prompt is held for another engine. Null before the prompt is computed, and if the request does not ask
-   * to hold it.
+   * True if the store for transfers holds the prompt for another engine, false if it had no room. Null before the
+   * prompt is computed, and if the request does not ask to hold it.
    */
   isHeld: boolean | null;
-  /** Number of prompt tokens whose log-probabilities were emitted. */
+  /** Number of prompt tokens whose log-probabilities have been emitted. */
   emittedLogprobCount: number;
   readonly submittedMs: number;
-  /** Time from submission to first admission; null before the first admission. */
+  /** Milliseconds from submission to the first slot; null before that. */
   waitedMs: number | null;
   /**
-   * True once the event `prompt-computed` was emitted. It must be emitted only once, although choices that run in
-   * portions compute the prompt again.
+   * True once the event `prompt-computed` was emitted. The event must be emitted only once, although groups of choices
+   * that run one after another compute the prompt again.
    */
   isPromptComputed: boolean;
 }
 
-/** Logits from which a token is drawn later, when the mask is ready. */
+/** Logits from which a token is drawn later, when the constraint's mask is ready. */
 export interface HeldScores {
   readonly logits_V: Float32Array;
   readonly blocks: DrawBlocks;
 }
 
-/** Reason and details of the end of a choice. */
+/** Reason why a choice ended, and its stop token. */
 export interface Finish {
   readonly reason: FinishReason;
   readonly stopTokenId: number | null;
@@ -90,45 +91,48 @@ export interface Finish {
 export class Sequence {
   readonly running: RunningRequest;
   readonly choice: number;
-  /** Number of sequences that arrived earlier. */
+  /** Number of sequences that arrived at the engine earlier. */
   readonly arrival: number;
   /** Random stream that only this sequence uses. */
   readonly random: Random;
   answerTokenIds: number[] = [];
-  /** Token history from which the sequence's draws compute penalties. */
+  /** Tokens of the prompt and the answer, with their counts, from which draws compute penalties. */
   history: TokenHistory;
-  /** Logits processors that the request asks for, in their order. */
+  /** Logits processors that the request names, in the order in which it names them. */
   processors: readonly ScoreProcessor[] = [];
   /**
-   * Sequences of the same request that will start with a copy of this sequence's prompt. Until then they hold no slots
+   * Sequences of the same request that will start with a copy of this sequence's prompt. Until then they have no slots,
    * and nothing is computed for them.
    */
   followers: readonly Sequence[] = [];
   /** Number of tokens whose keys and values are in the slot, counted from the start of the prompt. */
   computedCount = 0;
-  /** Scope within which the prompt shares cached prefixes; null if the prompt may not share cache entries. */
+  /** Scope within which the prompt reads and shares cached prefixes; null if the prompt does not read the cache. */
   prefixScope: string | null = null;
   /**
-   * Number of tokens that the prompt shares with a cached prompt, counted from the start; 0 if unknown. A model with
-   * states saves its state at this position, because other prompts are likely to branch off there too.
+   * Number of leading tokens that the prompt shares with a cached prompt; 0 if unknown. A model with states saves its
+   * states at this position, because other prompts are likely to branch off there too.
    */
   branchCount = 0;
-  /** Slot, set only by the sequence's lane; null without a slot. */
+  /** Slot in the lane; null if the sequence has none. Only the sequence's lane sets it. */
   slot: number | null = null;
-  /** Id of the lane that holds the sequence, one of its adapter's lanes; null while the sequence waits. */
+  /** Id of the lane in which the sequence has a slot, or its followers will have slots; null while it waits. */
   placedIn: string | null = null;
-  /** State of the constraint while the sequence runs; null if unconstrained. */
+  /** Position in the constraint while the sequence runs; null if unconstrained. */
   cursor: ConstraintCursor | null = null;
-  /** Logits of the next token, kept while the constraint's mask is late. The sequence does not decode meanwhile. */
+  /**
+   * Logits of the next token, kept while the constraint's mask is late; null otherwise. Meanwhile the sequence does not
+   * decode.
+   */
   held: HeldScores | null = null;
-  /** In a beam search: the live hypothesis whose tokens this sequence holds; null if it holds none. */
+  /** In a beam search: the live hypothesis whose tokens are in this sequence; null if there is none. */
   hypothesis: Hypothesis | null = null;
   /**
-   * In a beam search: the possible next tokens. Once set, the sequence does not decode until all other sequences of
-   * its request have candidates too.
+   * In a beam search: the possible next tokens; null until they are computed. Once set, the sequence does not decode
+   * until all other sequences of its request have candidates too.
    */
   candidates: Candidates | null = null;
-  /** True if the sequence needs no more tokens; it leaves its slot at the next sweep. */
+  /** True if the sequence needs no more tokens. The next sweep frees its slot. */
   isFinished = false;
 
   constructor(running: RunningRequest, choice: number, arrival: number) {
@@ -145,7 +149,7 @@ export class Sequence {
     return adapter === null ? "" : `${adapter.id} ${adapter.hash ?? ""}`;
   }
 
-  /** Id of the sequence's lane; while the sequence waits, the id of its adapter's first lane. */
+  /** Id of the sequence's lane. While the sequence waits, this is the id of its adapter's first lane. */
   get laneId(): string {
     return this.placedIn ?? this.adapterKey;
   }
@@ -155,7 +159,7 @@ export class Sequence {
     return this.running.request.priority;
   }
 
-  /** Owner for fair shares. */
+  /** Owner of the request. Owners get fair shares of the slots. */
   get owner(): string {
     return this.running.request.cacheOwner;
   }
@@ -169,36 +173,36 @@ export class Sequence {
     return this.tokenIds.length;
   }
 
-  /** True if all present tokens are computed, so that the next one can be drawn. */
+  /** True if keys and values of all present tokens are computed, so that the next token can be drawn. */
   get isComputed(): boolean {
     return this.computedCount === this.tokenCount + this.answerTokenIds.length;
   }
 
   /**
-   * True if the next step decodes the sequence, because it waits neither for its constraint nor for other sequences of
-   * its beam search.
+   * True if the next step decodes the sequence. False while it waits for its constraint, or for other sequences of its
+   * beam search.
    */
   get isDecoding(): boolean {
     return this.held === null && this.candidates === null;
   }
 
-  /** True if the sequence is a beam's row without a live hypothesis. */
+  /** True for a sequence of a beam search that has no live hypothesis. */
   get isFree(): boolean {
     return this.running.search !== null && this.hypothesis === null;
   }
 
-  /** Token of the answer that the next step takes as input. */
+  /** Token of the answer that the next step computes. */
   get inputTokenId(): number {
     return this.answerTokenIds[this.computedCount - this.tokenCount];
   }
 
-  /** Maximum number of tokens that the sequence may hold. */
+  /** Maximum number of tokens that the sequence may have, prompt and answer together. */
   get positionCountMax(): number {
     const { prompt, stopping } = this.running.request;
     return prompt.tokenIds.length + stopping.maxTokens;
   }
 
-  /** True if log-probabilities of the prompt are requested and have not all been emitted. */
+  /** True if log-probabilities of the prompt are requested and some have not been emitted yet. */
   get needsLogprobs(): boolean {
     const { request, emittedLogprobCount } = this.running;
     return (
@@ -216,7 +220,7 @@ export class Sequence {
     return 1 + this.followers.length;
   }
 
-  /** Discards the computed keys and values. The tokens remain, and are computed again when the sequence next runs. */
+  /** Forgets the computed keys and values. The tokens remain, and are computed again when the sequence next runs. */
   forgetComputed(): void {
     this.computedCount = 0;
     this.placedIn = null;
@@ -227,8 +231,8 @@ export class Sequence {
   }
 
   /**
-   * Drops the live hypothesis. The computed keys and values stay, so that another hypothesis that begins with the same
-   * tokens can reuse them.
+   * Ends the hypothesis of this sequence. The computed keys and values stay, so that another hypothesis that begins
+   * with the same tokens can reuse them.
    */
   dropHypothesis(): void {
     this.hypothesis = null;
@@ -237,14 +241,14 @@ export class Sequence {
     this.cursor = null;
   }
 
-  /** Copies another sequence's answer, up to its last computed token. */
+  /** Copies the answer of another sequence, up to its last computed token. */
   copyAnswer({ answerTokenIds, computedCount }: Sequence): void {
     this.answerTokenIds = [...answerTokenIds];
     this.history = new TokenHistory(this.running.prompt, this.answerTokenIds);
     this.computedCount = computedCount;
   }
 
-  /** Appends a drawn token; returns how the token ends the choice, or null if the choice continues. */
+  /** Appends a drawn token. Returns how the token ends the choice, or null if the choice continues. */
   append(tokenId: number): Finish | null {
     const { rules, request } = this.running;
     this.answerTokenIds.push(tokenId);
@@ -255,7 +259,7 @@ export class Sequence {
 }
 
 /**
- * Opens a request with a sequence for each choice. The sequences are grouped by `portion`; in each group, one sequence
+ * Opens a request, with a sequence for each choice. At most `portion` sequences form a group, in which one sequence
  * leads and the others follow.
  *
  * @param options.arrival number of earlier sequences
@@ -324,8 +328,8 @@ function searchOf({ choices, prompt, stopping }: GenerationRequest, rules: DrawR
 }
 
 /**
- * Returns the unfinished sequences of a leader and its followers: the first unfinished one, with the others as its
- * followers; null if all are finished. A new leader has no slot until the lane hands the slot over.
+ * Returns the first unfinished sequence of a leader and its followers, which then leads the other unfinished ones; null
+ * if all are finished. A new leader has no slot until the lane hands the slot over.
  */
 export function successorOf(leader: Sequence): Sequence | null {
   if (!leader.isFinished && !leader.followers.some(({ isFinished }) => isFinished)) return leader;

@@ -1,5 +1,5 @@
-// Settles draws: appends drawn tokens to their sequences, finishes the choices that end with these tokens, and emits
-// the events of both. Moves no slots and draws nothing.
+// Settles draws: appends drawn tokens to their sequences, ends the choices that end with these tokens, and emits events
+// for both. Moves no slots and draws nothing.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -15,14 +15,14 @@ export interface Draw {
 
 export type DrawOutcome =
   | { readonly kind: "token"; readonly token: GeneratedToken }
-  /** Possible next tokens of a beam's hypothesis. */
+  /** Possible next tokens of a hypothesis in a beam search. */
   | { readonly kind: "candidates"; readonly candidates: Candidates }
-  /** The answer is complete under its constraint and has no end token. */
+  /** The answer is complete under its constraint and ends without an end token. */
   | { readonly kind: "complete" }
   /** No token can be drawn, so the whole request fails. */
   | { readonly kind: "failed"; readonly error: ServiceError };
 
-/** Settles draws in their order. Drops draws for sequences that have finished since they were drawn. */
+/** Settles draws in the given order. Drops draws of sequences that have finished since. */
 export function settleDraws(draws: readonly Draw[]): void {
   for (const { sequence, outcome } of draws) {
     if (sequence.isFinished) continue;
@@ -35,7 +35,7 @@ export function settleDraws(draws: readonly Draw[]): void {
   }
 }
 
-/** Settles log-probabilities of prompts; must be called before the draws of the same call are settled. */
+/** Emits log-probabilities of prompts. Must be called before the draws of the same call are settled. */
 export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
   for (const { running, outcome } of parts) {
     if (running.sequences.every(({ isFinished }) => isFinished)) continue;
@@ -44,7 +44,7 @@ export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
   }
 }
 
-/** Emits embeddings; each of them ends its request. */
+/** Emits embeddings. Each of them ends its request. */
 export function settleEmbeddings(embedded: readonly EmbeddedPrompt[]): void {
   for (const { sequence, hidden_D } of embedded) {
     if (sequence.isFinished) continue;
@@ -66,8 +66,8 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
 }
 
 /**
- * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for this request, lost by
- * preemption and computed again do not count as cached.
+ * Emits `prompt-computed` before any event of a choice. Tokens that this request computed, lost by preemption and
+ * computed again do not count as cached.
  */
 function emitPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;

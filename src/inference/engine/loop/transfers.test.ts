@@ -1,5 +1,5 @@
-// Tests prompts that one loop computes and another answers: with the same bits as one loop that does both, next to any
-// other requests, and without recomputing the transferred part.
+// Tests prompts that one loop computes and another loop answers. The answers must have the same bits as from one loop
+// that does both, with any other requests, and the transferred part must not be computed again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -33,7 +33,10 @@ const withPrompt = (
   more: Partial<GenerationRequest["prompt"]>,
 ): GenerationRequest => ({ ...request, prompt: { ...request.prompt, ...more } });
 
-/** Computes and holds a prompt, as a prefill server does, and copies it to another store in pieces of odd sizes. */
+/**
+ * Computes a prompt and holds it for transfer, as a prefill server does. Then copies it to another store in pieces of
+ * an odd size.
+ */
 const carry = async (
   runner: ModelRunner,
   request: GenerationRequest,
@@ -57,7 +60,7 @@ const carry = async (
 
 const computedOf = ({ events }: Transcript) => events.find((event) => event.kind === "prompt-computed");
 
-/** Returns the events by choice: other requests may change the order between choices. */
+/** Returns the events sorted by choice, because other requests may change the order between choices. */
 const answerOf = ({ events, failure }: Transcript) => ({
   failure,
   tokens: events
@@ -73,7 +76,10 @@ const limitsOf = (random: Random, runner: ModelRunner): LoopOptions => ({
   promptChunkTokens: [8, 37, 64][random.index(3)],
 });
 
-/** Gives the two loops different limits, and other requests to run next to the one that is answered. */
+/**
+ * Transfers a prompt between two loops with different limits, and compares the answer with that of one loop. Other
+ * requests run in the second loop meanwhile.
+ */
 const checkTransfer = async (runner: ModelRunner, seed: number): Promise<void> => {
   const random = seededRandom("transfers", seed);
   const ids = (count: number): number[] =>
@@ -138,7 +144,7 @@ for (const [name, quantization] of [...searchedOf(models, 2), ...searchedOf(with
 
 const prompt = Array.from({ length: 100 }, (_, index) => (index * 7) % fakeShape.vocabularySize);
 
-/** Transfers the prompt, and answers a request with it. */
+/** Transfers the prompt to a second loop, and answers a request with it there. */
 const answered = async (
   request: GenerationRequest,
 ): Promise<{ readonly runner: FakeRunner; readonly transcript: Transcript }> => {

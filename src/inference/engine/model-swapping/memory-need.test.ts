@@ -1,4 +1,4 @@
-// Tests the memory estimate of an engine, apart from the contents of the model's files.
+// Tests the memory estimate of an engine. The estimate does not depend on the values of the weights.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readStoredTensors } from "../../../lib/model-files/weight-files.ts";
@@ -7,7 +7,7 @@ import { engineMemory } from "./memory-need.ts";
 import { everyKernel } from "../../../base/domain/kernels/integer-kernels.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
-/** As in its config.json. */
+/** Dimensions from the model's config.json. */
 const model = { layerCount: 3, kvHeadCount: 2, headSize: 32, contextLength: 256 };
 
 test("the estimate grows with the weights in float32, the keys and values of as many tokens as may run, and the context length", () => {
@@ -40,7 +40,7 @@ test("quantized weights take less, and those of 4 bits also the form that prompt
     (quantization) => engineMemory({ folder, quantization, kernels: everyKernel }, settings).bytes,
   );
   assert.ok(eight < four && four < whole, `${four} ${eight} ${whole}`);
-  // The folder's weights are not quantized.
+  // The folder's weights are stored in float types, so `as-stored` gives the same estimate as `off`.
   assert.equal(
     engineMemory({ folder, quantization: "as-stored", kernels: everyKernel }, settings).bytes,
     whole,

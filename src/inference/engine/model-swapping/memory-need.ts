@@ -1,6 +1,6 @@
 // Estimates how much memory an engine takes for a model folder, before the model is loaded. Reads only the
-// configuration and the names of the tensors. The estimate is an upper bound: it assumes that keys and values fill
-// their limit.
+// configuration and the names of the tensors. The estimate is an upper bound, because it assumes that keys and values
+// fill their limit.
 import type { ModelConfig } from "../../architectures/config.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
@@ -11,31 +11,31 @@ import { readForms } from "../../architectures/weights.ts";
 import { keyValueBytesMax, slotBytesOf, type SlotBytes } from "../cache/kv-cache.ts";
 import type { EngineSettings } from "../settings.ts";
 
-/** Memory of an engine's process without a model: Node, native code, and uncollected garbage. */
+/** Bytes that an engine's process takes without a model, for Node, native code and uncollected garbage. */
 const processBytes = 160 * 2 ** 20;
 
 /**
- * Memory of the thread that computes masks of constraints: a fixed part, and a part per token of the vocabulary. The
+ * Bytes that the thread for constraint masks takes: a fixed number, and a number per token of the vocabulary. The
  * thread always counts, because idle work starts it.
  */
 const maskThreadBytes = 20 * 2 ** 20;
 const maskTokenBytes = 512;
 
 /**
- * Memory per layer for the programs of twelve sessions, including memory that the C library retains after loading
+ * Bytes per layer that the programs of twelve sessions take, including memory that the C library retains after loading
  * them.
  */
 const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
- * Number of copies of a model's weights in memory. Large weights exist as stored and as arranged, both mapped. Small
- * weights exist in each of twelve sessions and once more.
+ * Number of copies of a model's weights in memory. Large weights are mapped twice: as stored, and as arranged for the
+ * runtime's kernels. Small weights are copied into each of twelve sessions and exist once more.
  */
 const weightCopies = { large: 2, small: 13 } as const;
 
 /**
- * Number of steps whose memory counts. The C library retains about one step's memory for the next steps, fragmented
- * between allocations in use.
+ * Number of steps whose memory counts. The C library retains about one step's memory for later steps, because it is
+ * fragmented between allocations in use.
  */
 const keptStepCount = 2;
 
@@ -44,15 +44,15 @@ type Limits = Pick<
   "contextLengthMax" | "kvCacheBytesMax" | "slotCountMax" | "tokensPerStepMax"
 >;
 
-/** Maximum memory of a model's engine, in bytes. */
+/** Maximum memory of an engine with a model, in bytes. */
 export interface EngineMemory {
   readonly bytes: number;
-  /** Part of the memory for keys and values, which fills as requests arrive. */
+  /** Share of `bytes` that keys and values may take. They fill it as requests arrive. */
   readonly keyValueBytes: number;
 }
 
 /**
- * Returns the maximum memory of a model's engine, without adapters.
+ * Returns the maximum memory of an engine with a model, without adapters.
  *
  * @throws ServiceError if the folder holds no model that can be computed with these settings
  */
@@ -76,10 +76,10 @@ export function engineMemory(
 }
 
 /**
- * Returns the memory of the largest step, without weights and cache; the runtime's results count twice, because they
- * are copied. The largest step is one of two:
+ * Returns the memory in bytes of the largest step, without weights and cache. The runtime's results count twice,
+ * because they are copied. The largest step is one of two:
  * * part of a long prompt: attention scores over the whole context, a layer's activations, and keys and values of all
- *   layers;
+ * layers;
  * * one token of every row: logits over the vocabulary.
  */
 function stepBytes(config: ModelConfig, limits: Limits): number {
@@ -92,15 +92,15 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
 }
 
 /**
- * Returns the maximum key-value memory of running requests and cached prompts. For a small model it is below the
- * configured limit, because the context length of all slots needs less.
+ * Returns the maximum memory in bytes for the keys and values of running requests and cached prompts. A small model may
+ * need less than the configured limit, even if all slots fill the context length.
  */
 function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
   const contextLength = Math.min(config.contextLength, contextLengthMax);
   return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytesIn(config) });
 }
 
-/** Returns the memory of a slot of the model. */
+/** Returns the memory that one slot of the model takes. */
 function slotBytesIn(config: ModelConfig): SlotBytes {
   const { kvHeadCount, headSize } = config;
   return slotBytesOf({ layerCount: countCaches(config), kvHeadCount, headSize, states: stateShapes(config) });

@@ -1,6 +1,6 @@
-// Memory that base models share. A request holds the base that it runs on, or waits until that base is loaded.
-// `planRoom` decides which bases are loaded and unloaded, and this module carries that out; each base implements its
-// own loading and unloading.
+// Memory that several base models share. A request holds the base model (base) that it runs on, or waits until that
+// base is loaded. `planRoom` decides which bases to load and unload, this module carries out the plan, and each base
+// implements its own loading.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -17,7 +17,7 @@ export interface MemoryOptions {
   readonly observer?: MemoryObserver;
 }
 
-/** Observes loads and unloads, for logs and metrics. */
+/** Observer of loads and unloads, for logs and metrics. */
 export interface MemoryObserver {
   loaded(name: string, durationMs: number): void;
   loadFailed(name: string, error: unknown): void;
@@ -29,14 +29,14 @@ export interface Loadable {
   readonly name: string;
   readonly bytes: number;
   readonly isKept: boolean;
-  /** Loads the base. Rejects if the load fails; `unload` then cleans up. */
+  /** Loads the base. If this rejects, `unload` is called to clean up. */
   load(): Promise<void>;
   unload(): Promise<void>;
 }
 
 /**
- * State of a base model, for people. `waiting`: not loaded, and requests wait for room; `failed`: the base could not
- * be loaded.
+ * State of a base model as shown to people. `waiting`: not loaded, and requests wait for room; `failed`: the last load
+ * failed.
  */
 export type Presence =
   | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
@@ -54,7 +54,9 @@ interface Failure {
   readonly count: number;
 }
 
-/** Back-off after the first failed load, in milliseconds; it doubles with each further failure. */
+/**
+ * Delay in milliseconds before a load may be tried again after it failed. The delay doubles with each further failure.
+ */
 const backOffFirstMs = 1000;
 const backOffMaxMs = 60_000;
 
@@ -85,7 +87,7 @@ export class ModelMemory {
   /**
    * Adds a base model, which is not loaded yet.
    *
-   * @throws ServiceError `invalid` for a base whose memory exceeds the limit even without other bases
+   * @throws ServiceError `invalid` for a base that exceeds the memory limit even by itself
    */
   add(loadable: Loadable): MemorySlot {
     const { bytesMax } = this;
@@ -106,7 +108,7 @@ export class ModelMemory {
     return place;
   }
 
-  /** Describes the other bases in memory, for messages to waiting callers. */
+  /** Names the other bases in memory, for messages to waiting callers. */
   #others(name: string): string {
     const present = this.#places.filter((place) => place.name !== name && !place.isAway);
     return present
@@ -143,20 +145,20 @@ export class ModelMemory {
 }
 
 interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
-  /** Returns a number that grows with each call. */
+  /** Returns a number that is greater at each call. */
   readonly claim: () => number;
   readonly waitingCount: () => number;
   readonly others: (name: string) => string;
-  /** Plans loads and unloads; must be called after every change of a base's state or requests. */
+  /** Plans loads and unloads. Must be called after every change of a base's state or requests. */
   readonly settle: () => void;
 }
 
-/** A base model's place in the shared memory. */
+/** The entry of one base model in the shared memory. */
 export class MemorySlot {
   readonly #loadable: Loadable;
   readonly #options: PlaceOptions;
   readonly #waiters = new Set<Waiter>();
-  /** Number of running requests for each abort signal; requests that end together share a signal. */
+  /** Number of running requests for each abort signal. Requests that end together share a signal. */
   readonly #running = new Map<AbortSignal, number>();
   #state: PlannedBase["state"] = "unloaded";
   #useCount = 0;
@@ -166,7 +168,7 @@ export class MemorySlot {
   #usedAtMs = 0;
   #claim = 0;
   #failure: Failure | null = null;
-  /** Load or unload in progress. */
+  /** Promise of the load or unload in progress. */
   #changing: Promise<void> = Promise.resolve();
 
   constructor(loadable: Loadable, options: PlaceOptions) {
@@ -194,7 +196,7 @@ export class MemorySlot {
     return this.#waiters.size;
   }
 
-  /** Position of the base in the queue of bases that requests wait for; lower values come first. */
+  /** Place of the base in the queue for room; lower values come first. */
   get claim(): number {
     return this.#claim;
   }
@@ -257,7 +259,7 @@ export class MemorySlot {
         this.#options.settle();
       };
       const giveUp = (): void => {
-        // A load in progress has a separate deadline.
+        // A load that is in progress has a deadline of its own, so the request continues to wait for it.
         if (this.#state === "loading") return;
         waiter.refuse(this.#noRoom(waitMs));
         this.#options.settle();
@@ -271,7 +273,10 @@ export class MemorySlot {
     });
   }
 
-  /** Closes the base to new requests, or opens it again. When it opens while loaded, waiting requests are admitted. */
+  /**
+   * Closes the base to new requests, or opens it again. If the base is loaded when it opens, its waiting requests are
+   * admitted.
+   */
   setClosed(isClosed: boolean): void {
     this.#isClosed = isClosed;
     if (this.#state !== "loaded" || isClosed) return;
@@ -279,7 +284,7 @@ export class MemorySlot {
   }
 
   /**
-   * Loads the base immediately, even if there is no room, and then admits the waiting requests.
+   * Loads the base immediately, even if there is no room, and then admits its waiting requests.
    *
    * @throws the error of the load, which the waiting requests receive too
    */
@@ -297,13 +302,13 @@ export class MemorySlot {
   }
 
   /**
-   * Refuses all waiting requests, and unloads the base. Resolves when the base is completely unloaded and other bases
-   * may use its room.
+   * Refuses all waiting requests and unloads the base. Resolves when the base is unloaded, so that other bases may use
+   * its room.
    */
   async stop(): Promise<void> {
     this.#isOver = true;
     for (const waiter of this.#waiters) waiter.refuse(stopping());
-    // If the base is being loaded, this aborts the load.
+    // Unloading also aborts a load in progress.
     await this.#loadable.unload();
     await this.#changing;
     this.#state = "unloaded";
@@ -374,8 +379,8 @@ export class MemorySlot {
 }
 
 /**
- * Returns the reason that callers get; the log has the full error. Messages of operating errors are written for
- * callers; messages of programmer errors are not.
+ * Returns the reason of a failed load for callers; the log has the full error. Messages of operating errors are written
+ * for callers, those of programmer errors are not.
  */
 function reasonOf(error: unknown): string {
   const isForCallers = error instanceof ServiceError && error.code !== "internal";

@@ -1,5 +1,5 @@
-// Tests engines that share memory: requests that wait for a load or for room, time out, or go away; failed loads; and
-// the state after a stop. The engines are real loops whose tokens cost nothing, with a fake clock.
+// Tests engines that share memory: requests that wait for a load or for room, time out, or are cancelled; failed loads;
+// and the state after a stop. The engines are real loops over a fake model, with a fake clock.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { AdapterReference, Engine } from "../../../base/domain/generation.ts";
@@ -22,21 +22,21 @@ const limits = { bytesMax: 10, keepAliveMs: 300_000, turnMs: 10_000, pauseMs: 25
 const { signal } = new AbortController();
 const anyRequest = () => ({ signal: new AbortController().signal });
 
-/** Script of a base's loads: each ends when the test says so, or immediately. */
+/** Properties of a base, and how its loads go. A load ends immediately unless `until` delays it. */
 interface Script {
   readonly bytes?: number;
   readonly isReadyAtStart?: boolean;
   readonly isKept?: boolean;
-  /** Promise that the next load waits for. */
+  /** Promise for which the next load waits. */
   until?: Promise<void>;
-  /** Number of next loads that fail. */
+  /** Number of loads that fail from now on. */
   failureCount?: number;
 }
 
 const engines: Engine[] = [];
 after(() => Promise.all(engines.map((engine) => engine.stop())));
 
-/** Creates bases with these scripts over one memory, started unless the test does that. */
+/** Creates bases with the given scripts, which share one memory. Starts them unless `starts` is false. */
 async function serve<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
   more: {
@@ -103,7 +103,7 @@ async function serve<Name extends string>(
     for (const name of names) await bases[name].start();
   };
   if (more.starts !== false) await start();
-  /** Lets loads and stops continue, which take no time of the clock but some turns of the event loop. */
+  /** Lets loads and stops continue. They need some turns of the event loop, but no time of the clock. */
   const settle = async (): Promise<void> => {
     for (let count = 0; count < 20; count++) await clock.advance(0);
   };
@@ -130,7 +130,7 @@ class RecordingRunner extends FakeRunner {
   }
 }
 
-/** A promise that a test resolves. */
+/** Returns a promise, with a function by which the test resolves it. */
 function later() {
   let end = (): void => undefined;
   const promise = new Promise<void>((resolve) => (end = resolve));
@@ -218,7 +218,7 @@ test("if all bases are busy, a request waits for its turn, and new requests of t
   const first = await a.hold({ signal });
   const waiting = b.hold({ signal });
   await clock.advance(5000);
-  // Its turn is not over: the base still accepts requests.
+  // The base's minimum time in memory has not passed yet, so it still accepts requests.
   const second = await a.hold(anyRequest());
   await clock.advance(6000);
   const behind = a.hold(anyRequest());
@@ -266,7 +266,7 @@ test("a request that times out waiting for room learns which bases hold it, and 
     message,
     /The model b is not loaded.*within 60 s: it is held by a \(0 MiB, 1 requests\)\. .*`models\.memoryBytes`/,
   );
-  // The base that was to make room accepts requests again.
+  // The base that should have made room accepts requests again.
   (await a.hold(anyRequest()))();
 });
 

@@ -1,5 +1,5 @@
-// An engine that is in memory only while it is needed: a request holds the engine, and loads it if necessary. Works
-// with any kind of engine, and creates a new engine for each load. Other modules decide when to load and unload.
+// An engine that is in memory only while it is needed. A request holds the engine, which loads it if necessary. Works
+// with any kind of engine, and creates a new one for each load; other modules decide when to load and unload.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -21,8 +21,8 @@ export interface OnDemandOptions {
   /** Name of the base model. */
   readonly name: string;
   /**
-   * Creates an engine that has not started. Called once immediately, to read the engine's capabilities (the first load
-   * uses this engine), and again for each later load.
+   * Creates an engine that has not started. Called once immediately, to read the engine's capabilities; the first load
+   * uses this engine. Called again for each later load.
    */
   readonly make: () => Engine;
   readonly memory: ModelMemory;
@@ -30,19 +30,19 @@ export interface OnDemandOptions {
   readonly bytes: number;
   /** True to load the model at startup; otherwise the first request loads it. */
   readonly isReadyAtStart: boolean;
-  /** True to keep the model loaded while idle. */
+  /** True to keep the model loaded while it is idle. */
   readonly isKept: boolean;
   /** Called when the model is no longer in memory. */
   readonly onUnloaded?: () => void;
   readonly logger: Logger;
 }
 
-/** Retry delay for requests that arrive while startup loads the model. */
+/** Number of seconds after which requests should retry that arrive while startup loads the model. */
 const retryAfterSeconds = 2;
 
 /**
- * Maximum number of adapters that the next load prepares. If there are more, the first request for an older adapter
- * loads it.
+ * Maximum number of adapters that the next load prepares. If more were published, the first request for an older
+ * adapter loads it.
  */
 const preparedCountMax = 16;
 
@@ -50,9 +50,9 @@ export class OnDemandEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly #options: OnDemandOptions;
   readonly #place: MemorySlot;
-  /** Adapters of versions that were published while the model was not loaded. */
+  /** Adapters of model versions that were published while the model was not loaded. */
   readonly #unprepared = new Map<string, AdapterReference>();
-  /** The engine that is loaded, or that the next load uses. */
+  /** The loaded engine, or the engine that the next load will use. */
   #inner: Engine;
   #isLoaded = false;
   #phase: "new" | "starting" | "up" | "stopped" = "new";
