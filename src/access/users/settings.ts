@@ -35,7 +35,7 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Header in which a proxy forwards the issuer's token, such as `X-Forwarded-Access-Token`. Tokens are also accepted where requests send an API key.",
+      "Header in which a proxy forwards the issuer's token, such as `X-Forwarded-Access-Token`. Hone also accepts such tokens in place of API keys.",
   },
   nameClaim: {
     kind: "text",
@@ -51,7 +51,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Access of user groups: `group=entity` makes its users members of an entity, `group=*` makes them administrators. The first entry that matches one of the user's groups applies; a user without such a group is refused. If empty, every signed-in user is a member of `server.entity`.",
+      "Access of user groups: `group=entity` makes the group's users members of the entity, `group=*` makes them administrators. The first entry that matches one of the user's groups applies; a user without such a group is refused. If empty, every signed-in user is a member of `server.entity`.",
   },
 } as const satisfies SettingsSchema;
 

@@ -19,7 +19,7 @@ const schema = {
     min: mebibyte,
     max: bodyBytesMax,
     about:
-      "Maximum size in bytes of a request with a training job, a log or an uploaded file. Requests with feedback are limited to an eighth of it, chat requests to a sixteenth.",
+      "Maximum size in bytes of a request with a training job, a log or an uploaded file. Requests with feedback may have an eighth of this size, chat requests a sixteenth.",
   },
   operatorRoutes: {
     kind: "choice",

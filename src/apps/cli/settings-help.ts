@@ -2,12 +2,12 @@
 import type { SettingSpelling } from "../server/config.ts";
 
 /**
- * Returns the setting's range or choices, and its default, as in `0 to 65535. Default 8000.`; empty if it has neither.
+ * Returns the setting's range or choices, and its default, as in `Range 0 to 65535. Default 8000.`; empty if it has neither.
  */
 export function valueText({ setting }: SettingSpelling): string {
   const sentences: string[] = [];
   if (setting.kind === "integer" || setting.kind === "number")
-    sentences.push(`${setting.min} to ${setting.max}.`);
+    sentences.push(`Range ${setting.min} to ${setting.max}.`);
   if (setting.kind === "choice") sentences.push(`One of ${setting.choices.join(", ")}.`);
   const hasDefault =
     setting.default !== null && !(Array.isArray(setting.default) && setting.default.length === 0);

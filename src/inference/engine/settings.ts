@@ -42,14 +42,14 @@ const schema = {
     min: 0,
     max: 100,
     about:
-      "Maximum percentage of the KV cache that the prefix cache may occupy, which keeps prompts for later requests with the same prefix. Running requests take this memory back when they need it. 0 disables the prefix cache.",
+      "Maximum percentage of the KV cache for the prefix cache, which keeps computed prompts for later requests with the same prefix. Running requests take this memory back when they need it. 0 disables the prefix cache.",
   },
   scheduling: {
     kind: "choice",
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "Scheduling policy: `fcfs` runs requests in the order of arrival, `priority` runs requests with lower `priority` values first. Such a request also preempts requests with higher values, which resume later where they stopped. Among requests of the same priority, the entity that uses the smallest share of the engine is next. It may preempt requests of an entity that would still use as much afterwards. vLLM servers must use the same `--scheduling-policy`.",
+      "Scheduling policy: `fcfs` runs requests in the order of arrival, `priority` runs requests with lower `priority` values first. A request also preempts requests with higher values, which resume later where they stopped. Among requests of the same priority, those of the entity that uses the smallest share of the engine run first. They may preempt requests of an entity that would still use at least as much afterwards. vLLM servers must use the same `--scheduling-policy`.",
   },
   waitingCountMax: {
     kind: "integer",

@@ -64,10 +64,13 @@ export function addQueuesCommand(program: Command): void {
         "Add items to an annotation queue: calls by id, subjects of feedback, or recorded answers of a model.",
       ),
   )
-    .option("--feedback <query>", "add the subjects of the feedback that matches this query (JSON, or @file)")
+    .option(
+      "--feedback <query>",
+      "add the subject of each feedback record that matches this query (JSON, or @file)",
+    )
     .option(
       "--model <name>",
-      "recorded answers of a trained model (project/name) or of a version (project/name@3)",
+      "add the recorded answers of a trained model (project/name) or of a version (project/name@3)",
     )
     .option("--since <time>", "only answers recorded since this time (ISO 8601)", time)
     .action(addItems);

@@ -33,7 +33,7 @@ export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("restore <place>")
-      .description("Restore a backup into an empty database and data folder; no server may run."),
+      .description("Restore a backup into an empty database and data folder, which no server may be using."),
   )
     .addHelpText("after", aboutRestore)
     .action(async (folder: string, flags: ArchiveFlags) => {

@@ -27,7 +27,7 @@ export function addExportCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("import <place>")
-      .description("Import an export or a backup into an empty database; no server may run."),
+      .description("Import an export or a backup into an empty database, which no server may be using."),
   ).action(async (folder: string, flags: ArchiveFlags) => {
     const { importDatabase } = await import("../../server/backup/archive-commands.ts");
     const ended = "Interrupted; the database is empty.";
@@ -41,10 +41,10 @@ export function addExportCommands(program: Command): void {
     program
       .command("migrate")
       .description(
-        "Migrate the database to this version of Hone, as the first start does; no server may run.",
+        "Migrate the database to this version of Hone, as the version's first start does. No server may be using the database.",
       ),
   )
-    .option("--check", "only report whether a migration is due; status 1 if one is")
+    .option("--check", "only report whether a migration is needed; the exit status is 1 if so")
     .action(async (flags: ArchiveFlags & { readonly check?: boolean }) => {
       const { migrateDatabase } = await import("../../server/backup/archive-commands.ts");
       const isChecked = flags.check === true;

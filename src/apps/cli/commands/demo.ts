@@ -49,7 +49,7 @@ export function addDemoCommand(program: Command): void {
     )
     .option("--teach <word>", `word to teach, with the task words: ${words.join(", ")}`, "maybe")
     .option("--seed <number>", "seed for a reproducible run (default: a random one)")
-    .option("--jobs <count>", "maximum number of training jobs (default: the task's, 12 or 21)")
+    .option("--jobs <count>", "maximum number of training jobs (default: depends on the task, 12 to 21)")
     .option("--learning-rate <number>", "learning rate of all jobs (default: the task's)")
     .option(
       "--quantize <bits>",

@@ -67,7 +67,7 @@ export function addModelsCommand(program: Command): void {
     models
       .command("create <project> <name>")
       .description(
-        "Register a model to train. If it exists, show it; with --from, an existing name is an error.",
+        "Register a model to train. If a model of this name exists, show it; with --from, fail instead.",
       ),
   )
     .option("--base-model <name>", "base model to train")
@@ -75,12 +75,12 @@ export function addModelsCommand(program: Command): void {
     .option("--entity <entity>", "owner of the model (default: the key's entity)")
     .option(
       "--lora-rank <rank>",
-      "LoRA rank of its adapters, 1 to 256 (default: the server's setting)",
+      "LoRA rank of the model's adapters, 1 to 256 (default: the server's setting)",
       Number,
     )
     .option(
       "--lora-alpha <alpha>",
-      "LoRA alpha of its adapters, which is divided by the rank (default: twice the rank)",
+      "LoRA alpha of the model's adapters; alpha divided by the rank is their scale (default: twice the rank)",
       Number,
     )
     .option(
@@ -125,7 +125,7 @@ export function addModelsCommand(program: Command): void {
     models
       .command("delete <name>")
       .description(
-        "Delete a trained model by name or id with its versions, jobs and logs, or one version (project/name:step3).",
+        "Delete a trained model (by name or id) with its versions, jobs and logs, or only one version (project/name:step3).",
       ),
   )
     .option("--json", "print JSON")

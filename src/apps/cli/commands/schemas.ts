@@ -36,12 +36,15 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
   schemas
     .command("check [files...]")
     .description(
-      "Check whether Hone can enforce JSON Schemas exactly, and whether an answer can be a given value. The check needs no server.",
+      "Check whether Hone can enforce JSON Schemas exactly, and whether given values are possible answers. The check needs no server.",
     )
     .option("--instance <file>", "file with a JSON value to check against all schemas; repeatable", gathered)
-    .option("--jsonl", "read {name, schema, tests} lines from the files, or from standard input (also -)")
+    .option(
+      "--jsonl",
+      "read one object {name, schema, tests} per line, from the files or from standard input (also -)",
+    )
     .option("--json", "print JSON")
-    .option("--tokenizer <path>", "model folder or tokenizer.json whose vocabulary to use")
+    .option("--tokenizer <path>", "use the vocabulary of this model folder or tokenizer.json")
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
       const { createSchemaChecker } = await import("../../server/constraints/check-schemas.ts");

@@ -20,7 +20,7 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
   const command = program
     .command("serve")
     .description(
-      "Start the server: inference, training, feedback. A flag overrides its HONE_* variable, which overrides hone.json in the data folder.",
+      "Start the server, which answers requests, trains models and stores feedback. A flag overrides its HONE_* variable, which overrides hone.json in the data folder.",
     )
     .option("--print-config", "print the effective configuration as JSON and exit")
     .option("--help-all", `show all ${allSettings().length} settings and exit`)

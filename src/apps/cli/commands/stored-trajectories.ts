@@ -41,7 +41,7 @@ export function addTrajectoryCommand(models: Command): void {
         .choices(["jsonl", "parquet", "groups"])
         .default("jsonl"),
     )
-    .option("--out <file>", "new file to write (default: standard output, for JSON lines)")
+    .option("--out <file>", "new file to write; required for parquet (default: standard output)")
     .addOption(
       new Option(
         "--source <source>",

@@ -31,7 +31,7 @@ export function addExportCommand(feedback: Command): void {
     .option("--fields <field...>", "fields to write, such as id created_at payload.stars")
     .option(
       "--after <id>",
-      "only records stored after this one: the rest of a partial export, or new records",
+      "only records stored after the record with this id, to resume a partial export or to get new records",
     )
     .option("--out <file>", "new file to write; without it, standard output")
     .action(exportFeedback);

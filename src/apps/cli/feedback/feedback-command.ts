@@ -75,7 +75,9 @@ export function addFeedbackCommand(program: Command): void {
   withFlags(
     feedback
       .command("add <project> <reference>")
-      .description("Add feedback on a reference, or on the recorded completion with this request id."),
+      .description(
+        "Add feedback on the subject of a reference, or on the recorded completion with a request id.",
+      ),
   )
     .option("--emoji <emoji>", "reaction, such as 👍")
     .option("--note <text>", "text of a note")
@@ -89,7 +91,9 @@ export function addFeedbackCommand(program: Command): void {
     addSelectionFlags(
       feedback
         .command("stats <project>")
-        .description("Show counts per type and charts of the values in payloads."),
+        .description(
+          "Show statistics of a project's feedback: counts per type, and charts of the values in payloads.",
+        ),
     ),
   ).action(async (project: string, flags: Flags & SelectionFlags) => {
     const client = connect(flags);

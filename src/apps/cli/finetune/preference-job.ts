@@ -43,12 +43,12 @@ export function addPreferenceCommand(jobs: Command): void {
     .option("--rule <rule>", "stored reward rule, by id or as project/name")
     .option(
       "--corrections [type:path]",
-      "also train on people's corrections of answers: feedback type and path in the payload, such as fix:text (default: the path `correction` of any type)",
+      "also train on people's corrections of answers: the feedback type and the path in the payload, such as fix:text (default: the path `correction`, in feedback of any type)",
     )
     .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
     .option(
       "--version-age-max <count>",
-      "maximum age of an answer: number of versions before the newest one (default: unlimited)",
+      "maximum age of an answer, as the number of newer versions of the model (default: unlimited)",
     )
     .option("--dry-run", "only show the feedback that would be used")
     .addOption(
@@ -56,12 +56,12 @@ export function addPreferenceCommand(jobs: Command): void {
     )
     .option(
       "--beta <number>",
-      `factor of the log-ratios to the reference; a greater value keeps the model closer to it (default: ${defaults.beta}; ${simpo.beta} with simpo)`,
+      `factor of the log-ratios in the loss; a greater value keeps the model closer to the reference (default: ${defaults.beta}; ${simpo.beta} with simpo)`,
       positiveNumber,
     )
     .option(
       "--label-smoothing <share>",
-      "with dpo and simpo: fraction of preferences that are assumed to be swapped, 0 to 0.5 (default: 0)",
+      "with dpo and simpo: assumed fraction of preferences whose answers are swapped, 0 to 0.5 (default: 0)",
       shareOfLabels,
     )
     .option(

@@ -48,7 +48,7 @@ export function addKeysCommand(program: Command): void {
         `expiry: a time (ISO 8601), or a duration such as 30d or 12h${suffix("never")}`,
       )
       .option("--scopes <scopes...>", `scopes of the key: chat, train, feedback, read${suffix("all")}`)
-      .option("--project <project>", `only project of its entity that the key can access${suffix("all")}`);
+      .option("--project <project>", `the only project that the key can access${suffix("all")}`);
   const withLimits = (command: Command, suffix: (usual: string) => string): Command =>
     limitFlags.reduce(
       (limited, [flag, about]) => limited.option(flag, `${about}${suffix("unlimited")}`),
@@ -56,7 +56,7 @@ export function addKeysCommand(program: Command): void {
     );
   const ofNewKey = (usual: string): string => ` (default: ${usual})`;
   const ofChange = (usual: string): string =>
-    usual === "all" ? "; `none` allows all" : "; `none` removes it";
+    ({ all: "; `none` allows all", unlimited: "; `none` removes the limit" })[usual] ?? "; `none` removes it";
   withLimits(
     withChoices(keys.command("create").description("Create a key; its secret is shown only once."), ofNewKey),
     ofNewKey,

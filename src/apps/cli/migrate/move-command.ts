@@ -58,7 +58,7 @@ export function addMoveCommand(models: Command): void {
     .option("--go-on", "resume an interrupted move to an existing model")
     .option(
       "--merged <folder>",
-      "copy the weights instead of replaying jobs: new folder for the base model with the version merged into it",
+      "instead of replaying jobs, write the base model with the version merged into it to this new folder",
     )
     .option("--dry-run", "only show what would be done")
     .option("--json", "print JSON")

@@ -35,7 +35,7 @@ export function addRecordingCommands(program: Command): void {
     .option("--project <project>", "only completions of this project, as entity/project")
     .option(
       "--feedback <kind>",
-      "any: only completions with feedback; none: only completions without; otherwise a feedback type that they have",
+      "any: only completions with feedback; none: only completions without feedback; another value: only completions with feedback of this type",
     )
     .option("--since <time>", "only completions that ended at this time or later (ISO 8601)")
     .option("--until <time>", "only completions that ended before this time")
@@ -47,7 +47,10 @@ export function addRecordingCommands(program: Command): void {
       .command("show <request_id>")
       .description("Show a recorded completion: its prompt and all answers."),
   )
-    .option("--project <project>", "project as entity/project, if several have a completion with this id")
+    .option(
+      "--project <project>",
+      "project of the completion (entity/project); required if several projects have a completion with this id",
+    )
     .option("--json", "print JSON, with tokens and log-probabilities")
     .action(async (requestId: string, flags: PlaceFlags) => {
       const completion = await connect(flags).recordings.get(requestId, placeOf(flags));
@@ -58,7 +61,10 @@ export function addRecordingCommands(program: Command): void {
       .command("delete <request_id>")
       .description("Delete a recorded completion permanently; feedback on it is kept."),
   )
-    .option("--project <project>", "project as entity/project, if several have a completion with this id")
+    .option(
+      "--project <project>",
+      "project of the completion (entity/project); required if several projects have a completion with this id",
+    )
     .option("--json", "print JSON")
     .action(async (requestId: string, flags: PlaceFlags) => {
       const deleted = await connect(flags).recordings.delete(requestId, placeOf(flags));

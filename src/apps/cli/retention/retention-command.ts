@@ -13,7 +13,7 @@ import {
 export function addRetentionCommand(program: Command): void {
   const retention = program
     .command("retention")
-    .description("Show retention limits, and remove what exceeds them.");
+    .description("Show retention limits, and remove the data that exceeds them.");
   addConnectionFlags(
     retention
       .command("show", { isDefault: true })

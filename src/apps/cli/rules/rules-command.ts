@@ -20,7 +20,7 @@ type Flags = ConnectionFlags & JsonFlag;
 export function addRulesCommand(program: Command): void {
   const rules = program
     .command("rules")
-    .description("Manage reward rules: rewards computed from feedback, and training on them.");
+    .description("Manage reward rules, which compute rewards from feedback and can train models on them.");
   addConnectionFlags(rules.command("list", { isDefault: true }).description("List reward rules."))
     .option("--project <name>", "only rules of this project")
     .option("--json", "print JSON")
@@ -82,20 +82,22 @@ function addAddCommand(rules: Command): void {
     addConnectionFlags(
       rules
         .command("add <project> <name>")
-        .description("Add a reward rule. With --train, it trains a model automatically as feedback arrives."),
+        .description(
+          "Add a reward rule. With --train, the rule trains a model automatically as feedback arrives.",
+        ),
     ),
   )
     .option("--train <model>", "model that the rule trains automatically")
     .option(
       "--groups-min <count>",
-      "minimum number of groups, that is prompts with differing rewards, in a job (default 8)",
+      "minimum number of groups in a job: prompts whose answers have different rewards (default 8)",
     )
     .option("--seconds-between <seconds>", "minimum time between two jobs in seconds (default 3600)")
     .option("--jobs-per-day <count>", "maximum number of jobs in 24 hours (default 24)")
     .option("--tokens-per-day <count>", "maximum number of training tokens in 24 hours (default: unlimited)")
     .option(
       "--version-age-max <count>",
-      "maximum age of an answer: number of versions before the newest one (default: unlimited)",
+      "maximum age of an answer, as the number of newer versions of the model (default: unlimited)",
     )
     .option("--learning-rate <number>", "learning rate of the jobs that the rule creates")
     .option("--json", "print JSON")
@@ -133,9 +135,9 @@ function addTrainingCommands(rules: Command): void {
   for (const [verb, description] of [
     [
       "preview",
-      "Show the answers that a job would train on, with their rewards, and why other answers are left out.",
+      "Show the answers that a job would train on with their rewards, and the answers that it would leave out with the reasons.",
     ],
-    ["train", "Create a job that trains a model on its feedback so far."],
+    ["train", "Create a job that trains a model on the feedback that its answers have so far."],
   ] as const)
     addTermFlags(addConnectionFlags(rules.command(`${verb} <model>`).description(description)))
       .option(
@@ -145,7 +147,7 @@ function addTrainingCommands(rules: Command): void {
       .option("--since <time>", "only feedback created since this time. Example: `2026-01-31T00:00:00Z`")
       .option(
         "--version-age-max <count>",
-        "maximum age of an answer: number of versions before the newest one (default: unlimited)",
+        "maximum age of an answer, as the number of newer versions of the model (default: unlimited)",
       )
       .option(
         "--learning-rate <number>",

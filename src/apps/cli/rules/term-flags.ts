@@ -20,11 +20,11 @@ export function addTermFlags(command: Command): Command {
     .option("--reactions <table>", "reward of each emoji reaction. Example: `👍=1,👎=0`")
     .option(
       "--number <type:path:range>",
-      "use a number in the payload as the reward: feedback type, path in the payload, and range of the number, which is mapped to 0 to 1. Example: `score:stars:1..5`",
+      "use a number in payloads as the reward: the feedback type, the path in the payload, and the number's range, which is rescaled to 0 to 1. Example: `score:stars:1..5`",
     )
     .option(
       "--annotation <name:range|table>",
-      "use annotations with this name, and answers to the queue question with this name, as rewards. Examples: `right` (true gives the reward 1, false gives 0); `style:1..5` (numbers from 1 to 5 are mapped to 0 to 1); `tone:kind=1,rude=0` (the text `kind` gives 1, `rude` gives 0)",
+      "use annotations with this name, and answers to the queue question with this name, as rewards. Examples: `right` (true gives the reward 1, false gives 0); `style:1..5` (the numbers 1 to 5 are rescaled to 0 to 1); `tone:kind=1,rude=0` (the text `kind` gives 1, `rude` gives 0)",
     )
     .option("--preferences", "use feedback that prefers one answer over another (payload field better_than)");
 }

@@ -46,7 +46,7 @@ export function addWebhooksCommand(program: Command): void {
       ["feedback.created"],
     )
     .option("--project <entity/project>", "only events of this project")
-    .option("--type <type>", "feedback events only for records of this feedback type")
+    .option("--type <type>", "send feedback events only for records of this feedback type")
     .option("--records-max <count>", "maximum number of records in one event", Number)
     .action(addWebhook);
   withFlags(
