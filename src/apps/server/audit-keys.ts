@@ -48,7 +48,7 @@ export function auditedKeys(keys: KeyStore, record: RecordEntry, clock: Clock): 
   };
 }
 
-/** Returns the limit store, wrapped so that the log records each change of an entity's limits with the same outcomes. */
+/** Returns the limit store, wrapped like the key store, so that the log records each change of an entity's limits. */
 export function auditedLimits(limits: LimitStore, record: RecordEntry, clock: Clock): LimitStore {
   return {
     ...limits,

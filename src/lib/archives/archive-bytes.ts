@@ -14,7 +14,7 @@ export class ArchiveBytes {
   readonly #pieces: AsyncGenerator<Uint8Array, void>;
   #piece: Buffer = Buffer.alloc(0);
 
-  /** @param archive ended by {@link close}, or when its last byte was read */
+  /** @param archive closed by {@link close}, or after its last byte was read */
   constructor(archive: AsyncIterable<Uint8Array>) {
     this.#pieces = unzipped(archive);
   }

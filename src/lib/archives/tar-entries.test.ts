@@ -53,7 +53,7 @@ function record(field: string, value: string | number): string {
 
 const name = fc.stringMatching(/^[a-zé/.]{0,20}[a-z]$/);
 const content = fc.string({ maxLength: 1500, unit: "binary" });
-/** Entries that describe the next one, with a path of any length. */
+/** Entries that describe the entry after them, with a path of any length. */
 const description = fc.oneof(
   fc
     .record({ type: fc.constantFrom("x", "X", "g"), path: name, times: fc.nat(60) })

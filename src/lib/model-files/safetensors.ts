@@ -132,7 +132,7 @@ function checkedTensor(
     });
   }
   const [start, end] = offsets as [number, number];
-  // Elements of these types take whole bytes, so every shape has a whole number of bytes.
+  // The length is never null here, because an element of a plain type takes whole bytes.
   const byteLength = byteLengthOf(dtype, shape) ?? 0;
   if (end - start !== byteLength) {
     throw corrupt(

@@ -32,7 +32,7 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   /** Offset in bytes from the file's beginning. */
   readonly offset: number;
   readonly byteLength: number;
-  /** Change to the values by the program that wrote the file, which reading undoes. */
+  /** Change that the program that wrote the file has made to the values; reading undoes it. */
   readonly rearranged?: Rearrangement;
 }
 

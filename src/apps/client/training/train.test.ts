@@ -428,7 +428,7 @@ test("refuses an option that is unknown or out of range before any request, and 
       ["failuresMax is 2; it must be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it must be at least one task.", { tasks: [] }],
       ["serverTimeout is -1; it must be a whole number of at least 0.", { serverTimeout: -1 }],
-      // Safe cast: from plain JavaScript, unknown options would arrive unnoticed.
+      // Safe cast: simulates plain JavaScript, in which unknown options would arrive unnoticed.
       ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
       ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
       [

@@ -192,7 +192,7 @@ async function kernelsFor(
   return kernels;
 }
 
-/** Share of a base in the common memory, and how the base is treated there. */
+/** Memory that a base needs, and how the accounting of the common memory treats the base. */
 interface Share extends EngineMemory {
   readonly isReadyAtStart: boolean;
   readonly isDefault: boolean;

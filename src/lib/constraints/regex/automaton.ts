@@ -49,7 +49,7 @@ class ShortestFirst {
   }
 }
 
-/** Longer estimates share the last queue. */
+/** Maximum estimated length with a separate queue. All longer estimates share the last queue. */
 const lengthMax = 4_095;
 
 export class Automaton {

@@ -424,7 +424,7 @@ export class Expressions {
   /**
    * Restricts an expression's matches to the numbers of characters that the counter allows.
    *
-   * @param counter repetitions of one character that all matches of the expression consist of
+   * @param counter repetitions of one kind of character; all matches of the expression consist of such characters
    */
   bounded(expression: Expression, counter: Expression): Expression {
     const both = this.and(expression, counter);

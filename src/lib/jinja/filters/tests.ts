@@ -85,7 +85,7 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
   ...[">=", "ge"].map((name): [string, Test] => [name, ordered(">=")]),
 ]);
 
-/** Computes `value % divisor`, which formats if the value is a text. */
+/** Computes `value % divisor`. If the value is a text, `%` formats the divisor into it. */
 function remainder(value: Value, divisor: Value, budget: Budget): Value {
   return typeof value === "string"
     ? formatPercent(value, divisor, budget)

@@ -56,7 +56,7 @@ function view(
   return new DictView(dict, kind);
 }
 
-/** Returns a dict in which every key has the same value. */
+/** Returns a dict with the given keys, all with the same value, as Python's `dict.fromkeys`. */
 export function keysOf(args: ConstructorParameters<typeof Arguments>[1]): Dict {
   const asked = new Arguments("fromkeys", args, "iterable | value");
   const value = asked.get("value") ?? null;

@@ -13,7 +13,7 @@ import { Loop } from "./loop.ts";
 import { bindMacro, type MacroNode } from "./macro.ts";
 import { Output, Scope } from "./scope.ts";
 
-/** How a body ended, which the enclosing loop handles; null for its regular end. */
+/** How a body ended: by `break` or `continue`, which the enclosing loop handles; null if the body reached its end. */
 type Ending = "break" | "continue" | null;
 
 type Kind = Statement["kind"];

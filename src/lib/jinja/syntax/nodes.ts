@@ -115,7 +115,7 @@ export type Statement = { readonly line: number } & (
    */
   | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
   | { readonly kind: "break" | "continue" }
-  /** A tag that loads another template; no other templates exist. */
+  /** A tag that loads another template. Running it is an error, because no other templates exist. */
   | { readonly kind: "load"; readonly tag: string }
 );
 

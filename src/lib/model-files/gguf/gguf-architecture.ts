@@ -87,7 +87,7 @@ const convolutionParts: Readonly<Record<string, string>> = {
   ffn_down: "feed_forward.w2",
 };
 
-/** Names of Qwen3.5's tensors. */
+/** Parts of tensor names in files of Qwen3.5. */
 const deltaParts: Readonly<Record<string, string>> = {
   ...layerParts,
   post_attention_norm: "post_attention_layernorm",
@@ -444,7 +444,10 @@ function headCount(metadata: GgufMetadata, prefix: string): number {
   return metadata.needed(key, metadata.uniform(key));
 }
 
-/** Maximum number of layers, above that of any model. A list of this length is created before any tensor is read. */
+/**
+ * Maximum number of layers, more than any model has. It limits a list with an entry per layer, which is created before
+ * any tensor is read.
+ */
 const layersMax = 10_000;
 
 /** Model classes whose config.json says which projections have biases; other classes always have the same ones. */

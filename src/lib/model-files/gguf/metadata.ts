@@ -34,7 +34,7 @@ export class GgufMetadata {
     throw this.#mistyped(key, "a number");
   }
 
-  /** Returns a number; a list must repeat the same number for every layer. */
+  /** Returns a number. A file may also have a list here, which must repeat the same number for every layer. */
   uniform(key: string): number | null {
     const value = this.#values.get(key) ?? null;
     if (!Array.isArray(value)) return this.number(key);

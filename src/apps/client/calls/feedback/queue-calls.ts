@@ -153,12 +153,12 @@ export class QueueCalls extends CallGroup {
   }
 }
 
-/** Returns the input of a route on a queue or an item that takes the project in its body. */
+/** Returns the input for a route of a queue or an item, with the project in the body. */
 function sent<Name extends QueueName, Body>({ project_id, ...path }: Name, body: Body) {
   return { path, body: { project_id, ...body } };
 }
 
-/** Returns the input of a route on a queue that takes the project in its query. */
+/** Returns the input for a route of a queue, with the project in the query. */
 function queried({ project_id, queue_id }: QueueName) {
   return { path: { queue_id }, query: { project_id } };
 }

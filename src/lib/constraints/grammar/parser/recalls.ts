@@ -25,7 +25,7 @@ interface Recalled {
 export class Recalls {
   readonly #rules: Rules;
   readonly #recalled = new Map<GrammarSymbol, Recalled>();
-  /** The symbol after one more byte, by the symbol before it and the byte. */
+  /** Cached symbol after one more byte, by a key of the symbol before the byte and the byte. */
   readonly #after = new Map<number, GrammarSymbol>();
   readonly #afterUnknown = new Map<Recall, GrammarSymbol>();
 

@@ -33,7 +33,7 @@ export class StackTable {
   readonly #known = new Map<string, Stacks>();
   /** True if a cycle can be reached from the set, which then contains stacks of unbounded height. */
   readonly #isCyclic: boolean[] = [];
-  /** Members of the cycle that contains the set. */
+  /** For each set that belongs to a cycle, the members of that cycle. */
   readonly #cycles = new Map<Stacks, readonly Stacks[]>();
   /**
    * Members of each cycle. A cycle has one entry for each of its members: the key is the cycle's canonical name when

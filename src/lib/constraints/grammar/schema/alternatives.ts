@@ -84,8 +84,8 @@ export function groupBy<K, T>(members: readonly T[], keyOf: (member: T) => K): R
 }
 
 /**
- * Returns keys for the requirements of the shape's required properties. Any shape that includes this one has one of
- * these keys, or requires no property.
+ * Returns keys of the shape's required properties: for each property, a key per literal of its goal, and one for the
+ * property with any value. Any shape that includes this one has one of these keys, or requires no property.
  */
 function requiredNames({ goals }: Algebra, { declared }: ObjectShape): readonly string[] {
   return declared
@@ -114,7 +114,7 @@ function subsumes(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boo
   return shape.declared.every((declared) => isAsked(algebra, declared, other));
 }
 
-/** True if the clause is known to hold for each object of the shape. */
+/** True if the clause (a condition on the presence of properties) is known to hold for each object of the shape. */
 function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolean {
   if (clauses.some((known) => clauseImplies(known, clause))) return true;
   return clause.some(({ name, isThere }) =>

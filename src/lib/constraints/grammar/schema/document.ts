@@ -57,7 +57,10 @@ export class SchemaDocument {
     this.root = this.place(schema, "#");
   }
 
-  /** Keywords ignored because the schema's draft ignores them next to a reference, in the subschemas read so far. */
+  /**
+   * Keywords that were ignored in the subschemas read so far, because the schema's draft ignores keywords next to a
+   * reference.
+   */
   get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
     return this.#besideReferences;
   }

@@ -25,7 +25,8 @@ export class FewValues {
   }
 
   /**
-   * Returns the shapes of a goal that is known to allow few scalars; null for others and while the goal is being read.
+   * Returns the shapes of a goal that is known to allow only a few scalar values. Returns null for any other goal, and
+   * while the goal is being read.
    */
   of(goal: Goal): readonly Shape[] | null {
     const known = this.#known.get(goal);

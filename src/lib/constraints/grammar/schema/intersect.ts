@@ -176,7 +176,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
   return min > max || requiredCount > max ? null : shape;
 }
 
-/** Returns a shape's requirements on the property with a name, whether declared or not. */
+/** Returns a shape's requirements on the property `name`, which the shape need not declare. */
 function declaration({ texts }: Algebra, shape: ObjectShape, name: string): Declared {
   const declared = shape.declared.find((candidate) => candidate.name === name);
   if (declared !== undefined) return declared;

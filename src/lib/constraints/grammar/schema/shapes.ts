@@ -59,7 +59,7 @@ export interface ArrayShape {
   readonly evaluated: number;
 }
 
-/** Requirement that between `min` and `max` items satisfy a goal. */
+/** Requirement of the keyword `contains`: between `min` and `max` items satisfy the goal. */
 export interface Contains {
   readonly goal: Goal;
   readonly min: number;

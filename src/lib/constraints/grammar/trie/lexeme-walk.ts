@@ -245,7 +245,7 @@ export class LexemeWalker {
 
 const noTokens: ReadonlySet<number> = new Set();
 
-/** Measured memory of an entry in a set. */
+/** Measured memory in bytes of a token in a set of excluded tokens. */
 const bytesPerExcluded = 40;
 
 const bytesOf = (tokens: LexemeWalk["tokens"]): number =>

@@ -23,7 +23,7 @@ interface KnownMask {
   readonly doubts: readonly Doubt[];
 }
 
-/** Measured memory of a doubtful token. */
+/** Measured memory of an entry in `KnownMask.doubts`, in bytes. */
 const bytesPerDoubt = 80;
 
 export class MaskSource {

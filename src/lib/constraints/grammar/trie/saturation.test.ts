@@ -101,8 +101,8 @@ test("removes a length limit next to a complement where an accepting state is al
 });
 
 /**
- * Returns true if the length limit of a random expression with a complement is removed. Asserts that both expressions
- * are live after the same texts.
+ * Saturates the state of a random expression with a complement, and asserts that the old and the new state are live
+ * after the same texts. Returns true if the state has changed, because the length limit was removed.
  */
 function isLeftOut(random: Random): boolean {
   const { expressions, automaton } = compilation();

@@ -103,7 +103,7 @@ class Growth {
   #foreignWord(): Uint8Array {
     const { first, last, hasBlanks } = this.#one(scripts);
     const letters = Array.from({ length: 1 + this.#random.index(hasBlanks ? 5 : 2) }, () =>
-      // Draws the first letters of a script more often. This frequency distribution suffices for random words.
+      // Draws the letters at the beginning of a script's range more often, which is realistic enough for random words.
       String.fromCodePoint(first + Math.floor((last - first + 1) * this.#random.uniform() ** 2)),
     );
     const word = encoder.encode((hasBlanks && this.#random.index(2) === 0 ? " " : "") + letters.join(""));

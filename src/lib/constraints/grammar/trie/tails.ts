@@ -24,7 +24,10 @@ export interface Tails {
  */
 const tailsMax = 32_768;
 
-/** Returns the tails of all tokens below the exits; null if there are more than `tailsMax`. */
+/**
+ * Returns the tails of all tokens below the exits (nodes at which the lexeme may end); null if there are more than
+ * `tailsMax`.
+ */
 export function tailsBelow(exits: readonly Exits[], { bytesOf, tokenCount }: TokenTrie): Tails | null {
   const tails: { readonly token: Uint8Array; readonly id: number }[] = [];
   const isMember = new Uint8Array(tokenCount);

@@ -23,7 +23,7 @@ import type { WrittenValue } from "./written-values.ts";
 type Container = OpenArray | OpenObject;
 
 interface Open {
-  /** Number that containers share if they have the same continuations. */
+  /** Number of the container. Containers with the same continuations have the same number. */
   readonly id: number;
   /** Name of the container's plan, as part of rule names. */
   readonly name: string;

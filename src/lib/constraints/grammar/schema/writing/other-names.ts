@@ -7,7 +7,10 @@ import { afterOther, canFinishObject, without } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import type { UsedTexts } from "./used-texts.ts";
 
-/** Undeclared names with quotation marks, the goal of their values, and the progress after such a property. */
+/**
+ * Undeclared names as they are written, with quotation marks; the goal (requirement) for their values; and the progress
+ * after such a property.
+ */
 export interface OtherName {
   readonly key: Expression;
   readonly goal: Goal;

@@ -45,7 +45,8 @@ function planItem(
       goal: goals.and(way.goal, other),
       countedBy: [...way.countedBy, counter],
     }));
-    // Without a maximum, it does no harm to count too few items.
+    // Without a maximum, an item that satisfies the counter's goal may also remain uncounted: counting too few items
+    // does no harm.
     const others = ways.flatMap((way) =>
       max === Number.POSITIVE_INFINITY
         ? [way]

@@ -33,7 +33,7 @@ export interface ObjectPlan {
 }
 
 export interface WantedName extends NameRule {
-  /** Indexes of the needs that the name satisfies. */
+  /** Indexes of the needs that a property with this name satisfies. */
   readonly does: readonly number[];
 }
 
@@ -88,7 +88,7 @@ export function afterOther(
   };
 }
 
-/** Returns plans for the shape, one for each way to satisfy its needs. */
+/** Returns plans for writing objects of the shape, one for each way to satisfy the shape's needs. */
 export function planObjects(
   meanings: Meanings,
   shape: ObjectShape,
@@ -246,8 +246,8 @@ export function canFinishObject(
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + wantedCount;
   if (progress.count + mustHave > max) return false;
   const mayHave = ahead.filter(({ goal }) => isSatisfiable(goal)).length;
-  // Names that were already written are counted again. This does no harm: if too few names had been available, none of
-  // them would have been written.
+  // Counts names that were already written again. This does no harm: if too few names had been available, none of them
+  // would have been written.
   const others = rules.reduce(
     (count, { goal }, index) =>
       count + (isSatisfiable(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),

@@ -72,7 +72,10 @@ export class RuleWriter {
     });
   }
 
-  /** Returns the rest of an array with unique scalars: a new item and its continuation, or the end of the array. */
+  /**
+   * Returns the productions for the rest of an array with unique scalars: one more item and what follows it, or the end
+   * of the array.
+   */
   #distinctItems(plan: ArrayPlan, used: UsedTexts): Productions {
     const { texts } = present(plan.distinct, "the texts of items that must differ");
     const index = used.count;
