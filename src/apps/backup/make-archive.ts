@@ -91,10 +91,10 @@ async function copyTables(
 }
 
 /**
- * Writes the staged artifacts to the archive, and removes each from the staging folder afterwards.
+ * Writes the staged artifacts to the archive, and removes each from the staging folder afterwards. Paths that are not
+ * plain files are neither opened nor copied.
  *
- * @returns a fault for each artifact that differs from when it was stored, and for each path that is not a plain file;
- * such paths are neither opened nor copied
+ * @returns a fault for each artifact that differs from when it was stored, and for each path that is not a plain file
  */
 async function writeArtifacts(
   writer: ArchiveWriter,

@@ -1,5 +1,5 @@
-// Reads all data of a server, which may be running, and reports the faults that the database finds in itself, and
-// missing or changed artifacts that its rows refer to.
+// Reads all data of a server, which may be running. Reports the faults that the database finds in itself, and missing
+// or changed artifacts that its rows refer to.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";

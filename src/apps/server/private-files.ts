@@ -90,7 +90,7 @@ async function makeContentPrivate(folder: string): Promise<number> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const found = await nullIfMissing(lstat(path));
-    // Skips symbolic links and files with several hard links: model files are linked, and the target or the second name
+    // Skips symbolic links and files with several hard links. Model files are linked, and the target or the second name
     // of such a file may belong to another user.
     if (found === null || !(found.isDirectory() || (found.isFile() && found.nlink === 1))) continue;
     if ((found.mode & 0o077) !== 0) {

@@ -389,7 +389,7 @@ export class GraphBuilder {
 
   /**
    * Returns the natural-log probabilities of one id per row under the logits x · weightᵀ, and the entropies of these
-   * distributions, with only a block of rows in memory at a time. Entropies have no gradient.
+   * distributions. Only a block of rows is in memory at a time. Entropies have no gradient.
    *
    * @param x [N, D]; weight [V, D]; ids int64 [N]
    */

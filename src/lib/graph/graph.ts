@@ -106,11 +106,11 @@ export interface OpAttributes {
   /**
    * (x [..., K], weight codes [K, N], scales [N]) → x · (weight · scales).
    * - Codes are int8, or uint8 with a zero point of 128; both give the same bits.
-   * - Each row of x is rounded to 127 steps per sign up to its largest magnitude, and the sums are integers, so a
-   *   row's result is the same in any batch.
-   * - Three more operands make it differentiable: source [..., K], back codes [N, K], back scales [K]. x stands for
-   *   the source, which is the only operand with a gradient: the result's gradient, rounded in the same way, times
-   *   (back · back scales).
+   * - Each row of x is rounded to 127 steps per sign up to its largest magnitude. The sums are integers, so a row's
+   * result is the same in any batch.
+   * - Three more operands make it differentiable: source [..., K], back codes [N, K], back scales [K]. x stands for the
+   * source, which is the only operand with a gradient. That is the result's gradient, rounded in the same way, times
+   * (back · back scales).
    */
   readonly int8MatMul: None;
   /**

@@ -88,8 +88,8 @@ function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }
 }
 
 /**
- * GPT-2's alphabet, from code unit to byte: printable Latin-1 characters stand for their own bytes, and characters
- * from U+0100 for all other bytes; -1 for characters outside the alphabet.
+ * GPT-2's alphabet, from code unit to byte; -1 for characters outside the alphabet. Printable Latin-1 characters stand
+ * for their own bytes, and characters from U+0100 for all other bytes.
  */
 const byteOfCode: Int16Array = (() => {
   const alphabet = new Int16Array(0x200).fill(-1);

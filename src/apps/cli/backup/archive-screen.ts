@@ -1,5 +1,5 @@
-// Shows the progress of writing or reading an archive: on a terminal, one line that is redrawn; in other outputs, such
-// as a log, a line per table with its rows and a line per 10 % of the files.
+// Shows the progress of writing or reading an archive. On a terminal, it redraws one line. In other outputs, such as a
+// log, it adds a line per table with its rows, and a line per 10 % of the files.
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Progress } from "../../server/backup/archive-commands.ts";

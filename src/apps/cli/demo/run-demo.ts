@@ -76,8 +76,8 @@ export interface DemoRound {
 }
 
 /**
- * Runs the loop that all kinds of training share: creates a model, then alternates between measuring and training it,
- * until it has learned the task or has used the maximum number of jobs.
+ * Runs the loop that all kinds of training share: creates a model, then measures and trains it in turn. Ends when the
+ * model has learned the task or has used the maximum number of jobs.
  *
  * @param sample samples answers to the practice questions from a version
  */

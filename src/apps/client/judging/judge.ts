@@ -12,8 +12,8 @@ export interface JudgeOptions<Task> {
   /** Criteria for a good attempt, as text for the judge. */
   readonly rubric: string;
   /**
-   * `rank` (default) has the judge order a task's attempts, from reward 1 for the best to 0 for the worst; `score` has
-   * it give each attempt a score from 0 to 1.
+   * `rank` (default) has the judge order a task's attempts: the best gets reward 1, the worst 0. `score` has the judge
+   * give each attempt a score from 0 to 1.
    */
   readonly mode?: JudgeMode;
   /** Base URL, with `/v1`, of a server with chat completions; default: the training server. */

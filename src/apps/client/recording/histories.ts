@@ -89,7 +89,7 @@ function toolsOf({ tools }: JsonObject): Growing["tools"] {
 }
 
 /**
- * Returns a message's canonical text, which is the same for all forms in which libraries return an answer: text as a
+ * Returns a message's canonical text. It is the same for all forms in which libraries return an answer: text as a
  * string or in parts, tool calls with any ids, with or without reasoning.
  */
 function canonicalText({ role, content, tool_calls: calls, tool_call_id: id }: JsonObject): string {

@@ -60,8 +60,8 @@ export function roundConfig(chosen: TrainingConfig | undefined, facts: RoundFact
 
 /**
  * Increases the learning rate after a job that hardly changed the policy, and decreases it after one that changed it
- * too much, as Schulman et al. (2017, section 4) adapt PPO's KL penalty. The rate depends only on the newest version,
- * so a resumed run continues with the same rate.
+ * too much. Schulman et al. (2017, section 4) adapt PPO's KL penalty in the same way. The rate depends only on the
+ * newest version, so a resumed run continues with the same rate.
  */
 function nextLearningRate(metrics: RoundFacts["metrics"]): number {
   const { first, min, max } = learningRate;

@@ -1,7 +1,8 @@
-// Compiles a pattern to an expression over bytes. Assertions are resolved from right to left, since each subpattern
-// then knows what the rest of the text must match: `$` requires an empty rest, and a look-ahead is intersected with
-// the rest. For look-behinds, each subpattern's matches are divided into classes by their last character, and each
-// class is compiled separately.
+// Compiles a pattern to an expression over bytes.
+// - Assertions are resolved from right to left, since each subpattern then knows what the rest of the text must match.
+// `$` requires an empty rest, and a look-ahead is intersected with the rest.
+// - For look-behinds, each subpattern's matches are divided into classes by their last character, and each class is
+// compiled separately.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Spelling } from "./characters/spelling.ts";
 import { allCharacters, intersectPoints, complementPoints } from "./characters/code-points.ts";

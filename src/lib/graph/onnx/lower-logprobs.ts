@@ -43,7 +43,7 @@ export function floatScores(model: OnnxModelWriter, x: string, weight: string): 
 
 /**
  * Computes logits by integer products. For the gradient, each probability is split into two 8-bit numbers, a coarse one
- * and its remainder: a distribution has few large values and a long tail that 8 bits would lose.
+ * and its remainder. A distribution has few large values and a long tail, which 8 bits would lose.
  *
  * @param weight columns [D, V], the same codes as rows [V, D], and scales [V]
  */

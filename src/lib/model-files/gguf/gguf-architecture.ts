@@ -419,7 +419,7 @@ function slidingFields(
 
 /**
  * Returns a function that is true for layers with a sliding window. The file has a list of flags, or a period: the last
- * layer of each period has no window, and with a period of 0 all layers have one.
+ * layer of each period has no window. With a period of 0, all layers have one.
  */
 function slidingRule(
   metadata: GgufMetadata,

@@ -1,5 +1,5 @@
-// Derives a model folder from a GGUF file: configuration, tokenizer and template in the Hugging Face layout, and a
-// pointer to the file with the offsets of its tensors. The weights stay in the GGUF file.
+// Derives a model folder from a GGUF file. The folder has the configuration, tokenizer and template in the Hugging Face
+// layout, and a pointer to the file with the offsets of its tensors. The weights stay in the GGUF file.
 import { createHash } from "node:crypto";
 import {
   existsSync,

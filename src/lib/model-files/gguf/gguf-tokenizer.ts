@@ -318,7 +318,7 @@ function userDefinedPieces({ tokens, kinds }: Vocabulary): object | null {
 }
 
 /**
- * Returns the merges. SentencePiece merges the pair that makes the token of the highest score, so each way to split a
+ * Returns the merges. SentencePiece merges the pair that makes the token of the highest score. So each way to split a
  * token into two other tokens is a merge, in the order of scores, as in Transformers' converter.
  */
 function mergesOf(

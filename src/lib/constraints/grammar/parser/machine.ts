@@ -1,6 +1,6 @@
 // The parser: a lazily built pushdown automaton. Its state is a set of active lexemes, each with the stacks that may
-// follow. A lexeme may end wherever its expression accepts, not only at the longest match, so the parser accepts
-// exactly the grammar's texts, even if rules are ambiguous, empty or left-recursive.
+// follow. A lexeme may end wherever its expression accepts, so the parser accepts exactly the grammar's texts, even if
+// rules are ambiguous, empty or left-recursive.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";

@@ -1,6 +1,6 @@
-// Simplifies the shapes of a union, each of which describes values of one type: merges strings described by patterns,
-// removes duplicates, and removes objects that are known to be included in another shape. The result allows exactly the
-// same values.
+// Simplifies the shapes of a union; a shape describes values of one type. Merges strings described by patterns, and
+// removes duplicates and objects that are known to be included in another shape. The result allows exactly the same
+// values.
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";

@@ -96,8 +96,8 @@ export class LexemeWalker {
   }
 
   /**
-   * Returns the walk of `lender`; null if most harmless bytes do not lead from the lender back to it, or if its walk
-   * has no bit mask or no tails.
+   * Returns the walk of `lender`. Returns null if most harmless bytes do not lead from the lender back to it, or if its
+   * walk has no bit mask or no tails.
    */
   #borrowFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): BorrowedWalk | null {
     if (lender === deadState || this.#majorityState(lender) !== lender) return null;

@@ -111,8 +111,8 @@ function shortest(node: GrammarNode): GrammarNode {
  */
 function beforeStop(node: GrammarNode, stop: string): GrammarNode {
   const characters = Array.from(stop);
-  // Prefixes of the stop that a text must not end with, because the appended stop would complete an earlier
-  // occurrence: with the stop "aba", the text "ab" gives "ababa".
+  // Prefixes of the stop with which a text must not end, because the appended stop would complete an earlier
+  // occurrence. With the stop "aba", for example, the text "ab" gives "ababa".
   const halves = characters.slice(1).flatMap((_, index) => {
     const half = characters.slice(0, index + 1).join("");
     return (half + stop).startsWith(stop) ? [literalNode(half)] : [];

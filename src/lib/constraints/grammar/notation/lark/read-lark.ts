@@ -1,6 +1,6 @@
 // Parses Lark's notation with the extensions of constraint engines. A text belongs to the language if it can be split
-// into matching terminals in any way, as with Lark's lexer "dynamic_complete"; a longest-match lexer would accept
-// fewer texts. Syntax that builds trees (aliases, `?rule`, `!rule`) or selects a parse (priorities) has no effect.
+// into matching terminals in any way, as with Lark's lexer "dynamic_complete". Syntax that builds trees (aliases,
+// `?rule`, `!rule`) or selects a parse (priorities) has no effect.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import { Reader } from "../../../regex/reader.ts";

@@ -1,6 +1,6 @@
-// Checks that the grammar can enforce `uniqueItems`. Each scalar in such an array must belong either to a set of at
-// most 1,000 values, which become separate alternatives in the grammar, or to a set with more values than any array
-// can contain. This module refuses a set with a size between these two bounds.
+// Checks that the grammar can enforce `uniqueItems`. The scalars in such an array must belong to a set of at most 1,000
+// values, which become separate alternatives in the grammar, or to a set larger than any array. This module refuses a
+// set with a size between these two bounds.
 import type { Expression } from "../../../regex/expressions.ts";
 import { unreachable } from "../../../../../base/domain/assert.ts";
 import type { Goal } from "../goals.ts";
