@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readEgressAllowlist } from "./egress-allowlist.ts";
 
-/** True if a request to the host may connect to the address; makes the same two checks as a real request. */
+/**
+ * True if a request to the host may connect to the address. Like a real request, checks the host first, then the
+ * address.
+ */
 function check(entries: readonly string[], host: string, address: string): boolean {
   const allowlist = readEgressAllowlist(entries);
   return allowlist.mayResolve(host) && allowlist.mayConnect(host, address);

@@ -1,30 +1,33 @@
-// Egress allowlist: the hosts and addresses that the operator allows as destinations. A name may resolve to any
-// address, so the resolved address is checked too, at each connection.
+// Egress allowlist: the hosts and addresses to which the operator lets the server send webhooks. A name may resolve to
+// any address, so the resolved address is checked, too, at each connection.
 import { BlockList, isIP } from "node:net";
 import { invalid, quoted, type ServiceError } from "../../base/domain/service-error.ts";
 
 export interface EgressAllowlist {
-  /** True if the operator allows no destination. */
+  /** True if the operator allows no destination at all. */
   readonly isEmpty: boolean;
-  /** True if a URL's host may be resolved: a listed name or address, or localhost if a loopback address is listed. */
+  /**
+   * True if a URL's host may be resolved: it is a listed name or address, or localhost while a loopback address is
+   * listed.
+   */
   mayResolve(host: string): boolean;
   /** True if a request to the host may connect to the address. */
   mayConnect(host: string, address: string): boolean;
 }
 
 /**
- * Addresses to which a listed name may not resolve unless they are listed too: loopback, unspecified, link-local,
- * cloud metadata and non-unicast addresses, and IPv6 addresses that embed IPv4 ones. The IPv4 networks of a BlockList
- * also match IPv4-mapped addresses (::ffff:0:0/96).
+ * Addresses to which a listed name may resolve only if they are listed, too: loopback, unspecified, link-local, cloud
+ * metadata and non-unicast addresses, and IPv6 addresses that embed IPv4 ones. The IPv4 networks of a BlockList also
+ * match IPv4-mapped addresses (::ffff:0:0/96).
  */
 const closedToNames = networksOf([
   "0.0.0.0/8",
   "127.0.0.0/8",
-  // Alibaba Cloud's metadata service, and Azure's virtual machine service.
+  // The first is Alibaba Cloud's metadata service, the second Azure's virtual machine service.
   "100.100.100.200",
   "168.63.129.16",
   "169.254.0.0/16",
-  // Contains the address of Oracle Cloud's metadata service.
+  // This network contains the address of Oracle Cloud's metadata service.
   "192.0.0.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
@@ -69,7 +72,7 @@ export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist
     mayResolve: (host) => {
       const plain = plainHost(host);
       if (isIP(plain) !== 0) return isWithin(open, plain);
-      // The name localhost is never sent to a name server.
+      // No name server is asked for localhost, so it is enough if a loopback address is listed.
       if (plain === "localhost") return isWithin(open, "127.0.0.1") || isWithin(open, "::1");
       return isListed(plain);
     },
@@ -106,7 +109,7 @@ function networksOf(texts: readonly string[]): BlockList {
   return networks;
 }
 
-/** True if the networks contain the address. An IPv4-mapped IPv6 address is checked as its IPv4 address. */
+/** True if the networks contain the address. An IPv4-mapped IPv6 address counts as its IPv4 address. */
 function isWithin(networks: BlockList, address: string): boolean {
   const plain = address.replace(/%.*$/, "");
   return networks.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");

@@ -1,12 +1,12 @@
-// Resolves a receiver's host name to addresses. getaddrinfo cannot be cancelled, and a few pending calls occupy the
-// whole thread pool of the process, so this module queries the name servers directly.
+// Resolves a receiver's host name to addresses by querying the name servers directly. getaddrinfo cannot be cancelled,
+// and a few pending calls of it would occupy the whole thread pool of the process.
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { FoundAddress } from "../../base/http-client/http-client.ts";
 
 /**
- * Resolves a host name; returns at least one address.
+ * Resolves a host name to at least one address.
  *
  * @throws UnresolvedName if no address was found; the signal's reason once it aborts
  */
@@ -15,18 +15,18 @@ export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonl
 export class UnresolvedName extends Error {}
 
 export interface NameSources {
-  /** Name servers, as `address` or `address:port`; default: those of the operating system. */
+  /** Name servers to query, as `address` or `address:port`; by default those of the operating system. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;
 }
 
-/** Timeout of the first query to a name server; the second try has about twice as long. */
+/** Timeout in milliseconds of the first query to a name server. The second query may take about twice as long. */
 const answerMs = 1500;
 const tries = 2;
 /** Maximum number of addresses returned for a name. */
 const addressesMax = 16;
-/** Maximum number of search domains, as in the C library. */
+/** Maximum number of search domains that are tried, as in the C library. */
 const searchMax = 6;
 
 const systemHosts =
@@ -35,7 +35,7 @@ const systemHosts =
 const loopback = ["127.0.0.1", "::1"];
 
 /**
- * Returns a resolver. It resolves localhost to the loopback addresses, then reads the hosts file, then queries the
+ * Returns a resolver. It knows the addresses of localhost; for other names it reads the hosts file, then queries the
  * name servers.
  */
 export function nameResolver({
@@ -48,7 +48,7 @@ export function nameResolver({
     if (host === "localhost") return found(loopback);
     const listed = addressesIn(await readTextFile(hostsFile), host);
     if (listed.length > 0) return found(listed);
-    // A new Resolver for each call: `cancel` ends all queries of a Resolver, and a new one reads the current
+    // Each call has its own Resolver, because `cancel` ends all queries of a Resolver. A new one also reads the current
     // configuration.
     const resolver = new Resolver({ timeout: answerMs, tries });
     if (servers !== undefined) resolver.setServers(servers);
@@ -74,7 +74,9 @@ function found(addresses: readonly string[]): readonly FoundAddress[] {
   return addresses.slice(0, addressesMax).map((address) => ({ address, family: isIP(address) }));
 }
 
-/** Returns the file's text; empty if the file cannot be read, so that resolution continues without the file. */
+/**
+ * Returns the file's text. If the file cannot be read, returns an empty text, so that resolution continues without it.
+ */
 async function readTextFile(path: string): Promise<string> {
   return await readFile(path, "utf8").catch(() => "");
 }
@@ -85,7 +87,7 @@ function addressesIn(hosts: string, host: string): readonly string[] {
   );
 }
 
-/** Returns the full names to query for a host, in order, according to `search` and `ndots` in resolv.conf. */
+/** Returns the full names to query for a host, in order. They follow from `search` and `ndots` in resolv.conf. */
 function candidatesOf(host: string, configuration: string): readonly string[] {
   let search: readonly string[] = [];
   let dotsMin = 1;
@@ -98,7 +100,7 @@ function candidatesOf(host: string, configuration: string): readonly string[] {
   return host.split(".").length > dotsMin ? [host, ...longer] : [...longer, host];
 }
 
-/** Returns the words of each line, without comments. */
+/** Returns the words of each line of a file, without comments. */
 function splitWords(text: string): readonly (readonly string[])[] {
   return text.split("\n").map((line) =>
     line

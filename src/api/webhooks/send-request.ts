@@ -1,6 +1,6 @@
-// Sends one request to a receiver, at an address that the operator allows, without following redirects. It resolves
-// the name once, checks each address, and connects to one that passed, so that a later DNS answer cannot redirect the
-// request. Only this module sends to webhook URLs.
+// Sends one request to a webhook's receiver, at an address that the operator allows, and follows no redirects. It
+// resolves the name once, checks each address, and connects to one that passed, so that a later DNS answer cannot
+// redirect the request. Only this module sends to webhook URLs.
 import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
 import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";
@@ -9,17 +9,17 @@ import type { EgressAllowlist } from "./egress-allowlist.ts";
 import { plainHost } from "./egress-allowlist.ts";
 import { nameResolver, UnresolvedName, type ResolveName } from "./resolve-name.ts";
 
-/** Maximum number of answer bytes read; then the connection is closed. */
+/** Maximum number of bytes read from an answer. If the answer is longer, the connection is closed. */
 const answerBytesMax = 64 * 1024;
-/** Number of bytes returned from the start of the answer. */
+/** Maximum number of bytes of the answer that are kept for the webhook's owner. */
 const keptBytes = 512;
 const client = new HttpClient();
 
 export interface SentRequest {
   readonly status: number;
-  /** Start of the answer's body, as text. */
+  /** Beginning of the answer's body, as text. */
   readonly answer: string;
-  /** Wait that the answer's Retry-After asks for; null if the answer has no such header. */
+  /** Wait in seconds that the answer's Retry-After asks for; null if the answer has no such header. */
   readonly retryAfterSeconds: number | null;
 }
 
@@ -29,13 +29,13 @@ export interface RequestToSend {
   readonly body: string;
 }
 
-/** Error for a receiver that cannot be reached; the message is for the webhook's owner. */
+/** Error for a receiver that cannot be reached. The webhook's owner can read the message. */
 export class UnreachableReceiver extends Error {}
 
 export interface SendingOptions {
-  /** Aborts the request, including name resolution. */
+  /** Aborts the request, at any stage including name resolution. */
   readonly signal: AbortSignal;
-  /** Default: uses the machine's hosts file and name servers. */
+  /** Resolves the receiver's name; by default with the machine's hosts file and name servers. */
   readonly resolve?: ResolveName;
 }
 
@@ -43,7 +43,7 @@ export interface SendingOptions {
  * Returns the allowed addresses of a URL's host.
  *
  * @throws UnreachableReceiver if there is none; its message omits addresses, because the webhook's owner may not be
- * allowed to know them. Throws the signal's reason once the signal aborts
+ * allowed to know them. Also throws the signal's reason once the signal aborts
  */
 export async function addressesOf(
   url: URL,
@@ -73,7 +73,7 @@ export async function addressesOf(
 }
 
 /**
- * Sends a POST request and reads the start of the answer.
+ * Sends a POST request and reads the beginning of the answer.
  *
  * @throws UnreachableReceiver if the receiver cannot be reached; the signal's reason once it aborts
  */

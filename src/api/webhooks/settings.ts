@@ -1,4 +1,4 @@
-// Webhook settings: those that an operator can change, and constants.
+// Webhook settings: first those that an operator can change, then constants.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -11,28 +11,31 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Period in which a delivery is retried after failures, long enough for a weekend; then the delivery has failed. */
+  /**
+   * Time in hours for which failed attempts of a delivery are retried, long enough for a weekend. After that, the
+   * delivery has failed.
+   */
   retryHours: 72,
-  /** Time without a successful delivery after which a failing webhook is disabled. */
+  /** Time in hours without a successful delivery after which a failing webhook is disabled. */
   disableHours: 120,
-  /** Time for which finished deliveries can be read and replayed. */
+  /** Time in days for which finished deliveries can be read and replayed. */
   keepDays: 30,
-  /** Timeout of a request, from name resolution to the end of the answer. */
+  /** Timeout in seconds of a request, from name resolution to the end of the answer. */
   timeoutSeconds: 15,
   webhooksPerEntity: 100,
-  /** Maximum number of URLs of new and changed webhooks that are resolved at the same time. */
+  /** Maximum number of URLs of new and changed webhooks whose names are resolved at the same time, per entity. */
   checksPerEntity: 4,
-  /** Maximum number of requests in progress on one server. */
+  /** Maximum number of requests to receivers in progress on one server. */
   sendingMax: 32,
   sendingPerEntity: 8,
   sendingPerWebhook: 4,
-  /** Interval between polls for due deliveries. */
+  /** Interval in milliseconds between polls for due deliveries. */
   lookMs: 1000,
-  /** Interval between deletions of old deliveries. */
+  /** Interval in milliseconds between deletions of old deliveries. */
   sweepMs: 3_600_000,
   /** Maximum number of finished deliveries kept per webhook. */
   endedMax: 100_000,
-  /** Maximum number of deliveries replayed by one request. */
+  /** Maximum number of deliveries that one request can replay. */
   replayedMax: 10_000,
 };
 

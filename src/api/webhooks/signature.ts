@@ -1,10 +1,10 @@
-// Signs requests so that a receiver can verify their origin and age: the symmetric signature of Standard Webhooks 1.0
-// (https://www.standardwebhooks.com, "v1"), HMAC-SHA256 over id, time and body.
+// Signs webhook requests so that a receiver can verify their origin and age. It uses the symmetric signature of
+// Standard Webhooks 1.0 (https://www.standardwebhooks.com, "v1"): HMAC-SHA256 over id, time and body.
 import { createHmac } from "node:crypto";
 import { secureBytes } from "../../base/domain/random.ts";
 
 const prefix = "whsec_";
-/** Size limits of a secret in the standard, and the size of Hone's secrets. */
+/** Sizes in bytes: the limits for a secret in the standard, and the size of the secrets that Hone makes. */
 const secretBytes = { min: 24, max: 64, ours: 32 } as const;
 
 /** Returns a new random secret. */
@@ -12,7 +12,7 @@ export function newSecret(): string {
   return `${prefix}${Buffer.from(secureBytes(secretBytes.ours)).toString("base64")}`;
 }
 
-/** True if the text is `whsec_` followed by the base64 of 24 to 64 bytes. */
+/** True if the text is a secret in the standard's form: `whsec_` followed by the base64 of 24 to 64 bytes. */
 export function isSecret(text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const encoded = text.slice(prefix.length);
@@ -22,7 +22,10 @@ export function isSecret(text: string): boolean {
   );
 }
 
-/** Returns the headers with an event's id, its sending time, and the signature of id, time and body. */
+/**
+ * Returns the headers that identify and sign an event: its id, the time of sending, and the signature of id, time and
+ * body.
+ */
 export function signedHeaders(
   secret: string,
   { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string },

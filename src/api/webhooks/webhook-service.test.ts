@@ -1,4 +1,5 @@
-// Name resolution when a webhook is created: only listed names, within limits, without revealing addresses.
+// Tests of name resolution for a new webhook. Only listed names are resolved, within limits, and errors reveal no
+// addresses.
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { test } from "node:test";

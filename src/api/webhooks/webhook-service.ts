@@ -1,5 +1,5 @@
-// Operations on webhooks for callers: creates, changes and deletes webhooks, and lists and replays their deliveries.
-// It checks access and values, but sends nothing.
+// Creates, changes and deletes webhooks, and lists and replays their deliveries. It checks access and values, but sends
+// nothing.
 import { type Caller, mayReach, reachOf } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -22,17 +22,25 @@ import { isSecret, newSecret } from "./signature.ts";
 
 export interface WebhookService {
   /**
-   * Creates a webhook. Only the answer to this request shows the secret.
+   * Creates a webhook. Only the returned value has the secret in readable form.
    *
    * @throws ServiceError `invalid` if the URL is not allowed, `forbidden` if the caller may not use the entity,
    * `conflict` if the entity has the maximum number of webhooks, `overloaded` if too many of the entity's URLs are
    * being resolved
    */
   create(request: WebhookRequest, caller: Caller): Promise<Webhook>;
-  /** @throws ServiceError `not_found` for an unknown webhook, or one that the caller may not access */
+  /**
+   * Finds a webhook by its id.
+   *
+   * @throws ServiceError `not_found` for an unknown webhook, or one that the caller may not access
+   */
   find(id: string, caller: Caller): Promise<Webhook>;
   list(page: PageRequest, caller: Caller): Promise<Page<Webhook>>;
-  /** @throws ServiceError `not_found` as {@link find}; the errors of {@link create} */
+  /**
+   * Changes the given fields of a webhook, and enables or disables it.
+   *
+   * @throws ServiceError `not_found` as {@link find}; the errors of {@link create}
+   */
   change(
     id: string,
     choice: Partial<WebhookChoice> & { readonly isEnabled?: boolean },
@@ -64,12 +72,12 @@ export interface WebhookDependencies {
   readonly clock: Clock;
   readonly allowed: EgressAllowlist;
   readonly settings: WebhookSettings;
-  /** Default: uses the machine's hosts file and name servers. */
+  /** Resolves receivers' names; by default with the machine's hosts file and name servers. */
   readonly resolve?: ResolveName;
 }
 
 const urlLengthMax = 2048;
-/** Timeout for resolving a name. */
+/** Timeout in milliseconds for resolving a name. */
 const resolveMs = 5000;
 
 export function createWebhookService({
@@ -79,7 +87,7 @@ export function createWebhookService({
   settings,
   resolve = nameResolver(),
 }: WebhookDependencies): WebhookService {
-  /** Number of URLs whose names are being resolved, by entity. */
+  /** Number of URLs whose names are being resolved now, by entity. */
   const checking = new Map<string, number>();
   const checkUrl = async (text: string, { entity }: Caller): Promise<string> => {
     const url = readUrl(text, allowed);

@@ -1,5 +1,5 @@
 // Readers of request bodies, by kind. They are pure functions of the bytes: small bodies are read in the event loop,
-// large ones in a worker. Stored groups of trajectories are read here too, because a group is as large as the body in
+// large ones in a worker. They also read stored groups of trajectories, because a group may be as large as the body in
 // which it arrived.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
@@ -53,7 +53,10 @@ import { readPublishedObject } from "./weave/read-object.ts";
 import { readTable, readTableOfDigests } from "./weave/tables.ts";
 import type { TableInput } from "../../judge/weave/table-service.ts";
 
-/** Result for each kind of body: plain data, with large parts as packed lines. */
+/**
+ * Result of reading each kind of body. Results are plain data, with large parts as packed lines, so that a worker can
+ * return them.
+ */
 interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly completion: ReadCompletion;
@@ -84,23 +87,23 @@ interface BodyKinds {
   readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
-/** Caller who sent a body, and the id of the request. */
+/** Sender of a body: the caller, and the id of the request. */
 export interface BodySender {
   readonly caller: Caller;
   readonly requestId: RequestId;
 }
 
-/** Additional input for reading certain kinds of bodies. */
+/** Input besides the body that readers of some kinds of bodies need. */
 export interface KindContext {
-  /** For a training job: number of token ids of its model; absent or null if unknown. */
+  /** For a training job: the number of token ids of its model; absent or null if the number is unknown. */
   readonly vocabularySize?: number | null;
-  /** Required for a batch of feedback: how its records are packed. */
+  /** For a batch of feedback, which requires it: the form in which its records are packed. */
   readonly packForm?: PackForm;
 }
 
 export type BodyKind = keyof BodyKinds;
 
-/** A body as received, in pieces, with the input for its reader. */
+/** A body in pieces as received, with the other input for its reader. */
 export interface SentBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly limits: BodyLimits;
@@ -151,13 +154,13 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
 
-/** URL of this module, which pools of workers load. */
+/** URL of this module, which worker pools load. */
 export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
 /**
- * Checks an uploaded file like a job that names it would. The first line decides whether the file contains preferences
- * or conversations.
+ * Checks an uploaded file just as a job that names the file would. The first line decides whether the file contains
+ * preferences or conversations.
  */
 function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
   const lineCount = isPreference(firstLineOf(bytes, limits))
@@ -166,7 +169,7 @@ function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploade
   return { lineCount };
 }
 
-/** Returns a task that reads the body from one buffer. A body in a single piece is not copied. */
+/** Returns a task that joins the pieces of a body and calls `read`. A body with a single piece is not copied. */
 function whole<Result>(
   read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, context: KindContext) => Result,
 ): (body: SentBody) => Result {
@@ -178,7 +181,7 @@ function whole<Result>(
   };
 }
 
-/** Returns a task that reads the JSON body of a request to a model. */
+/** Returns a task that parses the JSON body of a request to a model and calls `read`. */
 function request<Result>(
   read: (value: unknown, limits: BodyLimits, id: RequestId, exact: ExactJson | undefined) => Result,
 ): (body: SentBody) => Result {
@@ -188,7 +191,10 @@ function request<Result>(
   });
 }
 
-/** Returns the hex SHA-256 of the bytes, which is stored with an idempotency key. */
+/**
+ * Returns the SHA-256 of the bytes in hexadecimal form. It is stored with an idempotency key, to recognize the same
+ * body.
+ */
 function hashOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

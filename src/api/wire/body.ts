@@ -19,13 +19,13 @@ export type ObjectSchema = TObject;
 /** Type of a value that is valid under its schema. */
 export type ValueOf<Schema extends TSchema> = Static<Schema>;
 
-/** A valid value, and the names of its unknown fields, which were ignored. */
+/** A valid value, and the names of its unknown fields, which the server ignores. */
 export interface Checked<Value> {
   readonly value: Value;
   readonly ignored: readonly string[];
 }
 
-/** Adds faults that a schema cannot detect. Receives the object unchecked, so any member may have any type. */
+/** Adds faults that a schema cannot detect. The object is unchecked, so any member may have any type. */
 export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
 
 /**
@@ -47,30 +47,32 @@ export function checked<Schema extends TSchema>(
   return { value: value as ValueOf<Schema>, ignored: [...findings.ignored.values()] };
 }
 
-/** True for field values that ask for nothing but the default behaviour. Null always counts as such a value. */
+/** True for values of a field that ask for nothing but the default behaviour. Null always counts as such a value. */
 export type AsksNothing = (value: unknown) => boolean;
 
-/** Refusal of a field. */
+/** Rule for a field that the server refuses, except with certain values. */
 export interface Refusal {
-  /** True for the values that are accepted; all others are refused. */
+  /** True for the values that the server accepts; it refuses all others. */
   readonly refusedUnless: AsksNothing;
-  /** Clause that says what to send instead; by default, to leave the field out or at its default. */
+  /**
+   * Clause of the error message that says what to send instead; by default, to leave the field out or at its default.
+   */
   readonly cure?: string;
 }
 
-/** Refusals by field name. A row may have other properties, which are ignored. */
+/** Refusals by field name. Rows may have other properties, which are not used here. */
 type Refusals = Readonly<Record<string, Partial<Refusal> & object>>;
 
 export interface BodyForm<Schema extends TObject> {
   readonly schema: Schema;
-  /** Refusals of the schema's fields; absent if every field is supported. */
+  /** Refusals by name of the schema's field; absent if every field is supported. */
   readonly fields?: Refusals;
   readonly more?: MoreChecks;
-  /** Returns faults for unsupported parts of fields. Receives the body unchecked, so any member may have any type. */
+  /** Returns faults for unsupported parts of fields. The body is unchecked, so any member may have any type. */
   readonly moreUnserved?: (body: Readonly<Record<string, unknown>>) => readonly Fault[];
 }
 
-/** A form whose checked body is converted to a domain value. */
+/** A form for bodies that are converted to a domain value after the check. */
 export interface DomainForm<Value> extends BodyForm<TObject> {
   /**
    * Converts a checked body.
@@ -78,7 +80,7 @@ export interface DomainForm<Value> extends BodyForm<TObject> {
    * @param body valid according to the schema
    */
   to(this: void, body: object): Value;
-  /** Path in the body of each domain field. */
+  /** Path in the body of each field of the domain value, for error messages. */
   readonly fieldPaths: FieldPaths;
 }
 
@@ -104,8 +106,8 @@ export function readForm<Schema extends TObject>(
 }
 
 /**
- * Checks like {@link readForm}, but returns the faults of unsupported options. A caller that finds more of them can
- * then throw all together.
+ * Checks a body like {@link readForm}, but returns the faults of unsupported options instead of throwing them. The
+ * caller can thus add further ones and throw all together.
  *
  * @throws ServiceError `invalid` like {@link readForm}
  */
@@ -117,8 +119,8 @@ export function readWithUnserved<Schema extends TObject>(
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
-    // Other faults are reported together with unsupported options. Unsupported options without other faults have a
-    // separate error code.
+    // If the body has other faults, the same error also names the unsupported options. Otherwise they have an error
+    // code of their own.
     if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
   return { ...result, unserved: unservedIn(form, result.value) };
@@ -152,9 +154,9 @@ export const is =
   (value) =>
     values.includes(value);
 
-/** True for `[]` and `{}`. */
+/** True for an empty list and an empty object. */
 export const isEmpty: AsksNothing = (value) =>
   Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 
-/** For fields that are refused with any value except null. */
+/** Accepts no value. For fields that the server refuses with any value except null. */
 export const never: AsksNothing = () => false;

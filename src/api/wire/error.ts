@@ -1,4 +1,4 @@
-// Schema that documents the common error body.
+// Schema that documents the error body of all routes.
 import { Type } from "typebox";
 import { orNull } from "./nullable.ts";
 

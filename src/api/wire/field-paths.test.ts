@@ -9,7 +9,7 @@ const fieldPaths: FieldPaths = {
   not_found: ["path", "model_id"],
 };
 
-/** Locates the error and returns its content. */
+/** Replaces the error's field names by paths, and returns the content of the resulting error. */
 function located(options: ServiceErrorOptions) {
   const error = new ServiceError(options);
   const result = locate(error, fieldPaths);

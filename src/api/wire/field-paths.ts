@@ -1,16 +1,16 @@
-// Translates the domain's field names to the client's field paths, in fault locations and in messages. No other module
+// Translates the domain's field names in faults and messages to the field paths that the client knows. No other module
 // translates them.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Path of each field in the request, keyed by the domain's name, which is dotted within a group
- * (`stopping.maxTokens`). Errors that name no field are keyed by their code.
+ * Path in the request of each field, by the domain's name for the field. Names within a group are dotted
+ * (`stopping.maxTokens`). The key for errors that name no field is their code.
  */
 export type FieldPaths = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the error with the client's paths as fault locations, and the client's field names in its messages. */
+/** Returns the error with the client's paths as fault locations, and with the client's field names in its messages. */
 export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
-  // Subclasses, such as the refusals of the HTTP layer, already use the client's names.
+  // Subclasses of ServiceError, such as refusals by the HTTP layer, already use the client's names.
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
   const message = translateFieldNames(error.message, fieldPaths);
@@ -48,7 +48,7 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
 }
 
 /**
- * Replaces the domain field at the start of a location with its path. The field's name takes one or two parts of the
+ * Replaces the domain's field name at the beginning of a location by its path. The name takes one or two parts of the
  * location.
  */
 function toClientPath(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
@@ -59,7 +59,7 @@ function toClientPath(location: readonly string[], fieldPaths: FieldPaths): read
   return location;
 }
 
-/** Replaces the domain's field names, which are in backquotes, with the client's. */
+/** Replaces the domain's field names in a text, where they are in backquotes, by the client's names. */
 function translateFieldNames(text: string, fieldPaths: FieldPaths): string {
   return text.replaceAll(
     /`([\w.]+)`/g,
@@ -68,8 +68,8 @@ function translateFieldNames(text: string, fieldPaths: FieldPaths): string {
 }
 
 /**
- * Returns the path of a field. Inherited properties are excluded, because a message may quote any text of the client
- * in backquotes.
+ * Returns the path of a field. Ignores inherited properties such as `constructor`, because a message may quote any text
+ * of the client in backquotes.
  */
 function fieldPathOf(name: string, fieldPaths: FieldPaths): readonly string[] | undefined {
   return Object.hasOwn(fieldPaths, name) ? fieldPaths[name] : undefined;

@@ -1,4 +1,4 @@
-// Schemas that document the answers about the server's health.
+// Schemas that document the answers about the server's health, version and load.
 import { Type } from "typebox";
 import { errorSchema } from "./error.ts";
 
@@ -39,7 +39,7 @@ export const systemCheckSchema = Type.Object(
   { additionalProperties: part("Any other part"), title: "SystemCheck" },
 );
 
-/** Includes the common error body, for clients that read no other fields. */
+/** The common error body is included for clients that read only its members. */
 export const unhealthySchema = Type.Object(
   {
     ...healthSchema.properties,

@@ -1,11 +1,11 @@
-// JSON written in pieces, so that other work can run between the pieces of a long answer. Lists are serialized as
-// their items arrive. Members named by numbers keep their order.
+// JSON written in pieces, so that other work can run between the pieces of a long answer. Lists are serialized as their
+// items arrive. Members named by numbers keep their order, which plain JavaScript objects would change.
 
-/** A member whose value is JSON text, created when it is written. */
+/** JSON text as the value of a member. The text is created only when it is written. */
 export class JsonText {
   readonly #make: () => string;
 
-  /** @param make returns the text; called each time it is written */
+  /** @param make returns the text; called each time the text is written */
   constructor(make: () => string) {
     this.#make = make;
   }
@@ -14,21 +14,23 @@ export class JsonText {
     return this.#make();
   }
 
-  /** For serializers that write JSON in one piece. They put members named by numbers in numeric order. */
+  /**
+   * Called by serializers that write JSON in one piece. They put members that are named by numbers in numeric order.
+   */
   toJSON(): unknown {
     return JSON.parse(this.#make());
   }
 }
 
-/** Reserves the bytes that an answer takes in memory; throws if the memory budget is exhausted. */
+/** Counts bytes that an answer takes in memory. Throws if the memory budget is exhausted. */
 export type TakeBytes = (count: number) => void;
 
 /** Number of characters after which a list begins a new piece. */
 const pieceLength = 1 << 16;
 
 /**
- * A list that is serialized as its items arrive. Only the bytes of its JSON are in memory: as objects, the
- * log-probabilities of a long answer would take many times as much and burden the garbage collector.
+ * A list that is serialized as its items arrive, so that only the bytes of its JSON are in memory. As objects, the
+ * log-probabilities of a long answer would take many times as much, and burden the garbage collector.
  */
 export class JsonList {
   readonly #take: TakeBytes;
@@ -37,7 +39,7 @@ export class JsonList {
   #open = "";
   #count: number;
 
-  /** @param before first items of the list, which other lists may share */
+  /** @param before first items of the list; they may belong to other lists, too */
   constructor(take: TakeBytes = () => undefined, before: readonly unknown[] = []) {
     this.#take = take;
     this.#before = before;
@@ -48,7 +50,7 @@ export class JsonList {
     return this.#count;
   }
 
-  /** @param item a {@link JsonText}, or a value for JSON.stringify */
+  /** @param item a {@link JsonText}, or any value that JSON.stringify can write */
   add(item: unknown): void {
     const json = escapeLineEnds(item instanceof JsonText ? item.toString() : JSON.stringify(item));
     this.#open += this.#count === 0 ? json : `,${json}`;
@@ -67,7 +69,7 @@ export class JsonList {
     yield `${this.#open}]`;
   }
 
-  /** For serializers that write JSON in one piece. */
+  /** Called by serializers that write JSON in one piece. */
   toJSON(): unknown {
     const texts = [...this.pieces()].map((piece) =>
       typeof piece === "string" ? piece : new TextDecoder().decode(piece),
@@ -79,7 +81,7 @@ export class JsonList {
 /** Marks an object whose JSON is long and is therefore written in pieces. */
 export const isLong = Symbol("is long");
 
-/** Depth to which an answer is divided into pieces; a deeper value is written in one piece. */
+/** Depth of nesting down to which an answer is divided into pieces. A deeper value is written in one piece. */
 const depthMax = 5;
 
 /** Yields the JSON of an answer in pieces: its members and the items of its lists, down to a fixed depth. */
@@ -99,7 +101,7 @@ function* piecesOf(value: unknown, depth: number): Generator<string | Uint8Array
   }
 }
 
-/** Maximum number of numbers or short texts that a list writes in one piece. */
+/** Maximum number of items that a list writes in one piece, if they are numbers or short texts. */
 const plainItemsMax = 1024;
 
 function* itemPieces(items: readonly unknown[], depth: number): Generator<string | Uint8Array, void> {
@@ -142,10 +144,10 @@ function* memberPieces(value: object, depth: number): Generator<string | Uint8Ar
   yield "}";
 }
 
-/** Escapes characters that some clients treat as line ends, although JSON and event streams do not. */
+/** Escapes characters that some clients take for line ends, although JSON and event streams do not. */
 export function escapeLineEnds(json: string): string {
-  // Testing first costs half as much as a replacement without matches, and this code runs for every token of every
-  // stream.
+  // A test without a match costs half as much as a replacement without a match, and this code runs for every token of
+  // every stream.
   if (!/[\u0085\u2028\u2029]/.test(json)) return json;
   return json.replaceAll(
     /[\u0085\u2028\u2029]/g,

@@ -1,4 +1,4 @@
-// Schemas of nullable fields. The options add documentation: a `description`, a `default`, `examples`.
+// Schemas of fields that may be null. The options add documentation: a `description`, a `default`, `examples`.
 import { Type, type TSchema, type TSchemaOptions } from "typebox";
 
 /** Returns the schema of a request field that may be absent or null; both mean the same. */

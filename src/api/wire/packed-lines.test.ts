@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { linesIn, LinePacker } from "./packed-lines.ts";
 
-/** Packs lines of these lengths, and checks the number of lines in each buffer. */
+/** Packs lines of these lengths. Checks the number of lines in each buffer. */
 function check(lengths: readonly number[], expected: readonly number[]): void {
   const lines = lengths.map((length, index) => String(index % 10).repeat(length));
   const packer = new LinePacker();

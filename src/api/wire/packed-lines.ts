@@ -1,12 +1,12 @@
-// Lines of text packed into buffers, which are transferred between threads without copying.
+// Lines of text, packed into buffers that threads can transfer to each other without copying.
 import { outlinesOf } from "../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 
-/** Buffers of whole lines, separated by line feeds; together they contain all lines in order. */
+/** Buffers of whole lines, which are separated by line feeds. Together, the buffers contain all lines in order. */
 export type PackedLines = readonly Uint8Array<ArrayBuffer>[];
 
-/** Number of characters after which a buffer is closed. */
+/** Number of characters after which a buffer is complete. */
 const packLengthMin = 1 << 18;
 
 export class LinePacker {
@@ -16,7 +16,7 @@ export class LinePacker {
   #length = 0;
 
   /**
-   * Adds a line.
+   * Adds a line to the current buffer.
    *
    * @param line must not contain a line feed, like JSON without formatting
    */
@@ -39,7 +39,7 @@ export class LinePacker {
   }
 }
 
-/** Iterates over the lines, decoding one buffer at a time. The result can be iterated more than once. */
+/** Iterates over the lines, and decodes one buffer at a time. The result can be iterated more than once. */
 export function linesIn(packs: PackedLines): Iterable<string> {
   return {
     *[Symbol.iterator]() {
@@ -49,7 +49,7 @@ export function linesIn(packs: PackedLines): Iterable<string> {
   };
 }
 
-/** Packs summaries of trajectories; each summary is one line of JSON. */
+/** Packs summaries of trajectories. Each summary is one line of JSON. */
 export class OutlinePacker {
   readonly #lines = new LinePacker();
   #part = 0;
@@ -72,8 +72,8 @@ export class OutlinePacker {
   }
 }
 
-/** Yields the summaries, parsing one buffer at a time. */
+/** Yields the summaries, and parses one buffer at a time. */
 export function* outlinesIn(packs: PackedLines): Generator<TrajectoryOutline, void> {
-  // Safe cast: `OutlinePacker` wrote the line.
+  // Safe cast: `OutlinePacker` has written the line.
   for (const line of linesIn(packs)) yield JSON.parse(line) as TrajectoryOutline;
 }

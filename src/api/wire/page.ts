@@ -1,4 +1,4 @@
-// Cursor pages in the API: the query of a list request, and the list in the answer.
+// API format of cursor pages: the query of a request for a list, and the list in the answer.
 import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 
@@ -19,13 +19,17 @@ export const pageQueryFields = {
   ),
 };
 
-/** Query of a list request without filters. */
+/** Query of a request for a list that has no filters. */
 export const pageQuerySchema = Type.Object(pageQueryFields);
 type PageQuery = Static<typeof pageQuerySchema>;
 
-/** Returns the page to request from a store; `order` applies if the query names none. */
+/**
+ * Returns the page to request from a store.
+ *
+ * @param order order that applies if the query names none
+ */
 export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
-  // After an empty page, clients send its empty `last_id` back as the cursor.
+  // An empty page has an empty `last_id`, which clients send back as their next cursor.
   const after = query.after === "" ? undefined : query.after;
   return { after: after ?? null, limit: query.limit ?? 20, order: query.order ?? order };
 }
@@ -56,7 +60,9 @@ export async function pageAnswer<Item extends { readonly id: string }>(
   return pageBody(await page, body);
 }
 
-/** Converts a page of numbered items to an answer. The cursors are numbers, which do not shift when items are deleted. */
+/**
+ * Converts a page of numbered items to an answer. The cursors are numbers, which remain valid when items are deleted.
+ */
 export function numberedPageBody<Item extends { readonly number: number }>(
   { items, last, hasMore }: NumberedPage<Item>,
   body: (item: Item) => object,
@@ -75,7 +81,11 @@ export function numberIn(text: string): number | null {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
 }
 
-/** Converts a page to an answer; `body` converts each item. */
+/**
+ * Converts a page to an answer.
+ *
+ * @param body converts an item to its form in the answer
+ */
 export function pageBody<Item extends { readonly id: string }>(
   page: Page<Item>,
   body: (item: Item) => object,

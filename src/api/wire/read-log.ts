@@ -1,4 +1,5 @@
-// Reads the body of a trajectory log: its groups in stored form, and the values for its metrics.
+// Reads the body of a request that logs trajectories: the groups in the form in which they are stored, and the values
+// for their metrics.
 import { Type } from "typebox";
 import { nullable } from "./nullable.ts";
 import { LogSummarizer, type LogSummary } from "../../train/trajectories/log-summary.ts";
@@ -61,12 +62,12 @@ export const loggedSchema = Type.Object(
 
 export interface ReadLog {
   readonly split: string;
-  /** Version that the body names; null if it names no version. */
+  /** Step of the version that the body names; null if it names none. */
   readonly step: number | null;
-  /** Id in the body, where clients repeat the id of the path; null if absent. */
+  /** Id of the model in the body, where clients repeat the id in the path; null if absent. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
-  /** Trajectory groups in stored form. */
+  /** Trajectory groups in the form in which they are stored. */
   readonly lines: PackedLines;
   /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;
@@ -74,7 +75,7 @@ export interface ReadLog {
 }
 
 /**
- * Reads the body that logs trajectories.
+ * Reads the body of a request that logs trajectories.
  *
  * @throws ServiceError `invalid` with every fault
  */

@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import type { TestContext } from "node:test";
 
 export interface NameServer {
-  /** Address for a resolver: `address:port`. */
+  /** Address of the DNS server, as `address:port`. */
   readonly address: string;
   /** Queried names in order of their first query, without duplicates. */
   readonly asked: readonly string[];
@@ -16,8 +16,8 @@ export interface NameServer {
 /**
  * Starts a DNS server, which listens until the test ends.
  *
- * @param names addresses by name; IPv6 addresses must have all eight groups. Queries for a "silent" name get no
- * answer, and names that are not listed do not exist
+ * @param names addresses by name; IPv6 addresses must have all eight groups. Queries for a "silent" name get no answer,
+ * and names that are not listed do not exist
  */
 export async function serveNames(
   context: TestContext,
@@ -51,7 +51,7 @@ export async function serveNames(
   };
 }
 
-/** Returns the queried name, and the offset at which it ends. */
+/** Returns the name that a DNS query asks for, and the offset at which the name ends. */
 function nameIn(query: Buffer): readonly [string, number] {
   const labels: string[] = [];
   let at = 12;
@@ -74,7 +74,8 @@ function recordOf(address: string): Buffer {
           .join(""),
         "hex",
       );
-  // Pointer to the name in the question, type, class, time to live (60 s), length of the data.
+  // Head of a DNS answer record: pointer to the name in the question, type, class, time to live (60 s), length of the
+  // data.
   const head = Buffer.from([0xc0, 12, 0, isShort ? 1 : 28, 0, 1, 0, 0, 0, 60, 0, data.length]);
   return Buffer.concat([head, data]);
 }

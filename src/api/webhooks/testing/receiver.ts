@@ -1,4 +1,4 @@
-// For tests: a webhook receiver on this machine, which stores requests and answers them as the test says.
+// For tests: a webhook receiver on this machine. It stores the requests, and the test decides how it answers them.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
@@ -12,16 +12,16 @@ export interface ReceivedRequest {
 
 export interface Receiver {
   readonly url: string;
-  /** Requests received, in order. */
+  /** Requests received, in the order of their arrival. */
   readonly received: readonly ReceivedRequest[];
-  /** Resolves when this many requests have arrived. */
+  /** Resolves when at least `count` requests have arrived. */
   came(count: number): Promise<void>;
 }
 
 /**
  * Starts a receiver, which listens until the test ends.
  *
- * @param answer answers a request; default: 204
+ * @param answer answers a request; by default with status 204
  */
 export async function receive(
   context: TestContext,

@@ -1,4 +1,4 @@
-// Agreement between a queue's annotators, as the API shows it.
+// API format of the agreement between a queue's annotators.
 import { Type } from "typebox";
 import type { QuestionAgreement } from "../../../judge/annotation/agreement/agreement.ts";
 import { answerOf } from "../fields/resource.ts";

@@ -1,14 +1,14 @@
-// Fields that several requests about annotation queues share.
+// Request fields that several requests about annotation queues have in common.
 import { Type } from "typebox";
 import { nullable } from "../nullable.ts";
 import { unread } from "../fields/resource.ts";
 
 export const projectId = Type.String({ description: "Project, as `<entity>/<project>`." });
 
-/** Fields that every request body has. */
+/** Fields that every request body about annotation queues has. */
 export const commonRows = {
   project_id: projectId,
-  // Ignored, because the API key identifies the author.
+  // The server ignores this field, because the API key identifies the author.
   vendor_user_id: unread(
     Type.Optional(Type.Null({ description: "Leave out or null: the server uses the owner of the key." })),
   ),
@@ -27,7 +27,11 @@ export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), 
   "x-default": "600",
 });
 
-/** Returns the request fields that select a slice of a list: its limit, offset and order. */
+/**
+ * Returns the fields with which a request selects part of a list: a limit, an offset and an order.
+ *
+ * @param fields names of the fields by which the list can be ordered
+ */
 export function sliceFields<Field extends string>(fields: readonly Field[], limitMax: number) {
   return {
     limit: nullable(Type.Integer({ minimum: 1, maximum: limitMax }), {
@@ -52,7 +56,7 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
   };
 }
 
-/** Converts these fields of a body to the domain's form of a slice. */
+/** Converts the limit, offset and order of a checked body to the domain's form. */
 export function sliceOf<Field extends string, Name extends string>(
   body: {
     readonly limit: number | null;

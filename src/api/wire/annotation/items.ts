@@ -1,4 +1,4 @@
-// Items of annotation queues in the API, and the requests that annotators send.
+// API format of items in annotation queues, and of the requests that annotators send.
 import { Type, type Static } from "typebox";
 import type { ItemFilter } from "../../../base/domain/annotation/annotation-store.ts";
 import {
@@ -186,7 +186,7 @@ const annotationAnswer = answerOf<ItemAnnotation>()(null, {
   }),
   updated_at: time,
 });
-/** An item as the API shows it: the position in the queue is null unless the request asked for it. */
+/** An item as the API shows it. Its position in the queue is null unless the request asked for it. */
 type ShownItem = Omit<AnnotationItem, "position"> & { readonly position: number | null };
 export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
   id: Type.String(),

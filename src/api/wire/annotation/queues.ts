@@ -1,4 +1,4 @@
-// Annotation queues in the API, as in Weave, with additional questions that belong to the queue.
+// API format of annotation queues. It is that of Weave, and additionally has questions that belong to the queue.
 import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
 import { queueFields } from "../../../base/domain/annotation/queue.ts";
@@ -81,7 +81,7 @@ export const queueStatsForm = creation("AnnotationQueueStatsReq", {
   }),
 });
 export const queueProjectSchema = Type.Object({ project_id: projectId });
-/** Query of a deletion; optional, because the project may be in the body instead. */
+/** Query of a request that deletes a queue. All fields are optional, because the project may be in the body instead. */
 export const queueDeletionSchema = Type.Partial(queueProjectSchema);
 
 export const orderNames = { name: "name", created_at: "createdAt", updated_at: "updatedAt" } as const;
@@ -129,7 +129,7 @@ function rangeOf({ form }: AskedQuestion) {
   return form?.kind === "integer" || form?.kind === "number" ? form : null;
 }
 
-// Destructured to show the questions before the number of annotators per item.
+// The field is separated from the others because the answer lists it after the questions.
 const { annotators_per_item: annotatorsPerItem, ...firstRows } = shown(queueFields);
 export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   id: Type.String(),

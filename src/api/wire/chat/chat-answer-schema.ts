@@ -1,4 +1,4 @@
-// Schemas that document the answer to a chat request: the whole answer, and the chunks of a stream. Only tests
+// Schemas that document the answer to a chat request: the complete answer, and the chunks of a stream. Only tests
 // validate answers against them.
 import { Type } from "typebox";
 import { nullable, orNull } from "../nullable.ts";
@@ -130,13 +130,13 @@ export const header = {
   }),
 };
 
-/** Reference to a held prompt. */
+/** Reference to a prompt whose KV cache this server holds for another server. */
 export const passingAnswerSchema = orNull(Type.Object({}, { additionalProperties: true }), {
   description:
     "Value to send as `kv_transfer_params` to the server that generates the answer; null without do_remote_decode.",
 });
 
-/** Answer that is not streamed. */
+/** A complete answer, sent without a stream. */
 export const chatAnswerSchema = Type.Object(
   {
     ...header,
@@ -197,7 +197,9 @@ const chunkChoice = Type.Object({
   prompt_token_ids: Type.Optional(promptTokenIds),
 });
 
-/** One event of a stream. `[DONE]` follows the last one; an error during the stream is an event with the error body. */
+/**
+ * One event of a stream. `[DONE]` follows the last event. An error during the stream is an event with the error body.
+ */
 export const chatChunkSchema = Type.Object(
   {
     ...header,

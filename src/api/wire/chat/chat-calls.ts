@@ -1,5 +1,5 @@
-// Tools of a chat request: which of them the answer may call, contradictions between tools and other fields, and
-// custom tools as functions. This module does not check that the model supports tools.
+// Reads the tools of a chat request: which of them the answer may call, contradictions with other fields, and the
+// conversion of custom tools to functions. This module does not check that the model supports tools.
 import { type ChatCalls, type ToolChoice, textArgument, type TextTool } from "../../../base/domain/chat.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -10,8 +10,8 @@ import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Adds faults for a tool choice without tools, for an unknown tool, and for a conflict with a constraint. Receives the
- * body unchecked, so any member may have any type.
+ * Adds faults for a tool choice without tools, for an unknown tool, and for a conflict between tools and a constraint.
+ * The body is unchecked, so any member may have any type.
  */
 export function checkCalls(body: Body, findings: Findings): void {
   const { tools, tool_choice: choice } = body;
@@ -44,7 +44,7 @@ export function checkCalls(body: Body, findings: Findings): void {
   }
 }
 
-/** Adds faults of the tools. Their names must be unique, because tools are called by name. */
+/** Adds faults of the tools. Among other things, their names must be unique, because the model calls tools by name. */
 function checkTools(tools: readonly unknown[], findings: Findings): void {
   const names = new Set<string>();
   tools.forEach((tool, index) => {
@@ -59,7 +59,7 @@ function checkTools(tools: readonly unknown[], findings: Findings): void {
   });
 }
 
-/** Adds faults of a list of allowed tools, and returns its mode; null if the choice has no such list. */
+/** Adds the faults of a list of allowed tools. Returns the list's mode; null if the tool choice has no such list. */
 function checkAllowed(choice: unknown, names: ReadonlySet<string | null>, findings: Findings): unknown {
   const allowed = isObject(choice) && choice["type"] === "allowed_tools" ? choice["allowed_tools"] : null;
   if (!isObject(allowed) || !Array.isArray(allowed["tools"])) return null;
@@ -88,19 +88,19 @@ function isFilled(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Returns the name of a tool in `tools`, in a tool choice or in a list of allowed tools; null if it has none. */
+/** Returns the tool's name in an item of `tools`, a tool choice or a list of allowed tools; null if it has none. */
 function nameIn(value: unknown): string | null {
   if (!isObject(value)) return null;
   const named = value["type"] === "custom" ? value["custom"] : value["function"];
   return isObject(named) && typeof named["name"] === "string" ? named["name"] : null;
 }
 
-/** Returns the calls that a checked body allows. Without tools, any tool choice is ignored. */
+/** Returns the tool calls that a checked body allows. Without tools, a tool choice has no effect. */
 export function readCalls(body: ChatRequestBody): ChatCalls {
   return {
     choice: isFilled(body.tools) ? choiceOf(body.tool_choice ?? null) : undefined,
     areParallel: body.parallel_tool_calls ?? true,
-    // A response format describes only the final answer, which follows the tool calls.
+    // A response format describes only the final answer, which follows the tool calls, so the calls are exempt from it.
     areExempt: constraintsIn(body).includes("response_format"),
     texts: textToolsOf(body.tools ?? []),
   };
@@ -116,11 +116,11 @@ function choiceOf(choice: NonNullable<ChatRequestBody["tool_choice"]> | null): T
   return names.length === 0 ? { kind: "none" } : { kind: allowed.mode, allowed: names };
 }
 
-// A custom tool takes one text instead of arguments. Hone converts it to a function with this text as its only
-// argument, because every chat template can show a function.
+// Tool of a request. A custom tool takes one text instead of arguments; Hone converts it to a function with this text
+// as its only argument, because every chat template can show a function.
 type Tool = NonNullable<ChatRequestBody["tools"]>[number];
 
-/** Adds faults for a tool without the members that its type requires. Receives the tool unchecked. */
+/** Adds faults for a tool that lacks members which its type requires. The tool is unchecked. */
 function checkTool(tool: unknown, index: number, findings: Findings): void {
   if (!isObject(tool)) return;
   const { type, custom } = tool;
@@ -135,7 +135,7 @@ function checkTool(tool: unknown, index: number, findings: Findings): void {
   if (kind === "grammar" && (grammar ?? null) === null) missing("custom", "format", "grammar");
 }
 
-/** Returns a tool in the form that chat templates know: a custom tool becomes a function. */
+/** Returns a tool in the form that chat templates know. A custom tool becomes a function. */
 export function asFunctionTool(tool: Tool): object {
   const { custom } = tool;
   if (tool.type !== "custom" || !custom) return tool;
@@ -163,7 +163,7 @@ function describedInput(format: Format | null): string {
   return `${whole} It matches this ${notation}:\n${definition}`;
 }
 
-/** Returns the custom tools, each with the grammar of its text. */
+/** Returns the custom tools of a request, each with the grammar that its text must match. */
 function textToolsOf(tools: readonly Tool[]): readonly TextTool[] {
   return tools.flatMap(({ type, custom }) => {
     if (type !== "custom" || !custom) return [];
@@ -177,7 +177,7 @@ function ruleOf(format: Format | null): ConstraintRule | null {
   return syntax === "regex" ? { kind: "regex", pattern: definition } : { kind: "grammar", text: definition };
 }
 
-/** Returns a message with its calls of custom tools converted to function calls. */
+/** Returns a message in which calls of custom tools have become function calls. */
 export function withFunctionCalls(message: ChatRequestBody["messages"][number]): object {
   const { tool_calls: calls } = message;
   if (!calls?.some(isCustomCall)) return message;

@@ -1,11 +1,11 @@
-// Chunks of a streamed answer, in this order: a chunk that opens each choice, echoed text, deltas, a chunk with an
-// empty delta that ends each choice, and the usage if requested.
+// Writes the chunks of a streamed answer, in this order: a chunk that opens each choice, echoed text, deltas, a chunk
+// with an empty delta that ends each choice, and the usage if the request asks for it.
 import type { ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** Returns a writer of the chunks of one stream. Its `add` takes the deltas of each step. */
+/** Returns a writer of the chunks of one stream. For each step, its `add` takes the step's deltas. */
 export function chatChunks(
   { identity: { requestId } }: ChatRequest,
   form: ChatAnswerForm,
@@ -44,7 +44,8 @@ export function chatChunks(
       const chunks = shown.flatMap(chunksOf);
       if (isOpen) return chunks;
       isOpen = true;
-      // The opening chunks wait for the first deltas, which report how many tokens came from the cache.
+      // The opening chunks are sent only with the first deltas, because only these report how many prompt tokens came
+      // from the cache.
       return [...opening(usageOf(deltas[0].usage, 0)), ...chunks];
     },
     end: (usage: ChatUsage): readonly object[] =>
@@ -53,7 +54,8 @@ export function chatChunks(
 }
 
 /**
- * Returns the chunks that open all choices. They precede the first text, so that a client knows the number of choices.
+ * Returns the chunks that open all choices. They are sent before any text, so that a client knows the number of
+ * choices.
  */
 function openings(header: ChatHeader): readonly object[] {
   const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
@@ -67,7 +69,7 @@ function echoes(header: ChatHeader): readonly object[] {
   return header.echo === "" ? [] : chunkPerChoice(header, { content: header.echo });
 }
 
-/** Returns one chunk per choice, with a delta that belongs to no token. */
+/** Returns one chunk for each choice. All have the same delta, which belongs to no token. */
 function chunkPerChoice({ choiceCount }: ChatHeader, delta: object): readonly object[] {
   return Array.from({ length: choiceCount }, (_, index) => ({
     index,
@@ -78,8 +80,8 @@ function chunkPerChoice({ choiceCount }: ChatHeader, delta: object): readonly ob
 }
 
 /**
- * Splits a delta that has both content and a finish reason, so that the content is sent first: some clients drop
- * content in the finishing chunk.
+ * Splits a delta that has both content and a finish reason. The content is sent first, because some clients ignore
+ * content in the chunk with the finish reason.
  */
 function withoutText(delta: ChatDelta): readonly ChatDelta[] {
   if (delta.finish === null || !hasContent({ ...delta, finish: null })) return [delta];
@@ -90,16 +92,16 @@ function withoutText(delta: ChatDelta): readonly ChatDelta[] {
 }
 
 /**
- * True if a delta has content or a finish reason. Tokens without text do not count, because their text may be empty,
- * or held back until later tokens arrive.
+ * True if a delta has content or a finish reason. Token ids without text do not count as content, because the text of a
+ * token may be empty, or held back until later tokens arrive.
  */
 function hasContent({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
   return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
 }
 
 /**
- * Returns the delta's text; null if it is empty and the delta has thoughts or calls. Some clients treat any text, even
- * an empty one, as part of the answer.
+ * Returns the delta's text; null if it is empty and the delta has thoughts or tool calls. Some clients treat any text,
+ * even an empty one, as part of the answer.
  */
 function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
   return text === "" && (reasoning !== "" || toolCalls.length > 0) ? null : text;
@@ -108,7 +110,7 @@ function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
 function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   const showsIds = header.tokenIds.top || header.tokenIds.inChoices;
-  // A finishing chunk without tokens has neither ids nor log-probabilities.
+  // A chunk with a finish reason but without tokens has neither ids nor log-probabilities.
   const hasIds = showsIds && (event.finish === null || event.tokenIds.length > 0);
   return {
     index: event.choice,
@@ -122,7 +124,7 @@ function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): 
   };
 }
 
-/** Returns the thoughts under both of their names, because each client reads only one of them. */
+/** Returns the thoughts under two names, because each client reads only one of them. */
 function reasoningBody({ reasoning }: ChatDelta): object {
   return reasoning === "" ? { reasoning_content: null } : { reasoning, reasoning_content: reasoning };
 }

@@ -11,7 +11,7 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds a fault for every contradiction between fields. Receives the body unchecked, so any member may have any type. */
+/** Adds a fault for every contradiction between fields. The body is unchecked, so any member may have any type. */
 export function checkCombinations(body: Body, findings: Findings): void {
   checkConversation(body, findings);
   const topLogprobs = body["top_logprobs"];
@@ -23,7 +23,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkCalls(body, findings);
 }
 
-/** Checks the fields that chat and text completions share. */
+/** Checks the fields that chat requests and text completions have in common. */
 export function checkGeneration(body: Body, maxTokens: unknown, findings: Findings): void {
   if (
     isObject(body["stream_options"]) &&
@@ -60,7 +60,7 @@ export function checkGeneration(body: Body, maxTokens: unknown, findings: Findin
 const wholeVocabulary =
   "-1 asks for every token of the vocabulary; at most 20 alternatives are given, so send 0 to 20.";
 
-/** Checks the fields that describe the messages and their rendering. */
+/** Checks the fields that describe the messages and how a chat template renders them. */
 export function checkConversation(body: Body, findings: Findings): void {
   if (body["continue_final_message"] === true && body["add_generation_prompt"] === true) {
     valueError(findings, "Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
@@ -74,7 +74,7 @@ function valueError(findings: Findings, message: string, ...below: readonly stri
 }
 
 /**
- * Checks the fields of beam search. Sampling options are refused, because a beam search does not sample but compares
+ * Checks the fields of beam search. It refuses sampling options, because a beam search does not sample: it compares
  * answers by the model's own probabilities.
  */
 function checkBeams(body: Body, findings: Findings): void {
@@ -127,8 +127,8 @@ function checkStop(stop: unknown, findings: Findings): void {
 }
 
 /**
- * Parameters of the chat template renderer that are not variables of a template, each with the advice for its error
- * message.
+ * Parameters of the function that renders chat templates which are not variables of a template. Each has the advice for
+ * its error message.
  */
 const otherArguments: Readonly<Record<string, string>> = {
   chat_template: "send chat_template as a field of the request",

@@ -5,7 +5,7 @@ import { ServiceError, type Fault } from "../../../base/domain/service-error.ts"
 import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
-/** Reads a request, and returns its constraint and a line for each unsupported part. */
+/** Reads a request. Returns its constraint, and a line for each part that is not supported. */
 function check(body: object): {
   readonly constraint: Constraint | null;
   readonly unserved: readonly string[];
@@ -28,7 +28,7 @@ test("reads a constraint from structured_outputs or response_format", () => {
     [{ structured_outputs: { json: schema } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { json: '{"type": "object"}' } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { regex: "a+" } }, { kind: "regex", pattern: "a+" }],
-    // This pattern matches only the empty text.
+    // The empty pattern is a constraint, too: it matches only the empty text.
     [{ structured_outputs: { regex: "" } }, { kind: "regex", pattern: "" }],
     [{ structured_outputs: { choice: ["a", "b"] } }, { kind: "choice", choices: ["a", "b"] }],
     [{ structured_outputs: { grammar: "root ::= x" } }, { kind: "grammar", text: "root ::= x" }],
@@ -72,7 +72,7 @@ test("reads the options in structured_outputs for a constraint in either field",
       { structured_outputs: options, response_format: described },
       { kind: "json-schema", schema: schemaText },
     ],
-    // Such a constraint is unaffected, because the options control only how JSON is written.
+    // The options have no effect on this constraint, because they control only how JSON is written.
     [{ structured_outputs: { choice: ["a"], ...options } }, { kind: "choice", choices: ["a"] }],
   ] as const) {
     assert.deepEqual(check(body), { constraint: { ...rule, ...read }, unserved: [] });

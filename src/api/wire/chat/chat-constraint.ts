@@ -7,7 +7,7 @@ import { ignore, isObject, report, type Findings } from "../../../base/validatio
 import type { ChatRequestBody } from "./chat-request.ts";
 import { spelledFields } from "./fields/constraint-fields.ts";
 
-/** Members of `structured_outputs` that set a constraint; the other members are options. */
+/** Members of `structured_outputs` that set a constraint. Its other members are options. */
 const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
 
 /** Accepted values of `_backend`: the name of the built-in backend, and `auto`, which selects it. */
@@ -15,13 +15,13 @@ const backends: readonly unknown[] = ["auto", "hone"];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Fields of the body that are aliases of members of `structured_outputs`, each with that member. */
+/** Aliases of members of `structured_outputs` as top-level fields of the body, each with the name of its member. */
 const spellings = Object.entries(spelledFields).map(
-  // Safe cast: the record's keys are the fields.
+  // Safe cast: the entries have the record's own keys.
   ([field, { spells }]) => [field as keyof typeof spelledFields, spells] as const,
 );
 
-/** Adds a fault if the body sets more than one constraint, and faults of the response format. */
+/** Adds a fault if the body sets more than one constraint, and adds the faults of the response format. */
 export function checkConstraint(body: Members, findings: Findings): void {
   if (isObject(body["response_format"])) checkFormat(body["response_format"], findings);
   const given = constraintsIn(body);
@@ -32,7 +32,7 @@ export function checkConstraint(body: Members, findings: Findings): void {
   report(findings, "value_error", message, isLast ? last : "structured_outputs");
 }
 
-/** Members of a response format that are used, by the format's type. */
+/** Members that a response format uses, by the type of the format. */
 const formatMembers: Readonly<Record<string, readonly string[]>> = {
   text: [],
   json_object: ["schema", "json_schema", "value"],
@@ -43,7 +43,9 @@ const formatMembers: Readonly<Record<string, readonly string[]>> = {
   grammar: ["grammar"],
 };
 
-/** Reports members that the format's type does not use as ignored. Adds a fault if there are several schemas. */
+/**
+ * Reports as ignored the members that the format's type does not use. Adds a fault if the format has several schemas.
+ */
 function checkFormat(format: Members, findings: Findings): void {
   const type = format["type"];
   if (typeof type !== "string" || !Object.hasOwn(formatMembers, type)) return;
@@ -80,7 +82,7 @@ function schemasIn({
   return paths.filter(([, given]) => isGiven(given));
 }
 
-/** Returns the faults of constraints that are incomplete or unsupported. */
+/** Returns the faults of constraints that are incomplete or that Hone does not support. */
 export function unservedConstraint(body: Members): readonly Fault[] {
   const { structured_outputs: outputs, response_format: format } = body;
   const spelled = spellings.flatMap(([field, member]) => unservedMember(member, body[field], [field]));
@@ -102,8 +104,9 @@ function unservedOutputs(outputs: Members, isConstrained: boolean): readonly Fau
 }
 
 /**
- * Returns the fault of a member of `structured_outputs` that is incomplete or unsupported; empty if it is neither.
- * `place` is the name under which the request has it.
+ * Returns the fault of a member of `structured_outputs` that is incomplete or unsupported; empty if there is none.
+ *
+ * @param place path of the member in the request, which may be an alias
  */
 function unservedMember(member: string, value: unknown, place: readonly string[]): readonly Fault[] {
   const name = place.join(".");
@@ -131,7 +134,7 @@ function unservedMember(member: string, value: unknown, place: readonly string[]
   }
 }
 
-/** For an alias that takes a schema: the value that requests any JSON object instead. */
+/** Values of aliases that request any JSON object instead of naming a schema, by alias. */
 const anyObject: Readonly<Record<string, string>> = { format: "json" };
 
 function unservedFormat(format: Members): readonly Fault[] {
@@ -169,8 +172,8 @@ function unserved(message: string, ...place: readonly string[]): Fault {
 }
 
 /**
- * Returns the names of the fields and members that request a constraint: members of `structured_outputs`, their
- * aliases and `response_format`. Their values are not checked.
+ * Returns the names of all members and fields in the body that request a constraint: members of `structured_outputs`,
+ * their aliases, and `response_format`. Their values need not be valid.
  */
 export function constraintsIn(body: Members): readonly string[] {
   const { structured_outputs: outputs, response_format: format } = body;
@@ -190,8 +193,9 @@ type ConstraintBody = Pick<
 >;
 
 /**
- * Returns the constraint that a checked body requests; null if there is none. In `body`, numbers must be as the client
- * wrote them.
+ * Returns the constraint that a checked body requests; null if there is none.
+ *
+ * @param body numbers must be written as the client wrote them
  */
 export function readConstraint(body: ConstraintBody): Constraint | null {
   const outputs = outputsOf(body);
@@ -205,7 +209,7 @@ export function readConstraint(body: ConstraintBody): Constraint | null {
   };
 }
 
-/** Returns `structured_outputs`, completed by its aliases. */
+/** Returns `structured_outputs` of the body, completed by the members that the body sets by aliases. */
 function outputsOf(body: ConstraintBody): Outputs {
   const spelled = spellings.flatMap(([field, member]) => {
     const value = body[field];
@@ -225,7 +229,10 @@ function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {
   return isGiven(tag) ? { kind: "structural-tag", tag: jsonTextOf(tag) } : null;
 }
 
-/** Returns the constraint that a response format sets; null if it sets none. Incomplete formats were refused earlier. */
+/**
+ * Returns the constraint that a response format sets; null if it sets none. Incomplete formats have already been
+ * refused.
+ */
 function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRule | null {
   switch (format?.type) {
     case "json":
@@ -251,12 +258,12 @@ function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 
-/** Returns exact JSON text for a JSON value, or for a text that was checked to be JSON. */
+/** Returns the exact JSON text of a JSON value, or of a text that contains JSON. */
 function jsonTextOf(value: unknown): string {
   return exactJsonText(typeof value === "string" ? parseExactJson(value) : (value as ExactJson));
 }
 
-/** Returns the parsed text; undefined if it is not JSON. */
+/** Returns the value that the text contains as JSON; undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -1,5 +1,5 @@
-// Limits of a chat request: lengths of its lists, and the token limit of its answer. Lists are checked before any code
-// iterates over or renders them, so that refusing an excessive list costs only a few look-ups.
+// Limits of a chat request: lengths of its lists, and the token limit of its answer. Lists are checked before other
+// code iterates over them or renders them, so that refusing an excessive list costs only a few look-ups.
 import { Type } from "typebox";
 import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -18,7 +18,7 @@ export interface ChatLimits {
 }
 
 /**
- * Refuses lists and texts that exceed their limits.
+ * Refuses a body with lists or texts that exceed their limits.
  *
  * @throws ServiceError `invalid` with every list and text that exceeds its limit
  */
@@ -35,7 +35,7 @@ export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
     ...longList(["allowed_token_ids"], body["allowed_token_ids"], limits.chatTokenIds),
     ...longList(["logit_bias"], isObject(bias) ? Object.keys(bias) : [], limits.chatBiases),
   ];
-  // The items of messages are checked only if no list is too long.
+  // Looks into the messages only if no list is too long, because otherwise this could take long.
   if (faults.length === 0 && Array.isArray(messages)) faults.push(...longMessages(messages, limits));
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
@@ -64,7 +64,10 @@ function longTexts(field: string, value: unknown, limits: ChatLimits): readonly 
   });
 }
 
-/** Limits the total length of all bad words, because each word is compared with the end of the answer at every token. */
+/**
+ * Returns a fault if all bad words together are too long. The engine compares each of them with the end of the answer
+ * after every token.
+ */
 function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): readonly Fault[] {
   const texts: readonly unknown[] = Array.isArray(words) ? words : [];
   const length = texts.reduce((sum: number, text) => sum + (typeof text === "string" ? text.length : 0), 0);
@@ -95,7 +98,7 @@ export function checkTokenLimit(value: unknown, field: string, findings: Finding
   report(findings, "greater_than_equal", message, field);
 }
 
-/** Returns the token limit of a checked body: Infinity for -1, null if it is absent. */
+/** Returns the token limit of a checked body: Infinity for -1, null if the limit is absent. */
 export function readTokenLimit(value: number | null | undefined): number | null {
   return value === -1 ? Infinity : (value ?? null);
 }

@@ -1,4 +1,4 @@
-// Converts log-probabilities to the form of the API.
+// Converts log-probabilities of the domain to the form of the API.
 import type { ChatLogprob, ChatPromptLogprob, ChatRankedToken } from "../../../base/domain/chat.ts";
 import { logprobMin } from "../../../base/domain/generation.ts";
 import { JsonText } from "../json-text.ts";
@@ -19,9 +19,9 @@ export interface LogprobsBody {
 }
 
 /**
- * Converts the log-probabilities of an answer.
+ * Converts the log-probabilities of an answer's tokens.
  *
- * @param asIds names tokens as `token_id:<N>`, which training reads back without loss
+ * @param asIds if true, names tokens as `token_id:<N>`, which training can read back without loss
  */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
   return { content: logprobs.map((logprob) => tokenEntry(logprob, asIds)), refusal: null };
@@ -48,8 +48,8 @@ function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): Logp
 }
 
 /**
- * Returns one object per prompt token, with members named by token ids: the token itself, then the alternatives in
- * order.
+ * Returns an object for each prompt token. Its members are named by token ids: first the token itself, then the
+ * alternatives in order.
  */
 export function promptLogprobsBody(
   tokens: readonly (ChatPromptLogprob | null)[],

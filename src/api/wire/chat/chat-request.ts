@@ -1,4 +1,4 @@
-// The chat request: the rows of all its fields, and the schema that checks bodies and documents them. Each field is
+// The chat request: one row for each of its fields, and the schema that checks and documents bodies. A field is
 // described only in its row.
 import { schemaOf, type ValuesOf } from "../fields/field.ts";
 import { answerFields } from "./fields/answer-fields.ts";
@@ -10,7 +10,7 @@ import { replyFields } from "./fields/reply-fields.ts";
 import { requestFields } from "./fields/request-fields.ts";
 import { samplingFields } from "./fields/sampling-fields.ts";
 
-/** Fields that control how answers are sampled, ended and written; a text completion has them too. */
+/** Fields that control how an answer is sampled, ended and written. Text completions have them, too. */
 export const generationFields = {
   ...requestFields,
   ...answerFields,
@@ -21,7 +21,7 @@ export const generationFields = {
 };
 
 /**
- * Rows of all fields. If a request has several fields for the same value, the first of them in this order takes
+ * Rows of all fields. If a request has several fields that set the same value, the first of them in this order takes
  * precedence.
  */
 export const chatFields = { ...conversationFields, ...replyFields, ...generationFields };
@@ -30,5 +30,5 @@ export const chatRequestSchema = schemaOf("ChatCompletionRequest", chatFields);
 
 export type ChatRequestBody = ValuesOf<typeof chatFields>;
 
-/** Part of a body that has the generation fields. */
+/** Values of the generation fields in a checked body. */
 export type GenerationBody = ValuesOf<typeof generationFields>;

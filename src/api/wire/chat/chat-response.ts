@@ -1,4 +1,4 @@
-// Answer to a chat request that is not streamed, with every declared field, including nulls.
+// Writes the complete answer to a chat request. It contains every declared field, even those that are null.
 import { assert } from "../../../base/domain/assert.ts";
 import type {
   ChatDelta,
@@ -13,18 +13,18 @@ import { tokenEntry, promptLogprobsBody } from "./chat-logprobs.ts";
 import { passingParams } from "../transfer/passing-params.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** Content of a choice so far, without log-probabilities, for an answer that is not streamed. */
+/** Content of one choice that has arrived so far, without log-probabilities. */
 export interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** Tool calls, at the index of each call. */
+  /** Tool calls of the choice, by the index of the call. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   finish: ChatFinish | null;
 }
 
 /**
- * Returns a collector for one answer. Its `add` takes the deltas of each step.
+ * Returns a collector for one complete answer. For each step, its `add` takes the step's deltas.
  *
  * @param take called with the bytes that the answer takes in memory; `add` throws its errors
  */
@@ -65,7 +65,7 @@ export function chatAnswer(
   };
 }
 
-/** Returns the choices of a request before its first token; they contain only the echo. */
+/** Returns the choices of a request before its first token. They contain only the echoed text. */
 export function newChoices(count: number, { echo }: ChatHeader): readonly GatheredChoice[] {
   return Array.from({ length: count }, () => ({
     text: echo,
@@ -76,7 +76,7 @@ export function newChoices(count: number, { echo }: ChatHeader): readonly Gather
   }));
 }
 
-/** Appends a delta to its choice, except the delta's log-probabilities. */
+/** Appends a delta to its choice, except for the log-probabilities. */
 export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): void {
   const choice = choices[delta.choice];
   assert(choice !== undefined, "a delta names one of the request's choices");
@@ -103,7 +103,7 @@ function choiceBody(choice: GatheredChoice, header: ChatHeader, logprobs: JsonLi
   };
 }
 
-/** Returns a choice's content as a message. */
+/** Returns the content of a choice as a message of the API. */
 export function messageBody(
   role: string,
   { text, reasoning, toolCalls }: Pick<GatheredChoice, "text" | "reasoning" | "toolCalls">,
@@ -123,7 +123,9 @@ export function messageBody(
   };
 }
 
-/** Returns a tool call, or the part of it in a delta. Only one part of a call has the call's name. */
+/**
+ * Returns a tool call, or the part of a tool call that a delta contains. Only one part of a call has the call's name.
+ */
 export function callBody({ id, name, argumentsText, isText }: ToolCallDelta): object {
   const named = name === undefined ? {} : { name };
   const type = isText === true ? "custom" : "function";
@@ -137,7 +139,10 @@ export function finishBody(finish: ChatFinish): object {
   return { finish_reason: finish.reason, stop_reason: finish.stopReason, matched_stop: finish.matchedStop };
 }
 
-/** True if log-probabilities name tokens as `token_id:<N>`, because the request or the kind of model requires it. */
+/**
+ * True if log-probabilities name tokens as `token_id:<N>`, because the request asks for it or the kind of model
+ * requires it.
+ */
 export function spellsIds(header: ChatHeader, form: ChatAnswerForm): boolean {
   return form.tokensAsIds || header.logprobs === "token-id";
 }

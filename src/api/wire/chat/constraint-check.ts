@@ -1,4 +1,4 @@
-// Check of a constraint in the API: the constraint fields of a chat request, values to test, and the result.
+// API format for the check of a constraint: the constraint fields of a chat request, values to test, and the result.
 import { Type, type Static } from "typebox";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -49,9 +49,9 @@ type CheckedTest = Static<typeof testSchema>;
 
 export interface ReadConstraintCheck {
   readonly constraint: Constraint;
-  /** Name of the model; null for the default model. */
+  /** Name of the model whose engine compiles the constraint; null for the default model. */
   readonly model: string | null;
-  /** Values to test, as JSON text. */
+  /** Values to test against the constraint, as JSON text. */
   readonly tests: readonly { readonly data: string; readonly valid: boolean | null }[];
   readonly ignored: readonly string[];
 }
@@ -67,9 +67,9 @@ export function readConstraintCheck(
 ): ReadConstraintCheck {
   refuseManyTests(value, countMax);
   const { ignored } = readForm(constraintCheckForm, value);
-  // Safe cast: `exact` differs from the checked body only in how its numbers are written.
+  // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
   const body = exact as unknown as Static<typeof checkSchema>;
-  // Other members are left out: aliases of these two exist only in chat requests, and were not checked here.
+  // Only these two members are passed on. Their aliases exist only in chat requests, so they were not checked here.
   const { structured_outputs, response_format } = body;
   const constraint = readConstraint({ structured_outputs, response_format });
   if (constraint === null) throw noConstraint();
@@ -120,7 +120,7 @@ export const constraintCheckSchema = Type.Object(
   { title: "ConstraintCheck" },
 );
 
-/** Returns the answer, with the results in the order of the tests. */
+/** Returns the answer. Its results have the order of the tests. */
 export function constraintCheckBody(
   { refusal, instances, notices, compileMs }: ConstraintCheck,
   tests: ReadConstraintCheck["tests"],
@@ -142,7 +142,7 @@ export function constraintCheckBody(
   };
 }
 
-/** Adds a fault for each test whose value must be a text but is not. */
+/** Adds a fault for each test whose value must be a text, given the kind of constraint, but is not. */
 function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const format = body["response_format"];
   const textTypes: readonly unknown[] = ["structural_tag", "regex", "grammar"];

@@ -1,5 +1,5 @@
-// Tests of all requests that are converted to chat requests: ignored members are named at any depth, and known options
-// are accepted under the names of other servers.
+// Tests for all requests that are converted to chat requests. Ignored members are named at any depth, and known options
+// are accepted under the names that other servers give them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";

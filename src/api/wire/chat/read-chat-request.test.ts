@@ -1,4 +1,4 @@
-// Tests of how chat requests are read.
+// Tests of the conversion of chat requests to the domain's form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest } from "../../../inference/chat/testing/chat-request.ts";
@@ -159,7 +159,7 @@ test("reads every field into its domain field", () => {
     },
   );
   reads({ top_n_sigma: 1.5 }, { sampling: { topNSigma: 1.5 } });
-  // Clients of llama.cpp disable the option with -1.
+  // Clients of llama.cpp switch this option off with -1.
   for (const off of [0, -1, -0.5]) {
     reads({ top_n_sigma: off }, { sampling: { topNSigma: 0 } });
     reads(
@@ -201,7 +201,7 @@ test("reads every field into its domain field", () => {
     { stop_token_ids: [4, 9], ignore_eos: true },
     { stopping: { stopTokenIds: [4, 9], ignoreEndTokens: true } },
   );
-  // Both keys mean token 7, and the last one counts: JavaScript iterates over `7` before `07`.
+  // Both keys name token 7, and the last one counts. JavaScript iterates over `7` before `07`.
   reads({ logit_bias: { "07": 3, 7: 2 } }, { sampling: { logitBias: [[7, 3]] } });
   reads({ include_stop_str_in_output: true }, { stopping: { includeStopText: true } });
   reads({ skip_special_tokens: false }, { output: { skipSpecialTokens: false } });

@@ -1,4 +1,5 @@
-// Converts a parsed body to the domain's ChatRequest, and to the form of the answer, which only the wire layer knows.
+// Converts a parsed body to the domain's ChatRequest, and to the form of the answer, which only the folder `wire`
+// knows.
 import { type BodyForm, readWithUnserved } from "../body.ts";
 import type { Fields, Field, ValuesOf } from "../fields/field.ts";
 import type { FieldPaths } from "../field-paths.ts";
@@ -32,11 +33,11 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
 };
 
 /**
- * Returns the path in the body of each field of the domain request. Of several body fields that set the same domain
- * field, the first row whose field was sent counts.
+ * Returns the path in the body of each field of the domain request. If several body fields set the same domain field,
+ * its path is that of the first row whose field was sent.
  */
 export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
-  // The model resolver names this field `model`, without a group.
+  // The module that finds models calls this field `model`, without the name of a group.
   const fieldPaths: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(fields);
   const sent = new Map(Object.entries(body));
@@ -47,10 +48,10 @@ export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
   return fieldPaths;
 }
 
-/** Id of a request in logs and answers. */
+/** Id of a request, as it appears in logs and answers. */
 export interface RequestId {
   readonly value: string;
-  /** True if the client chose the id in the header `x-request-id`; otherwise this server generated it. */
+  /** True if the client chose the id in the header `x-request-id`. Otherwise this server generated it. */
   readonly isChosen: boolean;
 }
 
@@ -59,24 +60,26 @@ export function freshRequestId(): RequestId {
 }
 
 /**
- * Returns the id in the header, else the id in the body, else the generated one. Answer, response header and log have
- * the same id.
+ * Returns the id from the header, else the id from the body, else the generated one. The answer, the response header
+ * and the log thus all have the same id.
  */
 function completionId(own: RequestId, inBody: string | undefined): string {
   return own.isChosen ? own.value : (inBody ?? own.value);
 }
 
-/** Returns the path of the request's id: in the header if the client sent it there, otherwise in the body. */
+/**
+ * Returns the path of the request's id: the header if the client sent the id there, otherwise the field in the body.
+ */
 export function requestIdPaths({ isChosen }: RequestId): FieldPaths {
   return { "identity.requestId": isChosen ? ["header", "x-request-id"] : ["body", "request_id"] };
 }
 
-/** Form of an answer: how it is sent and written. */
+/** Form in which the request wants its answer sent and written. */
 export interface ChatAnswerForm {
   readonly isStream: boolean;
-  /** True if a last chunk contains the usage. */
+  /** True if an additional last chunk contains the usage. */
   readonly includesUsage: boolean;
-  /** True if every chunk contains the usage so far. */
+  /** True if every chunk contains the usage up to this chunk. */
   readonly usageInEveryChunk: boolean;
   /** True if the request asks for log-probabilities that name tokens as `token_id:<N>`. */
   readonly tokensAsIds: boolean;
@@ -85,7 +88,7 @@ export interface ChatAnswerForm {
 export interface ReadChatRequest {
   readonly request: ChatRequest;
   readonly form: ChatAnswerForm;
-  /** Paths in the body of the request's fields. */
+  /** Path in the body of each field of the domain request. */
   readonly fieldPaths: FieldPaths;
   readonly ignored: readonly string[];
   /** Sentences for the client about how the server interpreted the request. */
@@ -93,11 +96,11 @@ export interface ReadChatRequest {
 }
 
 /**
- * Checks a whole body and converts it to a request.
+ * Checks a body and converts it to a chat request.
  *
  * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and every unsupported option.
- * Unsupported options without other faults are not thrown, but stored in the request.
+ * Unsupported options without other faults are not thrown, but stored in the request
  */
 export function readChatRequest(
   value: unknown,
@@ -107,8 +110,8 @@ export function readChatRequest(
 ): ReadChatRequest {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
-  // Safe cast: `exact` differs from the checked body only in how its numbers are written, and no constraint field is a
-  // number.
+  // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them. No
+  // constraint field is a number.
   const constraint = readConstraint(withoutFaultyFields(exact as ChatRequestBody, unserved));
   return {
     request: { ...toRequest(withoutFaultyFields(body, unserved), { requestId, constraint }), unserved },
@@ -119,13 +122,10 @@ export function readChatRequest(
   };
 }
 
-/**
- * Returns the body without the fields that have faults. None of these fields is required, so the chat uses their
- * defaults.
- */
+/** Returns the body without the fields that have faults. None of these fields is required, so their defaults apply. */
 export function withoutFaultyFields<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
   const names = new Set(unserved.map(({ location }) => location[1]));
-  // Safe cast: no required field is removed.
+  // Safe cast: only optional fields are removed.
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
 }
 
@@ -148,8 +148,8 @@ function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatReq
 }
 
 /**
- * Returns the number of alternatives in log-probabilities of echoed text, which equals that of the answer. It is null
- * without an echo, in streams and for beam searches.
+ * Returns the number of alternatives in the log-probabilities of echoed text, which is the same as for the answer.
+ * Returns null if these log-probabilities are not available: without an echo, in streams and for beam searches.
  */
 function echoedLogprobCount(body: ChatRequestBody): number | null {
   const isJudged = body.echo === true && body.stream !== true && body.use_beam_search !== true;
@@ -157,21 +157,21 @@ function echoedLogprobCount(body: ChatRequestBody): number | null {
 }
 
 /**
- * Parts of a request that control how answers are sampled, ended and written, without those that chat and text
- * completions spell differently.
+ * Parts of a chat request that control how answers are sampled, ended and written, except those that text completions
+ * spell differently.
  */
 type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint" | "recording" | "passing"> & {
   readonly stopping: Omit<ChatStopping, "maxTokens">;
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
 
-/** Data for a request in addition to the fields of its checked body. */
+/** Values of a request that are not fields of its checked body. */
 interface GenerationContext {
   readonly requestId: RequestId;
   readonly constraint: Constraint | null;
 }
 
-/** Converts the generation fields of a checked body. */
+/** Converts the generation fields of a checked body to parts of the domain request. */
 export function readGeneration(
   body: GenerationBody,
   { requestId, constraint }: GenerationContext,
@@ -189,7 +189,7 @@ export function readGeneration(
     constraint,
     recording: {
       isWanted: body.store ?? null,
-      // Safe cast: the schema allows only texts.
+      // Safe cast: the schema allows only texts as values.
       metadata: (body.metadata ?? {}) as Readonly<Record<string, string>>,
     },
     passing: readPassing(body.kv_transfer_params),
@@ -204,7 +204,10 @@ export function readGeneration(
   };
 }
 
-/** Fields for the conversation and its rendering. Tokenization requests lack the last two. */
+/**
+ * Fields for the conversation and how it is rendered. Tokenization requests lack the last two, `truncate_prompt_tokens`
+ * and `echo`.
+ */
 type ConversationBody = ValuesOf<typeof conversationFields> &
   Pick<ChatRequestBody, "truncate_prompt_tokens" | "echo">;
 
@@ -231,8 +234,8 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
 type SamplingField = Field & { readonly reads: `sampling.${string}` };
 
 /**
- * Returns the sampling parameters. If several fields set the same parameter, the first row whose field was sent
- * counts; lists are joined.
+ * Returns the sampling parameters. If several fields set the same parameter, the first row whose field was sent counts;
+ * parameters that are lists are joined.
  */
 function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
   const sampling: Record<string, unknown> = {};
@@ -244,7 +247,8 @@ function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
     sampling[parameter] =
       Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : (before ?? value);
   }
-  // Safe cast: each row's reader has its parameter's type, and a test checks that no parameter lacks a row.
+  // Safe cast: the reader of each row returns the type of its parameter, and a test checks that every parameter has a
+  // row.
   return sampling as unknown as ChatSampling;
 }
 
@@ -261,7 +265,9 @@ function outputOf(body: GenerationBody): GenerationParts["output"] {
   };
 }
 
-/** Treats an empty list or object like null. The overload is a safe cast: the value was parsed from JSON. */
+/**
+ * Treats an empty list or object like null. The overload serves as a safe cast, because the value was parsed from JSON.
+ */
 function nullIfEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
 function nullIfEmpty(value: object | null | undefined): unknown {
   return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;

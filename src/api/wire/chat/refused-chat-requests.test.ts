@@ -1,4 +1,4 @@
-// Tests of the refusals of chat requests.
+// Chat requests that the server must refuse, each with the fault that its error must name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";

@@ -1,10 +1,10 @@
-// Fields of a chat request that other APIs have too, with the same name and meaning. The requests of these APIs are
-// converted to chat requests, whose reader checks the fields and refuses unsupported ones.
+// Fields of a chat request that other APIs have, too, with the same name and meaning. Requests of these APIs are
+// converted to chat requests, so only the reader of chat requests checks the fields and refuses unsupported ones.
 import { Type } from "typebox";
 import type { Field } from "../fields/field.ts";
 import { chatFields } from "./chat-request.ts";
 
-/** Names of the fields of a chat request that other APIs have too. */
+/** Names of the fields that other APIs have in common with a chat request. */
 export type SharedName = {
   [Name in keyof typeof chatFields]: (typeof chatFields)[Name] extends { readonly inResponses: false }
     ? never
@@ -13,14 +13,14 @@ export type SharedName = {
 
 export const sharedNames = Object.entries<Field>(chatFields)
   .filter(([, { inResponses = true }]) => inResponses)
-  // Safe cast: the type excludes the same fields as this filter.
+  // Safe cast: the filter and the type exclude the same fields.
   .map(([name]) => name as SharedName);
 
-/** Returns the rows of the named fields. Their schemas document the values but check nothing. */
+/** Returns the rows of the named fields. Their schemas document the values, but check nothing. */
 export function sharedFields<Name extends SharedName>(
   names: readonly Name[],
 ): Readonly<Record<Name, ReturnType<typeof unchecked>>> {
-  // Safe cast: the object has exactly these names.
+  // Safe cast: the object has exactly the names in `names`.
   return Object.fromEntries(names.map((name) => [name, unchecked(name)])) as Readonly<
     Record<Name, ReturnType<typeof unchecked>>
   >;
@@ -32,8 +32,8 @@ const unchecked = (name: SharedName) => ({
 });
 
 /**
- * Returns those of the named fields that the body contains. Fields that were not sent stay absent, because chat
- * templates can detect whether a field is present.
+ * Returns the named fields that the body contains. Absent fields stay absent, because chat templates can detect whether
+ * a field is present.
  */
 export function pickShared(
   body: Readonly<Partial<Record<SharedName, unknown>>>,

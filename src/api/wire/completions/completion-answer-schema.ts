@@ -1,4 +1,4 @@
-// Schemas of the answers to a text completion, used for documentation and tests.
+// Schemas of the answers to a text completion. They are used only for documentation and tests.
 import { Type } from "typebox";
 import {
   finish,
@@ -36,7 +36,7 @@ const completionHeader = {
   object: Type.Enum(["text_completion"]),
 };
 
-/** Answer that is not streamed. */
+/** A complete answer, sent without a stream. */
 export const completionAnswerSchema = Type.Object(
   {
     ...completionHeader,
@@ -60,7 +60,9 @@ export const completionAnswerSchema = Type.Object(
   { title: "Completion" },
 );
 
-/** One event of a stream. `[DONE]` follows the last one; an error during the stream is an event with the error body. */
+/**
+ * One event of a stream. `[DONE]` follows the last event. An error during the stream is an event with the error body.
+ */
 export const completionChunkSchema = Type.Object(
   {
     ...completionHeader,

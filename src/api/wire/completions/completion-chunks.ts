@@ -1,5 +1,5 @@
-// Chunks of a streamed text completion. Each choice has its echo, its text, and a last chunk without text; the usage
-// follows if requested. Choices of several prompts are interleaved in the order in which they are sampled.
+// Writes the chunks of a streamed text completion. Each choice has its echo, its text, and a last chunk without text;
+// the usage follows if requested. Choices of several prompts are interleaved in the order in which they are sampled.
 import type { ChatDelta, ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
@@ -16,14 +16,14 @@ import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
 import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 
 /**
- * Returns a writer of the chunks of one stream. Its `add` takes the deltas of each step.
+ * Returns a writer of the chunks of one stream. For each step, its `add` takes the step's deltas.
  *
  * @param header header of the prompt that started first
  */
 export function completionChunks({ requests, form }: ReadCompletion, header: ChatHeader) {
   const choiceCount = choiceCountOf(requests[0].output);
   const prompts: StreamedPrompt[] = [];
-  // Choices that have begun, keyed by their index in the answer.
+  // Choices whose first chunk has been written, by their index in the answer.
   const choices = new Map<number, ChoiceStream>();
   const common = completionHeader(form, header);
   const chunksOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): readonly object[] => {
@@ -31,7 +31,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
     const choice = known ?? new ChoiceStream(prompt, form);
     if (known === undefined) choices.set(index, choice);
     const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
-    // The chunk is long, because the echo has a log-probability for each token of the prompt.
+    // A chunk with an echo is long, because it has a log-probability for each token of the prompt.
     const mark = known === undefined && prompt.header.echo !== "" ? { [isLong]: true } : {};
     return choice.next(delta).map((body, place) => ({
       ...common,
@@ -52,7 +52,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
   };
 }
 
-/** Data that all choices of a prompt share. */
+/** Data of a prompt that all its choices use. */
 interface StreamedPrompt {
   readonly header: ChatHeader;
   readonly echoed: EchoedLogprobs;
@@ -62,13 +62,13 @@ function streamedPrompt(header: ChatHeader, form: CompletionForm): StreamedPromp
   return { header, echoed: echoedLogprobs(header, form, spellsIds(header, form)) };
 }
 
-/** One choice during the stream. */
+/** One choice while it is streamed. */
 class ChoiceStream {
   readonly #header: ChatHeader;
   readonly #echoed: EchoedLogprobs;
   readonly #asIds: boolean;
   #isBegun = false;
-  /** Offset of the next token's text in characters, including the echo. */
+  /** Offset in characters at which the next token's text begins in the choice's text, which includes the echo. */
   #characters: number;
 
   constructor({ header, echoed }: StreamedPrompt, form: CompletionForm) {
@@ -79,8 +79,8 @@ class ChoiceStream {
   }
 
   /**
-   * Returns the choice's part of the next chunks: none for a delta without content, and two if text and finish reason
-   * arrive together.
+   * Returns this choice's part of the next chunks. There is none for a delta without content, and there are two if text
+   * and finish reason arrive together.
    */
   next(delta: ChatDelta): readonly object[] {
     const text = this.#textOf(delta);

@@ -1,11 +1,12 @@
-// Log-probabilities in the older form of OpenAI's API: four parallel lists, with alternatives keyed by text.
+// Log-probabilities in the older form of OpenAI's API: four parallel lists, in which alternatives are named by their
+// text.
 import type { ChatHeader, ChatLogprob } from "../../../base/domain/chat.ts";
 import { logprobMin } from "../../../base/domain/generation.ts";
 import { tokenName } from "../chat/chat-logprobs.ts";
 import { JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
-/** A token of a prompt or an answer, as this form shows it. The first token of a prompt has no log-probability. */
+/** A token of a prompt or an answer, as the older form shows it. The first token of a prompt has no log-probability. */
 export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
   readonly logprob: number | null;
   readonly alternatives: readonly Pick<ChatLogprob, "tokenId" | "text" | "logprob">[];
@@ -14,17 +15,17 @@ export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
 export interface CompletionLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
-  /** Alternatives of each token, and the token itself. An entry may therefore have one more than requested. */
+  /** Alternatives to each token and the token itself, so that an entry may have one more than requested. */
   readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
-  /** Offset of each token's text in the choice's text, in characters (code points). */
+  /** Offset of each token's text in the choice's text, counted in Unicode code points. */
   readonly text_offset: readonly number[];
 }
 
 /**
  * Returns the four lists for these tokens.
  *
- * @param offset offset of the first token's text
- * @param asIds names tokens as `token_id:<N>`
+ * @param offset offset at which the first token's text begins
+ * @param asIds if true, names tokens as `token_id:<N>`
  */
 export function completionLogprobs(
   tokens: readonly ShownToken[],
@@ -46,12 +47,12 @@ export function completionLogprobs(
 }
 
 /**
- * Log-probabilities of an echoed prompt. All answers to the prompt share them; alternatives are serialized when they
- * are written.
+ * Log-probabilities of an echoed prompt, which all answers to the prompt have in common. Alternatives are serialized
+ * only when they are written.
  */
 export interface EchoedLogprobs {
   readonly lists: Omit<CompletionLogprobs, "top_logprobs"> & { readonly top_logprobs: readonly unknown[] };
-  /** Offset of the first token after the echo. */
+  /** Offset at which the echo ends and the answer's first token begins. */
   readonly end: number;
 }
 
@@ -68,7 +69,7 @@ export function echoedLogprobs(header: ChatHeader, form: CompletionForm, asIds: 
   return { lists, end: endOf(tokens, start) };
 }
 
-/** Log-probabilities of one choice; tokens are serialized as they arrive. */
+/** Log-probabilities of one choice. Each token is serialized when it arrives. */
 export class GatheredLogprobs {
   readonly #lists: Readonly<Record<keyof CompletionLogprobs, JsonList>>;
   readonly #asIds: boolean;
@@ -99,7 +100,7 @@ export class GatheredLogprobs {
   }
 }
 
-/** Returns the tokens of an echoed prompt with their log-probabilities; empty if these were not requested. */
+/** Returns the tokens of an echoed prompt with their log-probabilities; empty if the request does not ask for these. */
 function echoedTokens(
   { echoedTokens: tokens, promptLogprobs }: ChatHeader,
   { echoedLogprobCount: count }: Pick<CompletionForm, "echoedLogprobCount">,
@@ -112,12 +113,14 @@ function echoedTokens(
   });
 }
 
-/** Returns the offset of the first listed token: the end of the echo if its tokens are not listed, otherwise 0. */
+/**
+ * Returns the offset of the first token in the lists: 0, or the end of the echo if the lists omit the echo's tokens.
+ */
 function startOf({ echo, echoedTokens: tokens }: ChatHeader): number {
   return tokens === null ? characterCount(Buffer.from(echo)) : 0;
 }
 
-/** Returns the end offset of tokens that begin at the offset `start`. */
+/** Returns the offset at which these tokens end if they begin at `start`. */
 export function endOf(tokens: readonly Pick<ShownToken, "bytes">[], start: number): number {
   return tokens.reduce((end, { bytes }) => end + characterCount(bytes), start);
 }
@@ -127,16 +130,17 @@ function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string,
   const byName = new Map<string, number>();
   for (const one of [{ ...token, logprob: token.logprob }, ...token.alternatives]) {
     const name = tokenName(one, asIds);
-    // Tokens with the same text share one key. The token itself takes precedence, then the more probable alternative.
+    // Tokens with the same text have the same key. The token itself takes precedence, then the more probable
+    // alternative.
     if (!byName.has(name)) byName.set(name, Math.max(one.logprob, logprobMin));
   }
   return Object.fromEntries(byName);
 }
 
-/** Returns the number of code points in UTF-8 bytes, which must be whole characters. */
+/** Returns the number of code points in UTF-8 bytes. The bytes must be whole characters. */
 function characterCount(bytes: Iterable<number>): number {
   let count = 0;
-  // Continuation bytes start with the bits 10.
+  // In UTF-8, all bytes of a character but the first start with the bits 10.
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count += 1;
   return count;
 }

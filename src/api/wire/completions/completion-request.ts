@@ -1,5 +1,5 @@
 // Body of a text completion: one or more prompts, as text or token ids, and the generation fields of a chat request.
-// Defines the additional fields, and checks combinations of fields.
+// This module defines the additional fields, and checks combinations of fields.
 import { Type } from "typebox";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -51,7 +51,7 @@ export const completionFields = {
     default: true,
     example: false,
   }),
-  // The next two fields are accepted only with values that change nothing.
+  // The next two fields are accepted only with values that have no effect.
   best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
     about: "Number of answers to sample. Must equal n, because all sampled answers are returned.",
     otherwise: "n",
@@ -78,7 +78,7 @@ export const completionForm: BodyForm<typeof completionSchema> = {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds faults that the schema cannot detect. Receives the body unchecked, so any member may have any type. */
+/** Adds faults that the schema cannot detect. The body is unchecked, so any member may have any type. */
 function checkCombinations(body: Body, findings: Findings): void {
   checkGeneration(body, body["max_tokens"] ?? defaultMaxTokens, findings);
   checkPrompts(body["prompt"], findings);
@@ -94,7 +94,7 @@ function checkCombinations(body: Body, findings: Findings): void {
   }
 }
 
-/** Adds faults if the prompts of a list are of different kinds, or if one is an empty list. */
+/** Adds faults if a list has prompts of different kinds, or a prompt that is an empty list. */
 function checkPrompts(prompt: unknown, findings: Findings): void {
   if (!Array.isArray(prompt)) return;
   const kinds = new Set(prompt.map((item) => (Array.isArray(item) ? "list" : typeof item)));

@@ -1,4 +1,4 @@
-// Answer to a text completion that is not streamed: the choices of all prompts in order, with every declared field.
+// Writes the complete answer to a text completion: the choices of all prompts in order, with every declared field.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
@@ -24,7 +24,7 @@ interface GatheredPrompt {
   readonly logprobs: readonly GatheredLogprobs[];
 }
 
-/** Returns the fields that an answer shares with every chunk of a stream. */
+/** Returns the fields that a complete answer and every chunk of a stream have. */
 export function completionHeader({ id }: CompletionForm, header: ChatHeader): object {
   return {
     id: `cmpl-${id}`,
@@ -38,7 +38,7 @@ export function completionHeader({ id }: CompletionForm, header: ChatHeader): ob
 }
 
 /**
- * Returns a collector for one answer. Its `add` takes the deltas of each step.
+ * Returns a collector for one complete answer. For each step, its `add` takes the step's deltas.
  *
  * @param take called with the bytes that the answer takes in memory; `add` throws its errors
  */
@@ -65,8 +65,8 @@ export function completionAnswer({ requests, form }: ReadCompletion, take: TakeB
       return {
         ...completionHeader(form, prompts[0].header),
         choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
-          // All choices of the prompt share this object, and the log-probabilities are serialized only when they are
-          // written.
+          // All choices of the prompt refer to this object, and its log-probabilities are serialized only when they are
+          // written. This saves memory.
           const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
           return choices.map((choice, index) => ({
             index: prompt * choiceCount + index,
@@ -96,8 +96,8 @@ function choiceBody(
 }
 
 /**
- * Returns the prompt's log-probabilities with the number of alternatives that `prompt_logprobs` requested. The header
- * may have more, requested by an echo.
+ * Returns the prompt's log-probabilities with the number of alternatives that `prompt_logprobs` asks for. The header
+ * may have more alternatives, because an echo also asks for some.
  */
 function promptLogprobs(
   { promptLogprobs: all }: ChatHeader,
@@ -110,8 +110,8 @@ function promptLogprobs(
 }
 
 /**
- * Returns the token ids of the answer and the prompt. They are null unless they were requested, or the model is a
- * trained one and log-probabilities were requested.
+ * Returns the token ids of the answer and of the prompt. They are null unless the request asks for them, or asks for
+ * log-probabilities of a trained model.
  */
 function idsBody(
   { tokenIds: { top, inChoices }, promptTokenIds }: ChatHeader,

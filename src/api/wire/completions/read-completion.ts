@@ -1,4 +1,4 @@
-// Converts a parsed body to one request per prompt, and the form of the answer to all of them.
+// Converts a parsed body to one request per prompt, and to the form of the answer to all of them.
 import type { ChatPrompt, ChatRequest } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -26,20 +26,20 @@ export interface CompletionLimits extends ChatLimits {
   readonly completionPrompts: number;
 }
 
-/** Form of the answer to a text completion. */
+/** Form in which the body of a text completion wants its answer sent and written. */
 export interface CompletionForm extends ChatAnswerForm {
-  /** Id of the answer. Each of its requests has a separate id. */
+  /** Id of the answer. Of its requests, only the first has the same id. */
   readonly id: string;
-  /** True if the body requests zero tokens. The engine still samples one, which the answer leaves out. */
+  /** True if the body asks for zero tokens. The engine still samples one token, which the answer leaves out. */
   readonly isWithoutTokens: boolean;
   /** Number of alternatives per token of an echoed prompt; null if the echo has no log-probabilities. */
   readonly echoedLogprobCount: number | null;
-  /** Number of alternatives that `prompt_logprobs` requests; null if it is absent. */
+  /** Number of alternatives that `prompt_logprobs` asks for; null if the field is absent. */
   readonly promptLogprobCount: number | null;
 }
 
 export interface ReadCompletion {
-  /** Requests, one per prompt; at least one. */
+  /** One request for each prompt; at least one. */
   readonly requests: readonly ChatRequest[];
   readonly form: CompletionForm;
   /** For each request, the paths of its fields in the body. */
@@ -48,7 +48,7 @@ export interface ReadCompletion {
 }
 
 /**
- * Checks a whole body and converts it to requests.
+ * Checks a body and converts it to requests.
  *
  * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` like a chat's body; unsupported options are not thrown but stored in the requests
@@ -63,8 +63,8 @@ export function readCompletion(
   refuseManyPrompts(value, limits);
   const { value: whole, ignored, unserved } = readWithUnserved(completionForm, value);
   const body = withoutFaultyFields(whole, unserved);
-  // Safe cast: `exact` differs from the checked body only in how its numbers are written, and no constraint field is a
-  // number.
+  // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them. No
+  // constraint field is a number.
   const constraint = readConstraint(withoutFaultyFields(exact as CompletionBody, unserved));
   const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
   const maxTokens = readTokenLimit(body.max_tokens) ?? defaultMaxTokens;
@@ -73,9 +73,9 @@ export function readCompletion(
   const { promptLogprobCount } = output;
   const request: Omit<ChatRequest, "prompt"> = {
     ...parts,
-    // A text completion calls no tools.
+    // A text completion has no tools, so it calls none.
     calls: { choice: { kind: "none" }, areParallel: true, areExempt: false, texts: [] },
-    // Engines generate at least one token. If none was requested, the answer leaves it out.
+    // Engines generate at least one token. If the body asks for none, the answer leaves that token out.
     stopping: { ...stopping, maxTokens: Math.max(1, maxTokens) },
     output: {
       ...output,
@@ -90,11 +90,11 @@ export function readCompletion(
   const fieldPaths = {
     ...fieldPathsOf(completionFields, body),
     ...requestIdPaths(requestId),
-    // Here the log-probabilities were requested by `logprobs` with an echo, not by `prompt_logprobs`.
+    // Without `prompt_logprobs`, only `logprobs` together with an echo asks for the prompt's log-probabilities.
     ...(promptLogprobCount === null && { "output.promptLogprobCount": ["body", "logprobs"] }),
   };
   return {
-    // The first request has the id of the answer, so that a lookup of this id finds a request.
+    // The first request has the id of the answer, so that a lookup of this id finds a recorded request.
     requests: prompts.map((prompt, index) => ({
       ...request,
       identity: index === 0 ? identity : { ...identity, requestId: `${identity.requestId}-${index}` },
@@ -113,7 +113,7 @@ export function readCompletion(
 }
 
 /**
- * Refuses too many prompts, before other code iterates over them.
+ * Refuses a body with too many prompts, before other code iterates over them.
  *
  * @throws ServiceError `invalid` for too many prompts
  */
@@ -136,7 +136,7 @@ function promptsOf(body: CompletionBody): readonly ChatPrompt[] {
       ? { kind: "text", text: item, addSpecialTokens, ...options }
       : { kind: "tokens", tokenIds: item, ...options };
   if (typeof prompt === "string") return [promptOf(prompt)];
-  // Safe cast: the check of combinations found the items to be of one kind.
+  // Safe cast: `checkCombinations` has checked that all items are of one kind.
   if (typeof prompt[0] === "number") return [promptOf(prompt as readonly number[])];
   return (prompt as readonly (string | readonly number[])[]).map(promptOf);
 }

@@ -1,11 +1,11 @@
-// Completions that request zero tokens, to score a prompt. Engines generate at least one token, which the answer
-// leaves out.
+// Completions that ask for zero tokens, to score a prompt. Engines generate at least one token, so the answer leaves it
+// out.
 import type { ChatDelta, ChatUsage } from "../../../base/domain/chat.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
 type Form = Pick<CompletionForm, "isWithoutTokens">;
 
-/** Returns the delta that the answer shows: without the sampled token if zero tokens were requested. */
+/** Returns the delta as the answer shows it. If the request asks for zero tokens, the sampled token is left out. */
 export function deltaAsAnswered(delta: ChatDelta, form: Form): ChatDelta {
   if (!form.isWithoutTokens) return delta;
   const usage = usageAsAnswered(delta.usage, form);
@@ -13,7 +13,7 @@ export function deltaAsAnswered(delta: ChatDelta, form: Form): ChatDelta {
   return { ...delta, text: "", reasoning: "", tokenIds: [], logprobs: [], finish, usage, choiceTokens: 0 };
 }
 
-/** Returns the usage that the answer shows: no completion tokens if zero were requested. */
+/** Returns the usage as the answer shows it. If the request asks for zero tokens, there are no completion tokens. */
 export function usageAsAnswered(usage: ChatUsage, { isWithoutTokens }: Form): ChatUsage {
   return isWithoutTokens ? { ...usage, completionTokens: 0 } : usage;
 }

@@ -54,7 +54,7 @@ export const embeddingForm: BodyForm<typeof embeddingSchema> = { schema: embeddi
 export interface ReadEmbedding {
   readonly request: EmbeddingRequest;
   readonly encoding: "float" | "base64";
-  /** True if the body has a list of inputs; the paths of faults then have an index. */
+  /** True if the body has a list of inputs. The path of a fault then has the index of an input. */
   readonly isList: boolean;
   readonly ignored: readonly string[];
 }
@@ -72,7 +72,7 @@ export function readEmbedding(value: unknown): ReadEmbedding {
   return { request, encoding: body.encoding_format ?? "float", isList, ignored };
 }
 
-/** Returns the paths in the body for an error about the whole request, or about the input with this index. */
+/** Returns the paths in the body for an error about the whole request, or about the input with the index `input`. */
 export function embeddingPaths(isList: boolean, input: number | null): FieldPaths {
   const place = ["body", "input", ...(isList && input !== null ? [String(input)] : [])];
   return {
@@ -84,7 +84,7 @@ export function embeddingPaths(isList: boolean, input: number | null): FieldPath
   };
 }
 
-/** Refuses too many inputs before other code iterates over them. */
+/** Refuses a body with too many inputs, before other code iterates over them. */
 function refuseManyInputs(body: unknown): void {
   const input = isObject(body) ? body["input"] : null;
   if (!Array.isArray(input) || input.length <= inputsMax || typeof input[0] === "number") return;
@@ -95,7 +95,7 @@ function refuseManyInputs(body: unknown): void {
   });
 }
 
-/** Adds faults if the inputs of a list are of different kinds, or if one is an empty list. */
+/** Adds faults if a list has inputs of different kinds, or an input that is an empty list. */
 function checkInputs({ input }: Readonly<Record<string, unknown>>, findings: Findings): void {
   if (!Array.isArray(input)) return;
   const kinds = new Set(input.map((item) => (Array.isArray(item) ? "list" : typeof item)));
@@ -116,7 +116,7 @@ function inputsOf(input: Inputs): Pick<EmbeddingRequest, "inputs"> & Pick<ReadEm
   const inputOf = (item: string | readonly number[]): EmbeddedInput =>
     typeof item === "string" ? { kind: "text", text: item } : { kind: "tokens", tokenIds: item };
   if (typeof input === "string") return { inputs: [inputOf(input)], isList: false };
-  // Safe cast: `checkInputs` found the items to be of one kind.
+  // Safe cast: `checkInputs` has checked that all items are of one kind.
   if (typeof input[0] === "number") return { inputs: [inputOf(input as readonly number[])], isList: false };
   return { inputs: (input as readonly (string | readonly number[])[]).map(inputOf), isList: true };
 }

@@ -1,4 +1,4 @@
-// Answer to a request for embeddings, as in OpenAI's API.
+// Writes the answer to a request for embeddings, as in OpenAI's API.
 import { Type } from "typebox";
 import type { Embeddings } from "../../../base/domain/text/embedding.ts";
 import { JsonText, type TakeBytes } from "../json-text.ts";
@@ -48,7 +48,7 @@ export function embeddingsBody(
   return { object: "list", data, model, usage: { prompt_tokens: tokenCount, total_tokens: tokenCount } };
 }
 
-/** Writes nine significant digits, which distinguish all 32-bit floats; further digits carry no information. */
+/** Writes nine significant digits. They distinguish all 32-bit floats, and further digits carry no information. */
 function numbersOf(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toPrecision(9))).join(",")}]`;
 }

@@ -1,8 +1,8 @@
-// Answer to a batch that contains only new records. The batch reader writes it in advance, except for the time at
-// which the records are stored.
+// Answer to a batch that contains only new feedback records. The reader of the batch writes it in advance, except for
+// the time at which the records are stored.
 import { LinePacker, type PackedLines, linesIn } from "../packed-lines.ts";
 
-/** Placeholder for the time of storing. JSON never contains this character unescaped. */
+/** Placeholder in the answer for the time of storing. JSON never contains this character unescaped. */
 const timeMark = "\u0001";
 
 export interface AnsweredRecord {
@@ -11,12 +11,15 @@ export interface AnsweredRecord {
   readonly usesOtherSpelling: boolean;
 }
 
-/** Writes the answer for each record as one line of JSON, equal to that of `feedbackBody`, for {@link newBatchAnswer}. */
+/**
+ * Writes the answer for each record as one line of JSON, which {@link newBatchAnswer} completes. The line is equal to
+ * the JSON of `feedbackBody`.
+ */
 export class BatchAnswerWriter {
   readonly #lines = new LinePacker();
   readonly #owners: { readonly [Spelling in "usual" | "other"]: string };
 
-  /** @param owner owner of the caller's API key */
+  /** @param owner owner of the caller's API key, which becomes the author of the records */
   constructor(owner: string) {
     const name = JSON.stringify(owner);
     const usual = `"vendor_user_id":${name}`;
@@ -35,7 +38,7 @@ export class BatchAnswerWriter {
   }
 }
 
-/** Yields the whole answer, one buffer of lines at a time. */
+/** Yields the whole answer. Each piece has the lines of one buffer. */
 export function* newBatchAnswer(answers: PackedLines, createdAt: Date): Generator<string, void> {
   const time = createdAt.toISOString();
   let before = '{"res":[';

@@ -22,7 +22,7 @@ const record = (payload: JsonObject, changes: Partial<FeedbackRecord> = {}): Fee
   ...changes,
 });
 
-/** Returns the CSV cell for a value at the path `payload.x`. */
+/** Returns the CSV cell of a payload's member `x` with this value. */
 const cellOf = (x: JsonObject[string]): string =>
   csvWriter(["payload.x"]).line(record({ x })).replace(/\r\n$/, "");
 
@@ -38,7 +38,7 @@ test("writes one column per field, without its alias, and the payload as JSON", 
   );
 });
 
-// Python's csv module reads these cells back unchanged, except for the apostrophe before a formula.
+// Python's csv module reads these cells back as the original values, except for the apostrophe before a formula.
 test("quotes cells as in RFC 4180, and distinguishes an empty text from null", () => {
   assert.equal(cellOf("plain text"), "plain text");
   assert.equal(cellOf('a "word", and\nanother'), '"a ""word"", and\nanother"');

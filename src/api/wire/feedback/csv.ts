@@ -1,9 +1,9 @@
-// Writes records as CSV (RFC 4180), with one column per field.
+// Writes feedback records as CSV (RFC 4180), with one column per field.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { rowBody } from "./query/result-rows.ts";
 
-/** Columns written if the request names no fields. */
+/** Columns of the file if the request names no fields. */
 const allColumns: readonly string[] = [
   "id",
   "created_at",
@@ -26,7 +26,7 @@ export interface CsvWriter {
 }
 
 /**
- * Returns a writer of records as CSV.
+ * Returns a writer that converts records to lines of CSV.
  *
  * @param names checked names of fields; null for all columns
  */
@@ -41,7 +41,7 @@ export function csvWriter(names: readonly string[] | null): CsvWriter {
   };
 }
 
-/** Returns a CSV line with the values: null is an empty cell, objects and lists are JSON. */
+/** Returns a CSV line with these values. Null becomes an empty cell, and objects and lists become JSON. */
 export function csvLine(values: readonly Json[]): string {
   return `${values.map(cell).join(",")}\r\n`;
 }
@@ -53,16 +53,16 @@ function cell(value: Json): string {
 }
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would evaluate, judged by its first character
+ * Puts an apostrophe before a text that a spreadsheet would evaluate as a formula, judged by its first character
  * (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 function escapeFormula(text: string): string {
-  // The last four characters are full-width forms of `=`, `+`, `-` and `@`, which East Asian editions of Excel
-  // evaluate too.
+  // The last four characters are full-width forms of `=`, `+`, `-` and `@`. East Asian editions of Excel evaluate texts
+  // that begin with them, too.
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
-/** Quotes an empty text too, which distinguishes it from null. */
+/** Quotes the text if CSV requires it. Also quotes an empty text, because an empty cell without quotes means null. */
 function quoteIfNeeded(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,4 +1,4 @@
-// Request to export feedback as a file: the selected records, their fields, and the file format.
+// API format of a request to export feedback as a file: the selected records, their fields, and the file format.
 import { Type, type Static } from "typebox";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import type { Fault } from "../../../base/domain/service-error.ts";
@@ -38,7 +38,11 @@ export const feedbackExportSchema = Type.Object(
 
 type ExportBody = Static<typeof feedbackExportSchema>;
 
-/** Returns the form of an export request; `limits` apply to its query. */
+/**
+ * Returns the form of an export request.
+ *
+ * @param limits limits on the request's query
+ */
 export function feedbackExportForm(limits: QueryLimits): BodyForm<typeof feedbackExportSchema> {
   return {
     schema: feedbackExportSchema,
@@ -57,18 +61,18 @@ function countedFields(fields: unknown): readonly Fault[] {
   return [{ location: ["body", "fields"], message, type: "query" }];
 }
 
-/** Returns the selection of records that a checked body describes. */
+/** Returns the selection of records that a checked body of an export request describes. */
 export function exportedSelection(body: ExportBody, limits: QueryLimits): RecordSelection {
-  // Clients that have no records yet send an empty cursor.
+  // A client that has no records yet sends an empty cursor, which means the beginning.
   const after = body.after === undefined || body.after === "" ? null : body.after;
   return { projectId: body.project_id, condition: conditionOf(body.query, limits), after };
 }
 
-/** File format of the answer. */
+/** Format of the exported file. */
 export interface ExportFile {
   readonly mediaType: string;
   readonly extension: string;
-  /** Text before the first record; may be empty. */
+  /** Text of the file before the first record; may be empty. */
   readonly header: string;
   readonly line: (record: FeedbackRecord) => string;
 }

@@ -1,4 +1,4 @@
-// Request to delete feedback. Its query may only name records by their ids.
+// API format of a request to delete feedback. Its query may only list records by their ids.
 import { Type } from "typebox";
 import { isObject } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -21,7 +21,7 @@ const purgeSchema = Type.Object(
   { title: "FeedbackPurgeReq" },
 );
 
-/** Maximum number of records that one request deletes, equal to the maximum of a batch. */
+/** Maximum number of records that one request can delete, the same as for a batch of new records. */
 const purgedMax = 10_000;
 
 export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
@@ -34,7 +34,7 @@ export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
   },
 };
 
-/** Returns the record ids that a query names; null if it is any other query. */
+/** Returns the record ids that a query lists; null for any other query. */
 export function idsIn(query: object): readonly string[] | null {
   const expression = onlyMember(query, "$expr");
   const alternatives = onlyMember(expression, "$or");
@@ -44,7 +44,7 @@ export function idsIn(query: object): readonly string[] | null {
   return ids.every((id) => id !== null) ? ids : null;
 }
 
-/** Returns the id that the expression compares the field `id` with; null for any other expression. */
+/** Returns the id with which the expression compares the field `id`; null for any other expression. */
 function idIn(expression: unknown): string | null {
   const operands = onlyMember(expression, "$eq");
   if (!Array.isArray(operands) || operands.length !== 2) return null;
@@ -52,7 +52,7 @@ function idIn(expression: unknown): string | null {
   return field === "id" && typeof literal === "string" ? literal : null;
 }
 
-/** Returns the value of an object's only member; undefined if its name is another or there are more members. */
+/** Returns the value of the member `name` of an object that has no other members; otherwise undefined. */
 function onlyMember(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) && Object.keys(value).length === 1
     ? value[name]

@@ -1,4 +1,4 @@
-// Queries of feedback: the condition, order and fields of a request, and the rows of its answer.
+// API format of queries over feedback: the condition, order and fields of a request, and the rows of its answer.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -28,8 +28,7 @@ const expressionExample = {
 };
 
 /**
- * Returns the schema of a query in a body. The schema accepts any object; {@link readExpression} checks the
- * operations.
+ * Returns the schema of a query in a body. It accepts any object, because {@link readExpression} checks the operations.
  */
 export const expressionSchema = (description: string, example: object = expressionExample) =>
   nullable(Type.Object({}, { additionalProperties: true }), { description, examples: [example] });
@@ -74,7 +73,11 @@ export const feedbackQuerySchema = Type.Object(
 
 export type QueryBody = Static<typeof feedbackQuerySchema>;
 
-/** Returns the form of a query request; `limits` apply to its query. */
+/**
+ * Returns the form of a query request.
+ *
+ * @param limits limits on the request's query
+ */
 export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedbackQuerySchema> {
   return {
     schema: feedbackQuerySchema,
@@ -87,7 +90,7 @@ export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedback
   };
 }
 
-/** Reads the query in a body. An absent query matches every record. */
+/** Reads the query in the body's member `query`. An absent query matches every record. */
 export function readMember(query: unknown, findings: Findings, limits: QueryLimits): ReadExpression {
   if (query === undefined || query === null) return { condition: always, refusals: [] };
   findings.path.push("query");
@@ -107,7 +110,7 @@ function unknownSortFields(sortBy: unknown): readonly Fault[] {
   );
 }
 
-/** Returns faults for unknown fields, and for a count that is requested together with other fields. */
+/** Returns faults for unknown fields, and for a request of the count together with other fields. */
 export function unknownFields(fields: unknown): readonly Fault[] {
   const names = itemsOf(fields);
   if (names.length > 1 && names.includes(countColumn)) {
@@ -140,13 +143,13 @@ export function toFeedbackQuery(body: QueryBody, limits: QueryLimits): FeedbackQ
     projectId: body.project_id,
     condition: conditionOf(body.query, limits),
     sortBy: sortKeys(body.sort_by ?? []),
-    // A request for only the number of records needs no rows.
+    // A request that asks only for the number of records needs no rows.
     limit: asksForCount(body) ? 0 : (body.limit ?? 1000),
     offset: body.offset ?? 0,
   };
 }
 
-/** Converts the sort keys; the default order is oldest first. */
+/** Converts the sort keys of a request. Without any, the oldest record comes first. */
 function sortKeys(sortBy: NonNullable<QueryBody["sort_by"]>): readonly SortKey[] {
   if (sortBy.length === 0) return [{ field: { kind: "createdAt" }, direction: "asc" }];
   return sortBy.map(({ field, direction }) => ({ field: fieldNamed(field), direction }));
@@ -177,7 +180,7 @@ export const feedbackQueryAnswerSchema = Type.Object({
   }),
 });
 
-/** Converts a result to an answer, whose rows have the requested fields. */
+/** Converts the result of a query to an answer, whose rows have the requested fields. */
 export function feedbackQueryBody(body: QueryBody, { items, totalCount }: FeedbackResult): JsonObject {
   const result = asksForCount(body)
     ? [{ [countColumn]: totalCount }]
@@ -185,7 +188,7 @@ export function feedbackQueryBody(body: QueryBody, { items, totalCount }: Feedba
   return { result, total_count: totalCount };
 }
 
-/** Converts a record to a row with the requested fields. */
+/** Converts a record to a row of the answer, with the requested fields. */
 export function feedbackRow({ fields }: QueryBody, record: FeedbackRecord): JsonObject {
   return rowBody(record, fields ?? null);
 }

@@ -1,4 +1,4 @@
-// Statistics on feedback in the API.
+// API format of statistics over feedback.
 import { Type } from "typebox";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import type { FeedbackStatistics } from "../../../judge/feedback/reading/feedback-statistics.ts";

@@ -1,5 +1,6 @@
-// Feedback in the API, with both names that clients use for some fields: `vendor_ref` and `weave_ref`,
-// `vendor_user_id` and `wb_user_id`. This module checks only shapes; feedback/ checks references and payloads.
+// API format of feedback. Some fields have two names, because clients use both: `vendor_ref` and `weave_ref`,
+// `vendor_user_id` and `wb_user_id`. This module checks only shapes; the feedback service checks references and
+// payloads.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../../base/domain/feedback.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -8,10 +9,10 @@ import type { BodyForm } from "../body.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** Length limit in characters. */
+/** A reference as text. Its maximum length is in characters. */
 const referenceText = Type.String({ maxLength: 4096 });
 
-/** `vendor_ref` or `weave_ref` is required, which `checkSpellings` checks. */
+/** Fields of a new record. One of `vendor_ref` and `weave_ref` is required, which `checkSpellings` checks. */
 const createFields = {
   project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
   vendor_ref: nullable(referenceText, {
@@ -58,7 +59,7 @@ const createFields = {
   queue_id: nullable(Type.String({ maxLength: 256 }), {
     description: "Id of the annotation queue in which the feedback was given.",
   }),
-  // The server fills these two fields with the record's author.
+  // Requests must not set these two fields, because the server fills them with the record's author.
   vendor_user_id: Type.Optional(
     Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
   ),
@@ -67,7 +68,7 @@ const createFields = {
   ),
 };
 
-/** Schema of a single record, and of each record in a batch. */
+/** Schema of a new record, both in a single request and in a batch. */
 export const feedbackRecordSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
 const replaceSchema = Type.Object(
   {
@@ -111,7 +112,7 @@ export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
 export const feedbackBatchForm: BodyForm<typeof batchSchema> = { schema: batchSchema };
 export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: historySchema };
 
-/** Adds faults that the schema cannot detect: a missing reference, or a different one under each of its two names. */
+/** Adds faults that the schema cannot detect: a missing reference, or two different references under its two names. */
 export function checkSpellings(record: unknown, findings: Findings): void {
   if (!isObject(record)) return;
   const vendor = nullIfEmpty(record["vendor_ref"]);
@@ -124,7 +125,7 @@ export function checkSpellings(record: unknown, findings: Findings): void {
   }
 }
 
-/** True if the record uses a field's other name. Its answer then has that name too. */
+/** True if the record uses the less common name of a field with two names. The answer to it then has that name, too. */
 export function usesOtherSpelling(body: FeedbackBody): boolean {
   return body.weave_ref !== undefined || body.wb_user_id !== undefined;
 }
@@ -184,7 +185,7 @@ export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): Js
 
 const shownReference = orNull(Type.String());
 
-/** Fields of a record with its whole content. */
+/** Schema members of a record in an answer with its whole content. */
 export const contentSchema = {
   ...answerFields,
   project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
@@ -219,12 +220,12 @@ export const feedbackHistorySchema = Type.Object({
   has_more: Type.Boolean({ description: "True if another page follows." }),
 });
 
-/** Converts an earlier revision of a record, with its whole content. */
+/** Converts an earlier revision of a record to the API's form, with the record's whole content. */
 export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {
   return { ...contentBody(record), revision_id: id, replaced_at: replacedAt.toISOString() };
 }
 
-/** Converts a record with its whole content; fields with two names appear under both. */
+/** Converts a record to the API's form, with its whole content. Fields with two names appear under both. */
 export function contentBody(record: FeedbackRecord): JsonObject {
   return {
     ...feedbackBody(record, true),

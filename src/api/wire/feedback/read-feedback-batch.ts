@@ -1,4 +1,4 @@
-// Reads the records of a batch from its bytes. All faults of all records are reported in one answer.
+// Reads the records of a feedback batch from its bytes. A single error reports all faults of all records.
 import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
 import { parseProjectId } from "../../../base/domain/project.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -33,16 +33,16 @@ import { BatchAnswerWriter } from "./batch-answer.ts";
 
 export interface ReadFeedbackBatch {
   readonly batch: FeedbackBatch;
-  /** Answers to the records, which `newBatchAnswer` completes. */
+  /** Answer to each record, to be completed by `newBatchAnswer`. */
   readonly answers: PackedLines;
-  /** For each record, true if its answer has the other name of a field with two names. */
+  /** For each record, true if its answer uses the less common name of a field with two names. */
   readonly useOtherSpelling: readonly boolean[];
   readonly ignored: readonly string[];
 }
 
 /**
- * Too many records are refused before they are read, with a separate code: clients then send the batch in halves, but
- * drop it after any other error.
+ * Reads a batch. Too many records are refused before they are read, with a separate code: after it, clients send the
+ * batch in halves, but after any other error, they drop the batch.
  *
  * @throws ServiceError `too_large` for too many records; `invalid` with every fault of every record; `forbidden` if
  * every fault is a project that the caller may not access
@@ -80,9 +80,9 @@ class BatchWriter {
   }
 
   /**
-   * Adds a record and its answer.
+   * Adds a record, and the answer to it.
    *
-   * @param found result of the content check, without faults
+   * @param found result of the content check, which found no faults
    */
   add(body: FeedbackBody, found: ContentCheck): void {
     const id = body.id ?? newUuid7(systemClock);
@@ -106,7 +106,7 @@ function countOf(findings: Findings | null): number {
 }
 
 /**
- * Reads the records, and adds them to the writer until the first fault.
+ * Reads the records of a batch. Until the first fault, adds each record to the writer.
  *
  * @returns the number of faults for projects that the caller may not access
  */
@@ -118,7 +118,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
     const isShaped = check(feedbackRecordSchema, item, findings);
     checkSpellings(item, findings);
     if (isShaped) {
-      // Safe cast: the item satisfies `feedbackRecordSchema`.
+      // Safe cast: the item has been checked against `feedbackRecordSchema`.
       const body = item as FeedbackBody;
       const input = toFeedbackInput(body);
       const found = checkContent(input);
@@ -133,7 +133,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
 }
 
 /**
- * Adds the faults of a record's content and project.
+ * Adds the faults of a record's content and of its project.
  *
  * @returns 1 if the caller may not access the project, otherwise 0
  */
@@ -144,7 +144,7 @@ function addFaults(
   caller: Caller,
 ): number {
   for (const { path, message, type } of faults) {
-    // `checkSpellings` already reported a missing reference, under both names.
+    // If the reference is missing, `checkSpellings` has already reported it under both of its names.
     if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
   }
   const project = parseProjectId(projectId);

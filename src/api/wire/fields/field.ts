@@ -1,5 +1,6 @@
-// A field of a body as one row: its schema, documentation, target in the domain, and refusals. A body's schema, reader
-// and refusals are all derived from its rows, so that each field is described in one place only.
+// A field of a body as one row: its schema, its documentation, the field of the domain that it sets, and refused
+// values. A body's schema, reader and refusals are all derived from its rows, so that each field is described in one
+// place only.
 import { Type, type Static, type TObject, type TSchema } from "typebox";
 import type { ChatField, ChatSampling } from "../../../base/domain/chat.ts";
 import { samplingFeatures } from "../../../base/domain/sampling.ts";
@@ -7,34 +8,36 @@ import type { Json } from "../../../base/domain/text/json.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
 /**
- * Target of a field: a field of the domain's request, the form of the answer, or the reader of that body; null if the
- * field is refused, or accepted without effect.
+ * Field that a row sets: one of the domain's request, the form of the answer, or one that the body's reader handles.
+ * Null if the server refuses the field, or accepts it without effect.
  */
 export type Reads = ChatField | "answer form" | "read" | null;
 
 interface FieldRow extends Partial<Refusal> {
-  /** Description in one or two sentences. */
+  /** Description of the field in one or two sentences. */
   readonly about: string;
-  /** Default value. */
+  /** Value that applies if the field is absent. */
   readonly default?: Json;
-  /** Description of a default that no value can express. */
+  /** Description of the default, if no value can express it. */
   readonly otherwise?: string;
-  /** Description of a range that the schema cannot express. */
+  /** Description of the range of values, if the schema cannot express it. */
   readonly range?: string;
   /** Example of a value that has an effect. */
   readonly example?: Json;
-  /** True if some engines do not support the field. For sampling parameters the domain says so instead. */
+  /**
+   * True if some engines do not support the field. Not needed for sampling parameters, for which the domain says so.
+   */
   readonly isEngineFeature?: true;
-  /** Returns true for the values that are accepted with beam search, which does not sample. */
+  /** Returns true for values that are accepted together with beam search, which does not sample. */
   readonly allowedWithBeams?: AsksNothing;
   /**
-   * False if a request for a response does not have the field under this name. All other fields of a chat request have
-   * the same name and meaning there.
+   * False if requests of the Responses API do not have the field under this name. All other fields of a chat request
+   * have the same name and meaning there.
    */
   readonly inResponses?: false;
 }
 
-/** Requires a reader for a sampling parameter whose schema allows a type that the domain does not. */
+/** Requires a reader for a sampling parameter if the schema allows a type that the domain's parameter does not have. */
 type Reader<
   As extends Reads,
   Schema extends TSchema,
@@ -48,11 +51,11 @@ interface ReadBy<Schema extends TSchema, Value> {
   readonly read?: (value: NonNullable<Static<Schema>>) => Value;
 }
 
-/** A row of any type of field. */
+/** Row of a field, of any type. */
 export interface Field extends Pick<FieldRow, "allowedWithBeams" | "inResponses">, Partial<Refusal> {
   readonly schema: TSchema;
   readonly reads: Reads;
-  /** Converts a value that is valid according to the schema and not null. */
+  /** Converts a value of the field to the domain's form. The value is valid according to the schema and not null. */
   read?(this: void, value: unknown): unknown;
 }
 
@@ -61,14 +64,14 @@ export type Fields = Readonly<Record<string, Field>>;
 /**
  * Returns the row of a field.
  *
- * @param schema must not be shared with another field, because the documentation is added to it
+ * @param schema must not be the schema of another field, too, because the documentation is added to it
  */
 export function field<
   const As extends Reads,
   Schema extends TSchema,
   const Row extends FieldRow & Reader<As, Schema>,
 >(reads: As, schema: Schema, row: Row): Row & { readonly schema: Schema; readonly reads: As } {
-  // Modified in place, because a copy would lose the hidden marker of an optional schema.
+  // The schema is modified in place, because a copy would lose the hidden marker that makes it optional.
   return { ...row, reads, schema: Object.assign(schema, keywordsOf(row, reads)) };
 }
 
@@ -91,7 +94,9 @@ function keywordsOf(row: FieldRow, reads: Reads): object {
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
 }
 
-/** Returns true, or undefined so that the keyword is omitted. */
+/**
+ * Returns true for a sampling parameter that some engines lack; otherwise undefined, so that the keyword is omitted.
+ */
 function isSamplingFeature(reads: Reads): true | undefined {
   const [group, parameter] = reads?.split(".") ?? [];
   return group === "sampling" && Object.hasOwn(samplingFeatures, parameter) ? true : undefined;
@@ -102,14 +107,14 @@ type SchemasOf<Rows extends Fields> = { readonly [Name in keyof Rows]: Rows[Name
 /** Returns the schemas of the rows. */
 export function schemasOf<Rows extends Fields>(fields: Rows): SchemasOf<Rows> {
   const schemas = Object.entries(fields).map(([name, { schema }]) => [name, schema] as const);
-  // Safe cast: the object has exactly these names.
+  // Safe cast: the object has exactly the names of the rows.
   return Object.fromEntries(schemas) as SchemasOf<Rows>;
 }
 
-/** Returns the schema of a body with these fields. */
+/** Returns the schema of a body that has these fields. */
 export function schemaOf<Rows extends Fields>(title: string, fields: Rows): TObject<SchemasOf<Rows>> {
   return Type.Object(schemasOf(fields), { title });
 }
 
-/** Values of these fields in a checked body. */
+/** Values that these fields have in a checked body. */
 export type ValuesOf<Rows extends Fields> = Static<TObject<SchemasOf<Rows>>>;

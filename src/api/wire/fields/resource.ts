@@ -1,6 +1,6 @@
-// Bodies of requests and answers as rows, one per field. A row is a schema, or derives its schema from a domain field;
-// its API name is the domain's name in snake case. The schema of a body, its reader or writer, and its field paths are
-// derived from the rows.
+// Bodies of requests and answers as rows, one per field. A row is a schema, or derives its schema from a domain field,
+// whose name it has in snake case. The schema of a body, its reader or writer, and its field paths are derived from the
+// rows.
 import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } from "typebox";
 import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -8,16 +8,16 @@ import { unreachable } from "../../../base/domain/assert.ts";
 import type { BodyForm, DomainForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** Row of a request that converts the field to a domain value. */
+/** Row of a request's field, with the function that converts it to a domain value. */
 interface ReadRow<Value> {
   readonly schema: TSchema;
   /** Converts a value that is valid according to the schema and not null. */
   read(this: void, sent: unknown): Value;
-  /** Domain value if the field is absent or null; undefined if there is no default. */
+  /** Domain value to use if the field is absent or null; undefined if there is no default. */
   readonly absent: Value | undefined;
 }
 
-/** Row of a field that requests may have but the server ignores. */
+/** Row of a field that requests may contain, but the server ignores. */
 interface UnreadRow {
   readonly schema: TSchema;
   readonly isUnread: true;
@@ -31,20 +31,20 @@ type AskedRows<Rows extends Fields> = {
 
 type RowValue<Row> = Row extends ReadRow<infer Value> ? Value : Row extends TSchema ? SentValue<Row> : never;
 
-/** Type of a field's value; an absent optional field has the value null. */
+/** Type of a field's value in a checked body. An absent optional field has the value null. */
 type SentValue<Schema extends TSchema> =
   Static<TObject<{ sent: Schema }>> extends { sent: infer Value }
     ? Value
     : NonNullable<Static<Schema>> | null;
 
-/** Values that the rows read, under the domain's names. */
+/** Values that rows read from a body, under the domain's names. */
 export type ReadValues<Rows extends ReadRows> = {
   readonly [Name in keyof Rows & string as Rows[Name] extends UnreadRow ? never : CamelCase<Name>]: RowValue<
     Rows[Name]
   >;
 };
 
-/** Values of a change request. Only fields that its schema requires are always present. */
+/** Values of a request that changes an object. Only the fields that its schema requires are always present. */
 type AlteredValues<Rows extends ReadRows> = Partial<ReadValues<Rows>> & {
   readonly [
     Name in keyof Rows & string as Rows[Name] extends ReadRow<unknown> | UnreadRow
@@ -59,17 +59,21 @@ export function unread(schema: TSchema): UnreadRow {
   return { schema, isUnread: true };
 }
 
-/** Returns a row that converts the field with `read`. */
+/**
+ * Returns a row whose field is converted by `read`.
+ *
+ * @param absent domain value to use if the field is absent or null
+ */
 export function readBy<Schema extends TSchema, Value>(
   schema: Schema,
   read: (sent: NonNullable<Static<Schema>>) => Value,
   absent?: Value,
 ): ReadRow<Value> {
-  // Safe cast: the form reads only values that are valid according to the schema.
+  // Safe cast: `read` is only called with values that are valid according to the schema.
   return { schema, absent, read: (sent) => read(sent as NonNullable<Static<Schema>>) };
 }
 
-/** Returns the rows of a creation request. Nullable fields and fields with a default are optional. */
+/** Returns the rows of a request that creates an object. Nullable fields and fields with a default are optional. */
 export function creationRows<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
   return rowsOf(fields, (field) => {
     const { default: usual, form, isNullable } = field;
@@ -80,7 +84,7 @@ export function creationRows<Rows extends Fields>(fields: Rows): AskedRows<Rows>
 }
 
 /**
- * Returns the rows of a change request, all of which are optional.
+ * Returns the rows of a request that changes an object. All of them are optional.
  *
  * @param nulls meaning of null: a value, allowed only for nullable fields; or no change, allowed for all fields
  */
@@ -113,12 +117,12 @@ function rowsOf<Rows extends Fields>(
       read: (sent: unknown) => domainValue(field.form, sent),
     },
   ]);
-  // Safe cast: there is one row per field.
+  // Safe cast: the object has one row for each field.
   return Object.fromEntries(rows) as AskedRows<Rows>;
 }
 
 /**
- * Returns the domain's value for a value in a request.
+ * Returns the domain's value for a field's value in a request.
  *
  * @param sent value that is valid according to the form's schema
  */
@@ -127,7 +131,7 @@ function domainValue({ kind }: FieldForm, sent: unknown): unknown {
   return kind === "set" && Array.isArray(sent) ? [...new Set(sent)] : sent;
 }
 
-/** Returns the form of a creation request, in which an absent field gets its default, or null if it has none. */
+/** Returns the form of a request that creates an object. An absent field gets its default, or null if it has none. */
 export function creation<Rows extends ReadRows>(
   title: string,
   rows: Rows,
@@ -136,7 +140,7 @@ export function creation<Rows extends ReadRows>(
   return schemaFrom(title, rows, checks, ({ absent }) => absent ?? null);
 }
 
-/** Returns the form of a change request, in which an absent field does not change. */
+/** Returns the form of a request that changes an object. An absent field does not change. */
 export function alteration<Rows extends ReadRows>(
   title: string,
   rows: Rows,
@@ -145,7 +149,7 @@ export function alteration<Rows extends ReadRows>(
   return schemaFrom(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
 
-/** Checks in addition to a body's schema. */
+/** Checks that a form performs besides those of its schema. */
 type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
 function schemaFrom<Value>(
@@ -172,7 +176,7 @@ function schemaFrom<Value>(
         const value = given === undefined || given === null ? without(row, given) : row.read(given);
         return value === undefined ? [] : [[camelCase(name), value] as const];
       });
-      // Safe cast: each row's reader returned a value of its type.
+      // Safe cast: each value was returned by the reader of its row, which has the row's type.
       return Object.fromEntries(values) as Value;
     },
   };
@@ -196,12 +200,12 @@ type Written<Value> = Value extends Date
       : Value;
 
 /**
- * Row of an answer: the schema of the domain field with the same name, or a schema and a function that computes the
- * value.
+ * Rows of an answer. A row is the schema of the domain field with the same name, or a schema with a function that
+ * computes the value.
  */
 type WriteRows<Item> = Readonly<Record<string, TSchema | readonly [TSchema, (item: Item) => unknown]>>;
 
-/** Names of the rows whose values do not conform to their schemas. */
+/** Names of the rows whose values in the domain do not conform to their schemas. */
 type Mismatched<Item, Rows> = {
   readonly [Name in keyof Rows & string]: ValueIn<Item, Name, Rows[Name]> extends Static<SchemaOf<Rows[Name]>>
     ? never
@@ -214,7 +218,7 @@ type ValueIn<Item, Name extends string, Row> = Row extends readonly [unknown, (i
     ? Written<Item[CamelCase<Name>]>
     : undefined;
 
-/** Answer about an item. */
+/** Answer about a domain item: its schema, and a function that writes it. */
 export interface Answer<Item, Schema extends TSchema = TObject> {
   readonly schema: Schema;
   body(this: void, item: Item): Static<Schema>;
@@ -229,7 +233,7 @@ type SchemaOf<Row> = Row extends readonly [infer Schema extends TSchema, unknown
 type AnswerOf<Item, Rows> = Answer<Item, TObject<{ [Name in keyof Rows]: SchemaOf<Rows[Name]> }>>;
 
 /**
- * Returns a writer of answers about a domain item, derived from its rows. It is called as `answerOf<Item>()(title,
+ * Returns a function that derives the answer about a domain item from rows. It is called as `answerOf<Item>()(title,
  * rows)`, so that the compiler can infer the type of the rows.
  */
 export function answerOf<Item extends object>() {
@@ -246,8 +250,8 @@ export function answerOf<Item extends object>() {
       body: (item: Item) =>
         Object.fromEntries(writing.map(({ name, write }) => [name, written(write(item))])),
     };
-    // Safe cast: if a row's value does not conform to its schema, the result has a type that its users cannot compile
-    // with.
+    // Safe cast: if a row's value does not conform to its schema, the declared return type makes the caller's code fail
+    // to compile.
     return answer as never;
   };
 }
@@ -260,7 +264,7 @@ function isPair<Item>(
 
 function fieldOf(name: string): (item: object) => unknown {
   const field = camelCase(name);
-  // Safe cast: the rows are named after fields of the item.
+  // Safe cast: rows without a function are named after fields of the item.
   return (item) => (item as Readonly<Record<string, unknown>>)[field];
 }
 
@@ -268,7 +272,7 @@ function written(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** Returns the rows of an answer for fields that clients can set. */
+/** Returns the rows of an answer that shows the fields which clients can set. */
 export function shown<Rows extends Fields>(
   fields: Rows,
 ): { readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema } {
@@ -276,7 +280,7 @@ export function shown<Rows extends Fields>(
     const words = aboutShown === undefined ? {} : { description: aboutShown };
     return [snakeCase(name), isNullable ? orNull(plainSchema(form), words) : plainSchema(form, words)];
   });
-  // Safe cast: there is one schema per field.
+  // Safe cast: the object has one schema for each field.
   return Object.fromEntries(schemas) as {
     readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema;
   };
@@ -310,7 +314,7 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   }
 }
 
-/** Returns the schema of a field's values in answers, which is that of requests without limits. */
+/** Returns the schema of a field's values in answers. It is the schema for requests without its limits. */
 function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":

@@ -1,20 +1,20 @@
-// Texts by which a request may name a file of this server. The server never fetches a URL, because it can access
-// resources that the sender of the URL cannot.
+// Recognizes the texts by which a request may name a file on this server. The server never fetches a URL, because it
+// may have access to resources that the sender of the URL must not read.
 import { isUuid } from "../../../base/domain/random.ts";
 
 const idPrefix = "file-";
 
-/** Returns the normalized id of a file; null if the text cannot be an id. */
+/** Returns the normalized id of a file; null if the text cannot be a file's id. */
 export function fileIdOf(text: string): string | null {
   const id = text.toLowerCase();
   return id.startsWith(idPrefix) && isUuid(id.slice(idPrefix.length)) ? id : null;
 }
 
 /**
- * Returns the id of the file that a request names: by the id, as `hone-file://<id>`, or by the file's URL on this
- * server.
+ * Returns the id of the file that a request names: by the id itself, as `hone-file://<id>`, or by the file's URL on
+ * this server.
  *
- * @param host host name that the request used for this server; null if unknown
+ * @param host host name under which the request reached this server; null if unknown
  * @returns null for any other text
  */
 export function fileIdIn(text: string, host: string | null): string | null {

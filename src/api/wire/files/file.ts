@@ -1,4 +1,4 @@
-// Uploaded files, as in OpenAI's API.
+// API format of uploaded files, as in OpenAI's API.
 import { Type } from "typebox";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";
 import { answerOf } from "../fields/resource.ts";
@@ -12,7 +12,7 @@ export const fileQuerySchema = Type.Object({
   purpose: Type.Optional(Type.String({ description: "Only files with this purpose." })),
 });
 
-/** Used only for documentation: the upload is parsed while it arrives, without this schema. */
+/** This schema is only documentation. The upload is parsed while it arrives, without a schema. */
 export const uploadSchema = Type.Object(
   {
     purpose: Type.Enum([filePurpose], {

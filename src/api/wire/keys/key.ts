@@ -1,4 +1,4 @@
-// Keys in the API for administrators: requests that create, change or rotate them, and answers that show them.
+// API format of keys for administrators: requests that create, change or rotate them, and answers that show them.
 import { Type } from "typebox";
 import {
   type AccessKey,

@@ -1,4 +1,4 @@
-// Limits of entities in the API.
+// API format of an entity's limits.
 import { Type } from "typebox";
 import { type KeyLimits, limitFields } from "../../../base/domain/keys/limits.ts";
 import { alteration, answerOf, changeRows, shown } from "../fields/resource.ts";

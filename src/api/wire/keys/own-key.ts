@@ -1,4 +1,4 @@
-// The key that a request was sent with, as the API shows it to the sender.
+// API format of the key with which a request was sent, for the sender itself.
 import { Type } from "typebox";
 import type { Caller } from "../../../base/domain/access.ts";
 import { keyScopes } from "../../../base/domain/keys/key-scope.ts";

@@ -1,4 +1,4 @@
-// Usage per key in the API: pages of rows, and CSV.
+// API format of usage per key, as pages of rows and as CSV.
 import { Type, type Static } from "typebox";
 import { usageId, type UsageFilter, type UsageRow } from "../../../base/domain/keys/usage.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -49,10 +49,10 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
 });
 
 /**
- * Returns the usage that a query selects.
+ * Returns the filter for the usage that a query selects.
  *
- * @param entity entity whose usage is selected: the only one that the caller may access, or the one that it named;
- * null for all entities
+ * @param entity entity whose usage is selected: the only one that the caller may access, or the one that it named; null
+ * for all entities
  * @throws ServiceError `invalid` for an invalid day
  */
 export function usageFilter(
@@ -74,7 +74,7 @@ function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to
 
 const columns = Object.keys(usageAnswer.schema.properties).filter((name) => name !== "id");
 
-/** CSV as in RFC 4180, with a column for each field except `id`. */
+/** Writes usage as CSV (RFC 4180), with a column for each field except `id`. */
 export const usageCsv = {
   header: csvLine(columns),
   line: (row: UsageRow): string => {

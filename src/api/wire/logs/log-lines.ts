@@ -1,4 +1,4 @@
-// Lines of the server's log in the API.
+// API format of lines in the server's log.
 import { Type } from "typebox";
 import { lineLevels } from "../../../base/domain/logs/log-line.ts";
 import { pageQueryFields } from "../page.ts";

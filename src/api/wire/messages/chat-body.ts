@@ -1,4 +1,4 @@
-// Converts a message request to the equivalent chat request.
+// Converts a request of Anthropic's Messages API to the equivalent chat request.
 import { pickShared, omitUndefined } from "../chat/shared-fields.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { continuesLast, type InputMessage } from "./input-messages.ts";
@@ -7,14 +7,14 @@ import { unrenamedNames, type CountRequestBody, type MessagesRequestBody } from 
 type Tool = NonNullable<CountRequestBody["tools"]>[number];
 type ToolChoice = NonNullable<CountRequestBody["tool_choice"]>;
 
-/** Body of a message request, or of a request to count the tokens of its prompt. */
+/** Body of a request of the Messages API, or of a request to count the tokens of its prompt. */
 export type MessageBody = CountRequestBody & Partial<MessagesRequestBody>;
 
 /**
  * Returns the body of the equivalent chat request.
  *
  * @param messages result of `inputMessages` for the body
- * @param tools those tools of the body that the model sees
+ * @param tools tools of the body that the model sees
  */
 export function chatBody(
   body: MessageBody,
@@ -39,13 +39,13 @@ export function chatBody(
       json_schema: { name: "output", schema: format.schema },
     },
     ...thinkingBody(body),
-    // Off, because the answer has no fields for log-probabilities and token ids.
+    // Both are off, because answers of this API have no fields for log-probabilities and token ids.
     logprobs: false,
     return_token_ids: false,
   };
 }
 
-/** Returns the answer's format, under its newer or older name. */
+/** Returns the format of the answer, which the body may have under a newer or an older name. */
 function formatOf({ output_config: config, output_format: older }: CountRequestBody) {
   return config?.format ?? older ?? null;
 }
@@ -59,7 +59,7 @@ function toolChoice({ type, name }: ToolChoice): unknown {
   return type === "any" ? "required" : type;
 }
 
-/** Returns the fields that tell the model to think or not to think. Without them its template would decide. */
+/** Returns the fields that tell the model to think or not to think. Without them, the chat template would decide. */
 function thinkingBody({
   thinking,
   output_config: config,
@@ -71,8 +71,8 @@ function thinkingBody({
   const own = variables ?? {};
   return {
     reasoning_effort: effort,
-    // Not needed with an effort, which implies thinking. Invalid variables are passed on unchanged, so that the chat
-    // reader refuses them.
+    // A reasoning effort implies thinking, so the variable is set only without one. Invalid variables are passed on
+    // unchanged, so that the chat reader refuses them.
     ...(effort === null && isObject(own) ? { chat_template_kwargs: { enable_thinking: true, ...own } } : {}),
     thinking_token_budget: kind === "enabled" ? (thinking?.budget_tokens ?? null) : null,
     include_reasoning: thinking?.display !== "omitted",

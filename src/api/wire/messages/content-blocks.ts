@@ -1,22 +1,22 @@
 // Builds the content blocks of an answer while it arrives: thoughts, text and tool calls. At most one block is open at
-// a time. Events report each change of a block; a stream sends them, a whole answer discards them.
+// a time. Events report each change of a block; a stream sends them, and a complete answer discards them.
 import { createHash } from "node:crypto";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { JsonText } from "../json-text.ts";
 
-/** An event of a stream; its type is also its name. */
+/** An event of a stream. Its type is also its name. */
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 interface OpenBlock {
   readonly kind: "thinking" | "text" | "tool_use";
-  /** For a tool call: its index in the choice, its id and its name; otherwise null. */
+  /** Index in the choice, id and name of a tool call; null for other blocks. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
 }
 
-/** For each kind of block, the type of its deltas, and their member with the added text. */
+/** For each kind of block, the type of its deltas, and their member that has the added text. */
 const deltas = {
   thinking: { type: "thinking_delta", member: "thinking" },
   text: { type: "text_delta", member: "text" },
@@ -24,12 +24,12 @@ const deltas = {
 } as const;
 
 export class ContentBlocks {
-  /** Closed blocks. */
+  /** Blocks that are complete. */
   readonly #done: object[] = [];
   #open: OpenBlock | null = null;
   #hasCalls = false;
 
-  /** Closed blocks, in order. */
+  /** Blocks that are complete, in order. */
   get blocks(): readonly object[] {
     return this.#done;
   }
@@ -39,14 +39,14 @@ export class ContentBlocks {
     return this.#hasCalls;
   }
 
-  /** Appends a delta and yields its events. */
+  /** Appends a delta to the blocks, and yields the resulting events. */
   *add({ reasoning, text, toolCalls }: ChatDelta): Generator<MessageEvent> {
     if (reasoning !== "") yield* this.#addText("thinking", reasoning);
     if (text !== "") yield* this.#addText("text", text);
     for (const call of toolCalls) yield* this.#addCall(call);
   }
 
-  /** Closes the open block, if there is one, and yields its events. */
+  /** Closes the open block, if there is one, and yields the resulting events. */
   *finish(): Generator<MessageEvent> {
     const block = this.#open;
     if (block === null) return;
@@ -91,14 +91,14 @@ export class ContentBlocks {
   }
 }
 
-/** Returns the body of a block when it is opened. */
+/** Returns the body of a block at the time it opens. */
 function startBody({ kind, call }: OpenBlock): object {
   if (kind === "thinking") return { type: kind, thinking: "", signature: "" };
   if (kind === "text") return { type: kind, text: "", citations: null };
   return { type: kind, id: call?.id, name: call?.name, input: {}, caller };
 }
 
-/** Returns the body of a block when it is closed. */
+/** Returns the body of a block at the time it closes. */
 function blockBody(block: OpenBlock): object {
   const { kind, text } = block;
   const ended = {
@@ -109,21 +109,20 @@ function blockBody(block: OpenBlock): object {
   return { ...startBody(block), ...ended() };
 }
 
-/** Caller of a tool, as answers show it: the model itself, not a program that it wrote. */
+/** Caller of a tool as answers show it: the model itself, not a program that the model wrote. */
 const caller = { type: "direct" };
 
 /**
- * Returns a hash that identifies the thoughts. It is not a proof of origin: when a client sends it back, it is not
- * checked.
+ * Returns a hash that identifies the thoughts. It is no proof of origin: when a client sends it back, the server does
+ * not check it.
  */
 function signatureOf({ text }: OpenBlock): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
 /**
- * Returns the arguments as an object, with numbers as the model wrote them. Text that is not a JSON object, for
- * example from a truncated call, is wrapped in an object, in the form in which Anthropic's documentation asks clients
- * to send it back.
+ * Returns the arguments of a call as an object, with numbers as the model wrote them. Text that is no JSON object, such
+ * as that of a truncated call, becomes an object in the form in which Anthropic asks clients to send it back.
  */
 function inputOf(text: string): object {
   const json = text === "" ? "{}" : text;

@@ -1,5 +1,5 @@
-// Converts a request's messages to chat messages: the blocks of one turn become one message, and each tool result
-// becomes a separate one. It records where the body has the parts of each message.
+// Converts the messages of a request to chat messages. The blocks of one turn become one message, and each tool result
+// becomes a separate one. It records the paths in the body from which the parts of each message came.
 import { exactJsonText, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { CountRequestBody } from "./messages-request.ts";
 
@@ -12,9 +12,9 @@ type Place = readonly string[];
 /** Paths in the body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Path of each text in the message's content. */
+  /** Path in the body of each text in the message's content. */
   readonly textPaths: readonly Place[];
-  /** Path of each tool call. */
+  /** Path in the body of each tool call. */
   readonly callPaths: readonly Place[];
 }
 
@@ -28,18 +28,18 @@ interface Text {
   readonly place: Place;
 }
 
-/** Consecutive blocks of one role without a tool result between them; or a single tool result. */
+/** Consecutive blocks of one role without a tool result between them, or a single tool result. */
 interface Turn {
   readonly role: Message["role"] | "tool";
   readonly place: Place;
   readonly texts: Text[];
   readonly thoughts: string[];
   readonly calls: { readonly call: object; readonly place: Place }[];
-  /** For a tool result: id of the call that it answers; absent otherwise. */
+  /** Id of the call that a tool result answers; absent for other turns. */
   readonly resultOf?: string | null | undefined;
 }
 
-/** Converts the messages to chat messages, and puts the system message first. */
+/** Converts the messages of a request to chat messages, and puts the system message first. */
 export function inputMessages({
   system,
   messages,
@@ -67,15 +67,15 @@ export function inputMessages({
   return turns.map(turnMessage);
 }
 
-/** True if the model is to continue the last message: it is the assistant's and calls no tool. */
+/** True if the model should continue the last message, because it is an assistant message without tool calls. */
 export function continuesLast(messages: readonly InputMessage[]): boolean {
   const last = messages.at(-1);
   return last?.message["role"] === "assistant" && last.origin.callPaths.length === 0;
 }
 
 /**
- * True for a line that Claude Code prepends to its instructions for Anthropic's billing. The line names the program
- * and the request, so it differs in each request and would prevent prompt caching.
+ * True for a line that Claude Code puts before its instructions for Anthropic's billing. The line names the program and
+ * the request; because it differs in each request, it would prevent prompt caching.
  */
 function isAttribution(text: string): boolean {
   return text.startsWith("x-anthropic-billing-header:");
@@ -87,7 +87,7 @@ function blocksOf(content: Message["content"]): readonly Block[] {
 
 function addBlock(turn: Turn, block: Block, place: Place): void {
   if (block.type === "text") turn.texts.push({ text: block.text ?? "", place });
-  // Redacted thoughts are dropped, because only the model that produced them can use them.
+  // Redacted thoughts are dropped, because only the model that produced them can read them.
   if (block.type === "thinking") turn.thoughts.push(block.thinking ?? "");
   if (block.type !== "tool_use") return;
   // Safe cast: parsed from JSON.
@@ -98,7 +98,7 @@ function addBlock(turn: Turn, block: Block, place: Place): void {
 
 function turnMessage({ role, place, texts, thoughts, calls, resultOf }: Turn): InputMessage {
   const parts = texts.map(({ text }) => ({ type: "text", text }));
-  // A single text is passed as a string, so that templates that do not support text parts render the same.
+  // A single text is passed as a string, because some chat templates do not support text parts.
   const content = parts.length > 1 ? parts : (parts[0]?.text ?? (calls.length > 0 ? null : ""));
   return {
     message: {

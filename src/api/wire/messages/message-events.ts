@@ -1,4 +1,4 @@
-// Answer to a message request: the events of a stream, or the message that these events build.
+// Writes the answer to a request of the Messages API: the events of a stream, or the message that these events build.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
@@ -6,7 +6,7 @@ import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
 /** Event that keeps an idle connection open. */
 export const ping: MessageEvent = { type: "ping" };
 
-/** Returns a writer of the events of one stream. Its `add` takes the deltas of each step. */
+/** Returns a writer of the events of one stream. For each step, its `add` takes the step's deltas. */
 export function messageEvents(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
@@ -30,7 +30,7 @@ export function messageEvents(request: ChatRequest, header: ChatHeader) {
   };
 }
 
-/** Returns a collector for one message, the same that {@link messageEvents} streams. */
+/** Returns a collector for one complete message, which is the same that {@link messageEvents} streams. */
 export function wholeMessage(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
@@ -45,7 +45,7 @@ class MessageSoFar {
   readonly #header: ChatHeader;
   readonly #blocks = new ContentBlocks();
   #finish: ChatFinish | null = null;
-  /** Number of answer tokens up to the last one with thoughts. */
+  /** Number of the answer's tokens up to the last one that belongs to thoughts. */
   #thinkingTokens = 0;
 
   constructor(request: ChatRequest, header: ChatHeader) {
@@ -77,7 +77,7 @@ class MessageSoFar {
     };
   }
 
-  /** Returns the reason for which the answer ended. */
+  /** Returns the reason for the end of the answer, and the stop sequence if one ended it. */
   stop({ completionTokens }: ChatUsage): {
     readonly stop_reason: string;
     readonly stop_sequence: string | null;
@@ -94,11 +94,11 @@ class MessageSoFar {
     return { stop_reason: matchedStop === null ? "end_turn" : "stop_sequence", stop_sequence: matchedStop };
   }
 
-  /** Returns the usage; tokens from the prompt cache are not counted as input tokens, but separately. */
+  /** Returns the usage. Tokens from the prompt cache are counted separately, not as input tokens. */
   usage({ promptTokens, cachedTokens, completionTokens }: ChatUsage): object {
     return {
       input_tokens: promptTokens - cachedTokens,
-      // Writing to the prompt cache is free and therefore not counted.
+      // Tokens written to the prompt cache are not counted, because writing costs nothing here.
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: cachedTokens,
       cache_creation: null,

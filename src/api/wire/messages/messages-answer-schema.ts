@@ -1,4 +1,4 @@
-// Schemas that document the answer to a message request: the message, the events of a stream, and a token count. Only
+// Schemas that document the answers of the Messages API: the message, the events of a stream, and a token count. Only
 // tests validate answers against them.
 import { Type, type TSchema } from "typebox";
 import { anyObject } from "../fields/any-object.ts";
@@ -108,7 +108,7 @@ function delta(type: string, member: string) {
   return Type.Object({ type: Type.Enum([type]), [member]: Type.String() });
 }
 
-/** An event of a stream; its type is also its name. */
+/** An event of a stream. Its type is also its name. */
 export const messageEventSchema = Type.Union(
   [
     event("message_start", { message: messageSchema }),

@@ -1,5 +1,5 @@
-// Forms of message requests, and the checks of blocks, tools and tool choices that a schema cannot express: required
-// members per type, allowed roles, and supported types.
+// Forms of requests of the Messages API, with checks that a schema cannot express: required members of each type of
+// block, tool and tool choice, roles that may have a block, and supported types.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -19,7 +19,7 @@ export const messagesForm: BodyForm<typeof messagesRequestSchema> = {
   moreUnserved: unservedBlocks,
 };
 
-/** Form of a request to count tokens. */
+/** Form of a request to count the tokens of a prompt. */
 export const countForm: BodyForm<typeof countRequestSchema> = {
   schema: countRequestSchema,
   fields: countFields,
@@ -28,9 +28,9 @@ export const countForm: BodyForm<typeof countRequestSchema> = {
 };
 
 interface BlockRule {
-  /** Roles whose messages may contain the block. */
+  /** Roles of messages that may contain a block of this type. */
   readonly roles: readonly string[];
-  /** Members that the block must have. */
+  /** Members that a block of this type must have. */
   readonly members: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const blockRules: Readonly<Record<string, BlockRule>> = {
   tool_result: { roles: ["user"], members: ["tool_use_id"] },
 };
 
-/** True if the model can see a tool of this type. */
+/** True if the model can see tools of this type. */
 export function isShownTool(type: unknown): boolean {
   return type === undefined || type === null || type === "custom";
 }

@@ -1,5 +1,6 @@
 // Fields of a request in Anthropic's Messages API, with type, range, default and description. A field with a
-// counterpart in a chat request has the counterpart's meaning; the other fields of a chat request are accepted too.
+// counterpart in a chat request has the same meaning as the counterpart. The other fields of a chat request are
+// accepted, too.
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
 import { sharedFields, sharedNames, type SharedName } from "../chat/shared-fields.ts";
@@ -7,7 +8,7 @@ import { anyObject, named } from "../fields/any-object.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
 
-/** Defines a member that accepts any value; other code may check it. */
+/** Defines a member that accepts any value. Other code may check the value. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
@@ -24,13 +25,13 @@ const textBlock = Type.Object(
   { ...named, title: "AnthropicTextBlock" },
 );
 
-/** A text, or a list of text blocks. */
+/** A text, or a list of text blocks, which are equivalent. */
 const textOrBlocks = Type.Union([
   Type.String({ title: "str" }),
   Type.Array(textBlock, { title: "list[AnthropicTextBlock]" }),
 ]);
 
-/** A block of any supported type. Separate code checks that it has the members that its type requires. */
+/** A content block of any supported type. Other code checks that it has the members that its type requires. */
 const contentBlock = Type.Object(
   {
     type: Type.String({
@@ -51,7 +52,7 @@ const contentBlock = Type.Object(
         "In a tool result: accepted without use, because chat templates cannot mark a call as failed. Describe the failure in the content.",
     }),
     cache_control: cached,
-    // Members that blocks in answers have.
+    // Blocks in answers have these members, and clients send the blocks back.
     citations: free("Accepted without use."),
     caller: free("Accepted without use."),
     data: free("In a redacted thinking block: accepted without use."),
@@ -146,7 +147,7 @@ const outputSchema = Type.Object(
   { ...named, title: "AnthropicOutputConfig" },
 );
 
-/** Fields of a chat request that have another name in this API. */
+/** Fields of a chat request that have another name in the Messages API. */
 const renamed = [
   "stop",
   "user",
@@ -157,12 +158,12 @@ const renamed = [
 
 type UnrenamedName = Exclude<SharedName, (typeof renamed)[number]>;
 
-/** Fields of a chat request that have the same name and meaning in this API. */
+/** Fields of a chat request that have the same name and meaning in the Messages API. */
 export const unrenamedNames: readonly UnrenamedName[] = sharedNames.filter(
   (name): name is UnrenamedName => !renamed.some((one) => one === name),
 );
 
-/** Names of those shared fields that affect how a prompt is rendered. */
+/** Names of those fields that affect how the prompt is rendered. */
 const promptNames = [
   "model",
   "documents",
@@ -171,7 +172,7 @@ const promptNames = [
   "add_special_tokens",
 ] as const satisfies readonly UnrenamedName[];
 
-/** Fields for the prompt, which requests to count tokens have too. */
+/** Fields for the prompt. Requests to count tokens have them, too. */
 const promptFields = {
   messages: field("read", Type.Array(messageSchema, { minItems: 1 }), {
     about: "The conversation so far, oldest first.",

@@ -1,8 +1,9 @@
-// List of models in the form of Anthropic's API. Its clients are recognized by the header `anthropic-version`.
+// List of models in the form of Anthropic's API. The server recognizes clients of that API by the header
+// `anthropic-version`.
 import { Type, type Static } from "typebox";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A name of a model in the list. */
+/** A model name in the list, with its properties. */
 export interface NamedModel {
   readonly id: string;
   readonly createdAt: Date;
@@ -11,7 +12,7 @@ export interface NamedModel {
 }
 
 export const modelListQuerySchema = Type.Object({
-  /** The page begins after the model with `after_id`, and ends before the one with `before_id`. */
+  /** The page begins after the model named by `after_id`, and ends before the one named by `before_id`. */
   after_id: Type.Optional(Type.String()),
   before_id: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
@@ -34,7 +35,7 @@ export function modelInfo({ id, createdAt, contextLength }: NamedModel): object 
 }
 
 /**
- * Returns a page of the models.
+ * Returns a page of the list of models.
  *
  * @throws ServiceError `invalid` if `after_id` or `before_id` is not in the list
  */
@@ -44,7 +45,7 @@ export function modelInfoPage(
 ): object {
   const start = after === undefined ? 0 : placeOf(models, after, "after_id") + 1;
   const end = before === undefined ? models.length : placeOf(models, before, "before_id");
-  // With only `before_id`, the page contains the models directly before it, not the first ones of the list.
+  // With only `before_id`, the page contains the models directly before that one, not the first ones of the list.
   const isBackward = before !== undefined && after === undefined;
   const first = isBackward ? Math.max(start, end - limit) : start;
   const page = models.slice(first, isBackward ? end : Math.min(end, first + limit));

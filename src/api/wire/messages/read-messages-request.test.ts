@@ -1,5 +1,5 @@
-// Tests that message requests are read like the equivalent chat requests, and that refusals name the path that was
-// sent.
+// Tests that requests of the Messages API are read like the equivalent chat requests, and that refusals name the path
+// at which the client sent the field.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,16 +12,16 @@ const limits = httpSettings.with();
 const hi = { role: "user", content: "Hi" };
 const least = { messages: [hi], max_tokens: 9, request_id: "r" };
 
-/** Checks that the message request and the chat request are read as equal requests. */
+/** Checks that a request of the Messages API and a chat request are read as equal requests. */
 function same(body: object, chat: object): void {
   const { request } = readMessagesRequest({ ...least, ...body }, limits);
-  // A message request turns these off by default, independently of the model: its answer has no fields for tokens, and
-  // a model thinks only on request.
+  // The Messages API turns these off for any model: its answers have no fields for tokens, and a model thinks only if
+  // the request asks for it.
   const unasked = { logprobs: false, return_token_ids: false, reasoning_effort: "none" };
   assert.deepEqual(request, readChatRequest({ ...least, ...unasked, ...chat }, limits).request);
 }
 
-/** Checks the path and message of each fault, and the error's code. */
+/** Checks that a body is refused with this error code, and with these paths and messages of faults. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {
   assert.throws(
     () => readMessagesRequest({ ...least, ...body }, limits),
@@ -83,7 +83,7 @@ test("joins the blocks of a turn into one message, and keeps tool results separa
       [user(text("a"), { ...text("b"), cache_control: null })],
       [{ role: "user", content: [text("a"), text("b")] }],
     ],
-    // Consecutive messages of one role form one turn.
+    // Consecutive messages of the same role become one message.
     [[hi, user(text("a"))], [{ role: "user", content: [text("Hi"), text("a")] }]],
     [
       [
@@ -114,7 +114,7 @@ test("joins the blocks of a turn into one message, and keeps tool results separa
         returned("3", ""),
       ],
     ],
-    // System messages stay at their position.
+    // System messages remain at their position in the conversation.
     [
       [hi, { role: "system", content: "s" }, { role: "system", content: "t" }, hi],
       [hi, { role: "system", content: "s" }, { role: "system", content: "t" }, hi],

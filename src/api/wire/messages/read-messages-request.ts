@@ -1,5 +1,5 @@
-// Converts a parsed body to the domain's requests. It builds the equivalent chat request and reads that, so that equal
-// fields have equal effects. Faults are located where the client sent the field.
+// Converts a parsed body of the Messages API to the domain's requests. It builds the equivalent chat request and reads
+// that, so that equal fields have equal effects. Faults have the path at which the client sent the field.
 import type { ChatRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { assert } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,14 +13,14 @@ import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
 import { toSentError, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
-/** Common data of message requests and requests to count tokens. */
+/** Data that requests for a message and requests to count tokens have in common. */
 interface ReadParts {
   /**
-   * Paths in the body of the request's fields. The path of the messages is that in the chat request, which `origins`
-   * translates.
+   * Path in the body of each field of the domain request. The paths of messages are those in the chat request, which
+   * `origins` translates.
    */
   readonly fieldPaths: FieldPaths;
-  /** Paths in the body from which messages and tools were built. */
+  /** Paths in the body from which the messages and tools of the chat request were built. */
   readonly origins: SentOrigins;
   /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
@@ -37,7 +37,7 @@ export interface ReadCountRequest extends ReadParts {
 }
 
 /**
- * Checks a whole body and converts it to a request.
+ * Checks a body and converts it to a request for a message.
  *
  * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` and `unsupported` like {@link readForm}, and `invalid` like {@link readChatRequest}
@@ -55,7 +55,7 @@ export function readMessagesRequest(
 }
 
 /**
- * Reads the prompt whose tokens are to be counted.
+ * Reads a request to count the tokens of a prompt.
  *
  * @throws ServiceError like {@link readMessagesRequest}
  */
@@ -81,8 +81,8 @@ function readAsChat(
     exact,
   }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
 ): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
-  // Safe cast: `exact` differs from the checked body only in how its numbers are written, which the arguments of calls
-  // preserve.
+  // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
+  // Arguments of tool calls keep this notation.
   const exactBody = exact as MessageBody;
   const messages = inputMessages(exactBody);
   const shown = (body.tools ?? []).flatMap((tool, index) =>
@@ -125,7 +125,7 @@ function readAsChat(
 }
 
 /**
- * Makes the thinking budget optional. Clients send it without knowing the model, but a chat request with a
+ * Makes the thinking budget optional. Clients send it without knowing the model, but a chat request with a required
  * `thinking_token_budget` is refused for a model without thinking marks.
  */
 function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
@@ -140,7 +140,7 @@ function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): Ch
   };
 }
 
-/** Refuses lists that exceed their limits, before other code iterates over the blocks. */
+/** Refuses lists that exceed their limits, before other code iterates over their blocks. */
 function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, system, tools } = body;
@@ -158,7 +158,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Refuses a tool choice that requires a call if the model sees no tool. */
+/** Refuses a tool choice that requires a call although the model sees no tool. */
 function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: MessageBody,
   shown: readonly object[],
@@ -175,7 +175,7 @@ function refuseUnfulfillableChoice(
   });
 }
 
-/** Returns notices for parts of the request that have no effect, because the client may rely on them. */
+/** Returns notices about parts of the request that have no effect, because the client may rely on them. */
 function noticesOf({ tools, context_management: management }: MessageBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownTool(type)))];
   const edits = isObject(management) ? management["edits"] : null;

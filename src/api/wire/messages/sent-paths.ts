@@ -1,19 +1,19 @@
-// Translates paths in a chat request to paths in the message request from which it was built.
+// Translates paths in a chat request to paths in the request of the Messages API from which it was built.
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 
 type Place = readonly string[];
 
-/** Paths in the message request from which a chat request was built. */
+/** Paths in the client's request from which the parts of a chat request were built. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
-  /** Index in the message request of each tool. */
+  /** For each tool of the chat request, its index in the client's request. */
   readonly tools: readonly number[];
-  /** Path of the answer's format in the message request. */
+  /** Path of the answer's format in the client's request. */
   readonly format: Place;
 }
 
-/** Fields of a chat request that have another path in a message request; all paths are relative to the body. */
+/** Fields of a chat request that have another path in the Messages API. All paths are relative to the body. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["stop"], ["stop_sequences"]],
   [["user"], ["metadata", "user_id"]],
@@ -25,16 +25,16 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["continue_final_message"], ["messages"]],
 ];
 
-/** Names in a message request of the members of tool calls and tool results. */
+/** Names in the Messages API of members of tool calls and tool results. */
 const memberNames: Readonly<Record<string, string>> = { arguments: "input", tool_call_id: "tool_use_id" };
 
-/** Returns the error with its faults located where the client sent the field. */
+/** Returns the error with each fault at the path where the client sent the field. */
 export function toSentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => toSentPath(location, origins));
 }
 
 /**
- * Returns the path at which the client sent the field.
+ * Returns the path at which the client sent a field.
  *
  * @param location path in the chat request, which begins with `body`
  */
@@ -45,7 +45,7 @@ export function toSentPath(location: Place, { messages, tools, format }: SentOri
   const origin = name === "messages" ? messages[Number(index)] : undefined;
   if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (name === "tools" && index !== "") {
-    // Tools of a message request have no separate object `function`.
+    // In the Messages API, a tool has its members directly, without an object `function`.
     const members = below.filter((member, at) => !(at === 0 && member === "function"));
     const sent = members.map((member, at) => (at === 0 && member === "parameters" ? "input_schema" : member));
     return ["body", name, String(tools[Number(index)] ?? index), ...sent];

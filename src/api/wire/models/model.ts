@@ -1,4 +1,4 @@
-// Models and checkpoints in the training API.
+// API format of trained models and their checkpoints.
 import { Type } from "typebox";
 import type { FieldPaths } from "../field-paths.ts";
 import { answerOf, creationRows, creation, readBy } from "../fields/resource.ts";
@@ -84,7 +84,7 @@ export const modelCreateForm = creation("ModelCreate", {
   ...creationRows(returnFields),
 });
 
-/** Paths in the body of a registration's adapter settings. */
+/** Paths in the body of the adapter settings in a registration. */
 export const registrationPaths: FieldPaths = {
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],
@@ -92,7 +92,8 @@ export const registrationPaths: FieldPaths = {
 };
 
 /**
- * For faults in this file of a PEFT folder. The body is an archive of that folder, so the path is that in the archive.
+ * Faults in the file `adapter_config.json` of an imported PEFT folder have this path. The body is an archive of the
+ * folder, so the path is that in the archive.
  */
 export const importPaths: FieldPaths = { "adapter_config.json": ["body", "adapter_config.json"] };
 
@@ -106,7 +107,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
 
 type WithAdapter = { readonly adapter: AdapterWish };
 
-/** Adapter settings of a model. */
+/** Rows of an answer for the adapter settings of a model. */
 export const adapterRows = {
   lora_rank: [
     orNull(Type.Integer(), { description: "LoRA rank of new adapters; null for the server's default." }),

@@ -1,11 +1,13 @@
-// Names that a chat request accepts as its model, listed as in OpenAI's API.
+// Names that a chat request accepts as its model, in the form of OpenAI's list of models.
 import { Type } from "typebox";
 import type { AdapterWish, ComputingPlace } from "../../../base/domain/model.ts";
 import { answerOf } from "../fields/resource.ts";
 import { adapterRows } from "./model.ts";
 import { orNull } from "../nullable.ts";
 
-/** A base model in a list of models. A value is null if it is unknown because the model's files could not be read. */
+/**
+ * A base model in a list of models. Values are null if they are unknown because the model's files could not be read.
+ */
 export interface ListedBase {
   readonly name: string;
   /** Maximum number of tokens in prompt and answer together. */
@@ -15,30 +17,30 @@ export interface ListedBase {
   /** True if a request always gets the same tokens, regardless of concurrent requests. */
   readonly isExact: boolean | null;
   readonly device: ComputingPlace | null;
-  /** How tool calls and thoughts are recognized in answers, each with the reason. */
+  /** Recognition of tool calls and thoughts in answers, with a reason for each. */
   readonly replies: {
-    /** Format of tool calls; `off` if they are not recognized. */
+    /** Format of tool calls, or `off` if they are not recognized. */
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
   } | null;
-  /** Loading state; `reason` says in a sentence why the model is not loaded. */
+  /** Loading state. `reason` says in a sentence why the model is not loaded. */
   readonly presence: {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
-  /** Maximum memory that the model takes while it is loaded. */
+  /** Maximum memory in bytes that the model takes while it is loaded. */
   readonly memoryBytes: number;
-  /** Part of that memory for keys and values, which grow with the running requests. */
+  /** Part of that memory for keys and values, which grow with the number of running requests. */
   readonly keyValueBytes: number;
   readonly files: {
-    /** Size of the model's weights on disk. */
+    /** Size in bytes of the model's weights on disk. */
     readonly weightBytes: number;
     /** License from the model card or license file; null if neither names one. */
     readonly license: string | null;
   } | null;
 }
 
-/** A name that requests may use as their model. */
+/** A name that requests may use as their model, with its properties. */
 export interface ServedModel {
   readonly id: string;
   readonly createdAt: Date;
@@ -47,7 +49,7 @@ export interface ServedModel {
   readonly parent: string | null;
   /** Adapter settings of new versions. */
   readonly adapter: AdapterWish;
-  /** Base model; null if this server does not have it. */
+  /** Base model of the named model; null if this server does not have it. */
   readonly base: ListedBase | null;
 }
 

@@ -1,4 +1,4 @@
-// Preference jobs from feedback: the request, the preferences found, and the answers that are left out.
+// API format of preference jobs made from feedback: the request, the preferences found, and the answers left out.
 import { Type } from "typebox";
 import { pathSteps } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { integer, number } from "../../../base/domain/resources/fields.ts";
@@ -20,7 +20,7 @@ import {
 import { checkRewardTerms } from "../rewards/reward-terms.ts";
 import { checkPreferenceConfig, preferenceConfigForm } from "./preference-config.ts";
 
-/** Maximum number of preferences; a greater number would be a mistake. */
+/** Maximum number of preferences in a job; a greater number is probably a mistake. */
 const preferencesMax = 20_000;
 
 const correctionsSchema = Type.Object(
@@ -106,8 +106,8 @@ function checkPath(corrections: unknown, findings: Findings): void {
 }
 
 /**
- * Adds a fault for a setting that the loss cannot use: a margin with KTO, or a threshold with a loss that compares
- * pairs.
+ * Adds a fault for a setting that the loss cannot use. KTO cannot use a margin, and a loss that compares pairs cannot
+ * use a threshold.
  */
 function checkComparison(
   { config, margin_min: margin, threshold }: Readonly<Record<string, unknown>>,

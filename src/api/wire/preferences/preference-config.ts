@@ -1,4 +1,4 @@
-// Settings of preference training in the API.
+// API format of the settings of preference training.
 import { Type, type Static } from "typebox";
 import {
   type PreferenceConfig,
@@ -14,7 +14,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 const defaults = resolvePreferenceConfig({});
 const simpo = resolvePreferenceConfig({ loss: "simpo" });
 
-/** Maximum values; greater numbers would be mistakes. */
+/** Maximum values of settings. Greater numbers are probably mistakes. */
 const [batchMax, epochsMax, numberMax] = [100_000, 1000, 1e6];
 
 const aboveZero = Type.Number({ exclusiveMinimum: 0, maximum: numberMax });
@@ -24,7 +24,7 @@ const precision = Type.Enum([...basePrecisions]);
 const loss = Type.Enum([...preferenceLosses]);
 const reference = Type.Enum([...preferenceReferences]);
 
-/** Form of the settings in requests. */
+/** Schema of the settings in requests. */
 export const preferenceConfigForm = Type.Object(
   {
     loss: nullable(loss, {
@@ -103,7 +103,7 @@ export const preferenceConfigForm = Type.Object(
   { title: "PreferenceConfig" },
 );
 
-/** Form of the settings in jobs. */
+/** Schema of the settings in jobs as the API shows them. */
 export const preferenceConfigSchema = Type.Object(
   {
     loss,
@@ -129,12 +129,12 @@ type ConfigBody = Static<typeof preferenceConfigForm>;
 
 const knownFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
 
-/** Returns the names of the unknown fields that were sent. */
+/** Returns the names of the settings that were sent but are unknown. */
 export function preferenceKeysNotApplied(config: object): readonly string[] {
   return Object.keys(config).filter((key) => !knownFields.includes(key));
 }
 
-/** Options that only some losses have. `plain` is the value that other losses accept, because it asks for nothing. */
+/** Settings that only some losses use. Other losses accept only the value `plain`, which has no effect. */
 const lossOptions: Readonly<
   Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>
 > = {
@@ -146,12 +146,12 @@ const lossOptions: Readonly<
   reference: { losses: ["dpo", "ipo", "kto"], plain: null },
 };
 
-/** Adds faults that the schema cannot detect. */
+/** Adds faults of the settings that the schema cannot detect. */
 export function checkPreferenceConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
   const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
-  // An unknown loss needs no check here, because the schema refuses it.
+  // The schema refuses an unknown loss, so this code finds no rules for it and checks nothing.
   const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
     const value = config[option] ?? null;

@@ -1,4 +1,5 @@
-// Creation of a preference job in the API. The preferences are in the body, or in a file stored on this server.
+// API format of a request that creates a preference job. The preferences are in the body, or in a file stored on this
+// server.
 import { Type } from "typebox";
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -54,7 +55,7 @@ export const preferenceJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadPreferenceJob extends StoredPreferences {
   readonly modelId: string;
-  /** Id or URL of the file of preferences; null if they were in the body. */
+  /** Id or URL of the file of preferences; null if the body has them. */
   readonly fileUrl: string | null;
   readonly config: PreferenceConfig;
   readonly configNotApplied: readonly string[];
@@ -62,7 +63,7 @@ export interface ReadPreferenceJob extends StoredPreferences {
 }
 
 /**
- * Reads the body that creates a preference job.
+ * Reads the body of a request that creates a preference job.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -106,16 +107,16 @@ function readInline(
   return reader.stored;
 }
 
-/** True if a body asks for the loss KTO, which accepts single answers. The body is not yet checked. */
+/** True if a body asks for the loss KTO, which accepts single answers. The body need not be checked yet. */
 function takesSingles(body: unknown): boolean {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["loss"] === "kto";
 }
 
 /**
- * Refuses single answers for a loss that compares two.
+ * Refuses a file that has a single answer if the loss compares two.
  *
- * @throws ServiceError `invalid` if the file has a single answer and the loss compares two
+ * @throws ServiceError `invalid` with the first single answer
  */
 export function requirePairs(
   { loss }: Pick<PreferenceConfig, "loss">,

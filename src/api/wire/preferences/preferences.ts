@@ -1,5 +1,5 @@
-// Reads preferences one by one, from a body's list or from a file with one per line, and converts them to their stored
-// form.
+// Reads preferences one by one, from a list in a body or from a file with one per line. It converts them to the form in
+// which they are stored.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { newFindings, refuseFaults, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyLimits } from "../body-limits.ts";
@@ -10,11 +10,11 @@ import { readPreference } from "./read-preference.ts";
 export interface StoredPreferences {
   readonly lines: PackedLines;
   readonly preferenceCount: number;
-  /** Index of the first preference with only one answer, which only KTO accepts; null if all have two answers. */
+  /** Index of the first preference that has only one answer, which only KTO accepts; null if all have two. */
   readonly firstSingle: number | null;
 }
 
-/** Checks preferences one by one, and stores them until the first fault. */
+/** Checks preferences one by one. Until the first fault, it also packs them for storage. */
 export class PreferenceReader {
   readonly #findings: Findings;
   readonly #takesSingles: boolean;
@@ -28,7 +28,7 @@ export class PreferenceReader {
   }
 
   /**
-   * Checks a preference and stores it.
+   * Checks a preference, and packs it for storage.
    *
    * @param place path of the preference, relative to the findings' current path
    */
@@ -54,13 +54,13 @@ export class PreferenceReader {
 }
 
 /**
- * Field at which the faults of a file are reported: a job names the file by id or URL, an upload has it in a form
- * field.
+ * Request field at which the faults of a file are reported. A job names the file in `file_id`; an upload has the file
+ * in a form field.
  */
 const fileFields = { "preference file": "file_id", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of preferences; each line is one preference as JSON. The caller must check that the job's loss accepts
+ * Reads a file of preferences, each of which is one line of JSON. The caller must check that the job's loss accepts
  * single answers.
  *
  * @throws ServiceError `invalid` with every fault and the line of each
@@ -81,7 +81,11 @@ export function readPreferenceFile(
   return reader.stored;
 }
 
-/** True if the value of a file's line is a preference, false if it is a conversation. */
+/**
+ * True if a line of a file has a preference, false if it has a conversation.
+ *
+ * @param value the line, parsed as JSON
+ */
 export function isPreference(value: unknown): boolean {
   const fields = ["chosen", "rejected", "completion", "preferred_output", "non_preferred_output"];
   return typeof value === "object" && value !== null && fields.some((field) => field in value);

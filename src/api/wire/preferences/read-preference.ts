@@ -1,4 +1,5 @@
-// Converts a preference, under any of the names that clients use, to its stored form, and finds its faults.
+// Converts a preference to the form in which it is stored, and finds its faults. The preference may have any of the
+// names that clients use.
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "typebox";
 import type { AnswerMessages, PreferenceExample } from "../../../base/domain/preferences/preference.ts";
@@ -10,27 +11,27 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { checkExampleMessage } from "../supervised/example-messages.ts";
 import { preferenceSchema } from "./preference-schema.ts";
 
-/** Typed as TSchema to hide the types of the members. */
+/** The type TSchema hides the types of the members, which this module reads under several names. */
 const schema: TSchema = preferenceSchema;
 
-/** Prompt or answer of a preference as it was sent: a list of messages, or a Choice as its only item. */
+/** Prompt or answer of a preference, as the client sent it: a list of messages, or a Choice as the only item. */
 interface Part {
   readonly field: string;
   /** True if the client sent a text instead of messages. */
   readonly isText: boolean;
   readonly items: readonly unknown[];
-  /** Returns the path at which an item was sent. */
+  /** Returns the path at which the client sent an item. */
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** Names of the prompt and of the answers. A preference has each of them under exactly one name. */
+/** Names that clients use for the prompt and the answers. A preference has each of them under exactly one name. */
 const promptFields = ["prompt", "messages", "input"] as const;
 const answerFields = {
   chosen: ["chosen", "preferred_output"],
   rejected: ["rejected", "non_preferred_output"],
 } as const;
 
-/** Known fields. All other fields of a preference are stored in `extra`. */
+/** Fields of a preference that have a meaning. All others are stored in `extra`. */
 const ownFields: readonly string[] = [
   ...promptFields,
   ...answerFields.chosen,
@@ -41,8 +42,8 @@ const ownFields: readonly string[] = [
 ];
 
 /**
- * Checks a preference and converts it to its stored form; returns null if it is invalid. The findings' current path is
- * that of the preference.
+ * Checks a preference and converts it to its stored form; returns null if it is invalid. The findings' current path
+ * must be that of the preference.
  *
  * @param takesSingles true to accept a preference with a single answer, as KTO does
  */
@@ -68,7 +69,7 @@ export function readPreference(
   if (findings.faultCount > faultCount) return null;
   const { input, tools } = value;
   const extra = Object.entries(value).filter(([field]) => !ownFields.includes(field));
-  // Safe cast: the check found no fault of the schema, and the values were parsed from JSON.
+  // Safe cast: the check against the schema found no fault, and the values were parsed from JSON.
   return {
     messages: prompt.items as readonly MessageRecord[],
     tools: (tools ?? (isObject(input) ? input["tools"] : null) ?? null) as readonly JsonObject[] | null,
@@ -86,8 +87,8 @@ interface Answers {
 }
 
 /**
- * Returns the part under the name that the preference uses; null if it has none of the names. Adds a fault if it has
- * two.
+ * Returns the prompt or answer under the one name that the preference uses; null if it uses none of the names. Adds a
+ * fault if it uses two.
  */
 function onlyOne(value: Value, fields: readonly string[], findings: Findings): Part | null {
   const [field, second] = fields.filter((name) => (value[name] ?? null) !== null);
@@ -130,7 +131,7 @@ function hasTokens(choice: Value): boolean {
   return (idList(ids) ?? []).length > 0 || (logprobEntries(logprobs)?.list.length ?? 0) > 0;
 }
 
-/** Reads an answer in TRL's columns for unpaired answers, `completion` and `label`. */
+/** Reads an answer from `completion` and `label`, TRL's columns for unpaired answers. */
 function readLabelled(value: Value, answers: Answers, findings: Findings): void {
   const { completion = null, label = null } = value;
   if (completion === null && label === null) return;
@@ -158,8 +159,8 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
 }
 
 /**
- * Splits answers that are whole conversations. Returns their prompt, the messages at the start of both except the last
- * message of each, and removes it from the answers.
+ * Splits two answers that are whole conversations. Their common messages at the beginning, without the last message of
+ * each, are removed from both and returned as the prompt.
  */
 function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   const { chosen, rejected } = answers;
@@ -184,7 +185,7 @@ function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   return { ...chosen, items: chosen.items.slice(0, length) };
 }
 
-/** Adds faults of an answer. It must end with a message of the assistant, the one that is trained on. */
+/** Adds faults of an answer. It must end with a message of the assistant, on which the model is trained. */
 function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings): void {
   const last = items.at(-1);
   if (isObject(last) && isChoice(last)) return checkChoice(last, findings, placeOf(items.length - 1));
@@ -200,7 +201,8 @@ function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings
 }
 
 function checkChoice(choice: Value, findings: Findings, place: readonly string[]): void {
-  // Safe cast: parsed from JSON. The size of the model's vocabulary is unknown here; training drops unknown token ids.
+  // Safe cast: parsed from JSON. The model's vocabulary size is unknown here, so unknown token ids are no faults;
+  // training drops them.
   for (const fault of choiceFaults(choice as JsonObject, null))
     report(findings, "value_error", `Value error, ${fault.message}`, ...place, ...fault.place);
 }

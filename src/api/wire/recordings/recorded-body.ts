@@ -1,5 +1,5 @@
-// A recorded completion in the API: its summary, the prompt as sent, the sampling parameters, and each choice as
-// answered. A choice appended to its messages is a trajectory for training.
+// API format of a recorded completion: its summary, the prompt as sent, the sampling parameters, and each choice as
+// answered. The recorded messages with one choice appended are a trajectory that can be sent for training.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
 import type { CallFeedback, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -76,7 +76,10 @@ export const recordedSchema = Type.Object(
   { title: "RecordedCompletion" },
 );
 
-/** Yields the JSON in pieces, and lets other work run between choices: one token takes about a hundred characters. */
+/**
+ * Yields the JSON of a recorded completion in pieces. Other work can run between choices, because the JSON has about a
+ * hundred characters for each token.
+ */
 export async function* recordedText(
   stored: StoredCompletion,
   feedback: readonly CallFeedback[],
@@ -122,8 +125,8 @@ function* logprobsText(
   for (let start = 0; start < logprobs.length; start += entriesMax) {
     const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
       JSON.stringify(
-        // The entry names its token by id, as in the answers of trained models, because two tokens may have the same
-        // text.
+        // The entry names its token by id, because two tokens may have the same text. Answers of trained models do the
+        // same.
         tokenEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
       ),
     );
@@ -132,7 +135,7 @@ function* logprobsText(
   yield "]}}";
 }
 
-/** Returns the recorded prompt as fields of a request. */
+/** Returns the recorded prompt, under the names that it has in a request. */
 function promptBody(prompt: RecordedPrompt | null): object {
   const conversation = prompt?.kind === "conversation" ? prompt : null;
   return {

@@ -1,5 +1,5 @@
-// Lists of recorded completions: stored chat completions as in OpenAI's API, with the additional data that this server
-// records.
+// API format of lists of recorded completions: stored chat completions as in OpenAI's API, with additional data that
+// this server records.
 import { Type, type Static } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
@@ -70,7 +70,7 @@ export const callQuerySchema = Type.Object({ project: Type.Optional(ofRequest) }
 export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Type.Optional(ofRequest) });
 
 /**
- * Collects the query parameters `metadata[name]=text` in a field `metadata`.
+ * Collects the query parameters `metadata[name]=text` in a single field `metadata`.
  *
  * @throws ServiceError `invalid` for a metadata parameter of any other form
  */
@@ -81,7 +81,7 @@ export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly
     const name = /^metadata\[(.*)\]$/s.exec(field)?.[1];
     if (name === undefined && field !== "metadata") others.push([field, value]);
     else if (name !== undefined && typeof value === "string") metadata.push([name, value]);
-    // Clients send an empty value for a null filter.
+    // A parameter `metadata` with an empty value is accepted, because clients send it for a null filter.
     else if (value !== "") throw otherMetadata(field);
   }
   return { ...Object.fromEntries(others), metadata: Object.fromEntries(metadata) };
@@ -95,7 +95,7 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-/** Returns the filters that a query describes, except those by model, entity and project. */
+/** Returns the filters that a query describes, except those for model, entity and project. */
 export function storedFilter(
   query: Static<typeof storedQuerySchema>,
 ): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
@@ -116,7 +116,7 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
   return text === "any" || text === "none" ? { kind: text } : { kind: "type", type: text };
 }
 
-/** Fields of every answer about a recorded completion. */
+/** Answer fields that every answer about a recorded completion has. */
 export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   id: [
     Type.String({ description: "Id of the completion: `chatcmpl-` followed by the request's id." }),
@@ -184,7 +184,7 @@ export const storedPageSchema = pageSchema(
   ),
 );
 
-/** Converts a recorded completion to an entry of a list. */
+/** Converts a recorded completion to an entry of a list of stored chat completions. */
 export function storedBody(stored: StoredCompletion): object {
   const choices = (stored.content?.choices ?? []).map((choice, index) => ({
     index,
@@ -196,7 +196,7 @@ export function storedBody(stored: StoredCompletion): object {
   return { ...summaryAnswer.body(stored), choices };
 }
 
-/** Returns a choice's message in the form in which it was answered. */
+/** Returns the message of a choice, in the form in which the original answer had it. */
 export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
   const calls = toolCalls.map(({ isText, ...call }, index) => ({
     index,
@@ -225,7 +225,7 @@ const storedMessageSchema = Type.Object(
 
 export const messagePageSchema = pageSchema(storedMessageSchema);
 
-/** Returns the messages that the request sent, each with an id; empty for a text completion. */
+/** Returns the messages that the recorded request sent, each with an id; empty for a text completion. */
 export function storedMessages({ requestId, content }: StoredCompletion): readonly { readonly id: string }[] {
   const { prompt } = content ?? {};
   const messages = prompt?.kind === "conversation" ? prompt.messages : [];
@@ -233,7 +233,7 @@ export function storedMessages({ requestId, content }: StoredCompletion): readon
 }
 
 /**
- * Returns a page of an in-memory list.
+ * Returns a page of a list that is in memory.
  *
  * @throws ServiceError `invalid` if `after` is not the id of an item
  */

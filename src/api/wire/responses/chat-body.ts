@@ -1,4 +1,4 @@
-// Converts a response request to the equivalent chat request.
+// Converts a request of the Responses API to the equivalent chat request.
 import { pickShared, omitUndefined } from "../chat/shared-fields.ts";
 import type { InputMessage } from "./input-messages.ts";
 import { isShownType, type ResponsesRequestBody } from "./responses-request.ts";
@@ -9,7 +9,7 @@ type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
  * Returns the body of the equivalent chat request.
  *
  * @param messages result of `inputMessages` for the body
- * @param tools those tools of the body that the model sees
+ * @param tools tools of the body that the model sees
  */
 export function chatBody(
   body: ResponsesRequestBody,
@@ -49,7 +49,7 @@ function toolChoice(choice: NonNullable<ResponsesRequestBody["tool_choice"]> | n
   return { type, [type]: { name } };
 }
 
-/** Returns an allowed tool in the form of a chat request; empty if it is of a type that no model sees. */
+/** Returns an allowed tool in the form of a chat request, in a list; empty for a type of tool that no model sees. */
 function allowedTool(tool: object): readonly object[] {
   const { type, name } = { type: "function", name: undefined, ...tool };
   return isShownType(type) ? [{ type, [type]: { name } }] : [];
@@ -72,8 +72,8 @@ function responseFormat(format: Format | null): object | null {
 }
 
 /**
- * Returns the fields for log-probabilities. They are off unless requested, independently of the model. Token ids are
- * always off, because the answer has no field for them.
+ * Returns the fields for log-probabilities, which are off unless requested, for any model. Token ids are always off,
+ * because the answer has no field for them.
  */
 function logprobs({ include, top_logprobs: count }: ResponsesRequestBody): object {
   const isAsked = include?.includes("message.output_text.logprobs") === true || (count ?? 0) > 0;

@@ -1,11 +1,11 @@
-// Builds the output items of an answer while it arrives: thoughts, a message, tool calls. At most one item is open at
-// a time. Events report each change of an item; a stream sends them, a whole answer discards them.
+// Builds the output items of an answer while it arrives: thoughts, a message, tool calls. At most one item is open at a
+// time. Events report each change of an item; a stream sends them, and a complete answer discards them.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { tokenEntry } from "../chat/chat-logprobs.ts";
 import { isLong, JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 
-/** An event that has not yet been given a sequence number. */
+/** An event that has no sequence number yet. */
 export type ItemEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 type Status = "in_progress" | "completed" | "incomplete";
@@ -13,19 +13,19 @@ type Status = "in_progress" | "completed" | "incomplete";
 interface OpenItem {
   readonly kind: "reasoning" | "message" | keyof typeof callTexts;
   readonly id: string;
-  /** For a tool call: its index in the choice, its id and its name; otherwise null. */
+  /** Index in the choice, id and name of a tool call; null for other items. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
   readonly logprobs: JsonList;
 }
 
-/** For each kind of call, the item's member with the call's text, and the prefix of its events. */
+/** For each kind of call, the member of the item that has the call's text, and the prefix of the call's events. */
 const callTexts = {
   function_call: { member: "arguments", event: "response.function_call_arguments" },
   custom_tool_call: { member: "input", event: "response.custom_tool_call_input" },
 } as const;
 
-/** For reasoning items and messages, the type of their text part, and the prefix of its events. */
+/** For reasoning items and messages, the type of the part that has their text, and the prefix of the part's events. */
 const textParts = {
   reasoning: { part: "reasoning_text", event: "response.reasoning_text" },
   message: { part: "output_text", event: "response.output_text" },
@@ -35,9 +35,9 @@ export class OutputItems {
   readonly #requestId: string;
   readonly #hasLogprobs: boolean;
   readonly #take: TakeBytes;
-  /** Log-probabilities of tokens whose text has not arrived, because it is held back or empty. */
+  /** Log-probabilities of tokens that have no text yet, because their text is held back or empty. */
   #waiting: JsonText[] = [];
-  /** Closed items, in order. */
+  /** Items that are complete, in order. */
   readonly #done: object[] = [];
   #open: OpenItem | null = null;
 
@@ -54,25 +54,28 @@ export class OutputItems {
     this.#take = take;
   }
 
-  /** Closed items, in order. */
+  /** Items that are complete, in order. */
   get items(): readonly object[] {
     return this.#done;
   }
 
-  /** Appends a delta and yields its events. */
+  /** Appends a delta to the items, and yields the resulting events. */
   *add({ reasoning, text, toolCalls, logprobs }: ChatDelta): Generator<ItemEvent> {
     if (this.#hasLogprobs) this.#waiting.push(...logprobs.map(spelled));
     if (reasoning !== "") yield* this.#addText("reasoning", reasoning);
     if (text !== "") yield* this.#addText("message", text);
     for (const call of toolCalls) yield* this.#addCall(call);
-    // The tokens of thoughts and calls belong to no text, so their log-probabilities are dropped.
+    // Tokens of thoughts and calls have no place in a message's text, so their log-probabilities are dropped.
     if (text === "" && (reasoning !== "" || toolCalls.length > 0)) this.#waiting = [];
   }
 
-  /** Closes the open item and yields its events. If the answer is empty, its only item is a message without text. */
+  /**
+   * Closes the open item, and yields the resulting events. If the answer is empty, its only item is a message without
+   * text.
+   */
   *finish({ reason }: ChatFinish): Generator<ItemEvent> {
     if (this.#open === null && this.#done.length === 0) yield* this.#opened(this.#newItem("message", null));
-    // Adds the log-probabilities of the text's last tokens if these tokens have no text themselves.
+    // The last tokens may have no text, so their log-probabilities are added here to the message's text.
     if (this.#open?.kind === "message" && this.#waiting.length > 0) yield* this.#addText("message", "");
     yield* this.#closed(reason === "length" ? "incomplete" : "completed");
   }
@@ -184,14 +187,14 @@ function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeo
 }
 
 /**
- * Serializes a log-probability immediately. Otherwise tokens that wait for their text would be serialized all at once.
+ * Serializes a log-probability immediately. Otherwise all tokens that wait for their text would be serialized at once.
  */
 function spelled(logprob: ChatLogprob): JsonText {
   const json = JSON.stringify(tokenEntry(logprob, false));
   return new JsonText(() => json);
 }
 
-/** Returns an item in its current state. An open item is shown without parts. */
+/** Returns an item in its current state. While the item is open, it is shown without its parts. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
   if (isCall(item)) {

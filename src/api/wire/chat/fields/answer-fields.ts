@@ -1,4 +1,4 @@
-// Fields for the number of answers, the conditions that end them, and their output.
+// Request fields for the number of answers, the conditions that end them, and the form of their text.
 import { Type } from "typebox";
 import { choiceCountMax } from "../../../../base/domain/generation.ts";
 import { isEmpty } from "../../body.ts";
@@ -86,8 +86,8 @@ export const answerFields = {
     default: true,
     example: false,
   }),
-  // Has no effect, because no supported tokenizer inserts blanks between special tokens: a token's text does not
-  // depend on its neighbours.
+  // This field has no effect: the supported tokenizers insert no blanks between special tokens, because a token's text
+  // does not depend on its neighbours.
   spaces_between_special_tokens: field(null, Type.Optional(Type.Boolean()), {
     about: "Accepted without use: the supported tokenizers never put spaces between special tokens.",
     default: true,

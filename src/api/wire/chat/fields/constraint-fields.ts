@@ -1,4 +1,5 @@
-// Fields for the constraint on an answer, and their aliases for clients of older vLLM versions, llama.cpp and Ollama.
+// Request fields for the constraint on an answer, with aliases for clients of older vLLM versions, llama.cpp and
+// Ollama.
 import { Type, type TSchema } from "typebox";
 import type { Json } from "../../../../base/domain/text/json.ts";
 import { anyObject, named, open } from "../../fields/any-object.ts";
@@ -106,7 +107,7 @@ const jsonSchema = Type.Union([
   Type.Object({}, { additionalProperties: true, title: "dict" }),
 ]);
 
-/** Defines a body field that is an alias of a member of `structured_outputs`, under another server's name. */
+/** Defines a field of the body that is an alias, known from another server, of a member of `structured_outputs`. */
 function spelled<const Member extends string, Schema extends TSchema>(
   spells: Member,
   schema: Schema,
@@ -123,7 +124,7 @@ const whose = "from older vLLM versions";
 const llamaCpp = "from llama.cpp";
 const yesOrNo = 'root ::= "yes" | "no"';
 
-/** Aliases, in the order in which faults list them. */
+/** Aliases of members of `structured_outputs`, in the order in which faults list them. */
 export const spelledFields = {
   guided_json: spelled("json", jsonSchema, { whose, example: { type: "object" } }),
   guided_regex: spelled("regex", Type.String(), { whose, example: "[0-9]+" }),
@@ -166,7 +167,7 @@ export const constraintFields = {
     example: { choice: ["yes", "no"] },
     isEngineFeature: true,
   }),
-  // If this field sets the constraint, tool calls are exempt from it (`calls.areExempt`).
+  // If this field sets the constraint, tool calls are exempt from it (see `calls.areExempt`).
   response_format: field("constraint", nullable(responseFormatSchema), {
     about:
       "Constraint on the answer, in OpenAI's form: JSON, JSON that satisfies a schema, a regular expression, a grammar, or a structural tag. Type `text` does not constrain the answer.",

@@ -1,10 +1,10 @@
-// Fields for the conversation of a chat request and its rendering. Tokenization requests have these fields too.
+// Request fields for the conversation and how it is rendered. Both chat and tokenization requests have them.
 import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-/** Defines a member that only chat templates may read. */
+/** Defines a member that only chat templates read, if at all. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const contentPart = Type.Union([
@@ -69,7 +69,7 @@ export const messageSchema = Type.Object(
       description: "In an assistant message: the model's thoughts before it.",
     }),
     reasoning_content: nullable(Type.Unknown(), { description: "Alias of reasoning." }),
-    // Members that answers of this server have, or that some chat templates read.
+    // These members appear in answers of this server, which clients send back, or are read by some chat templates.
     refusal: free("Text of the model's refusal."),
     annotations: free("Accepted without use."),
     thinking: free("The thoughts, for chat templates that read them from this member."),

@@ -1,9 +1,9 @@
-// Fields for the recording of a completion, and the metadata by which it can be found.
+// Request fields for the recording of a completion, and for metadata by which the recording can be found.
 import { Type } from "typebox";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-/** Limits on metadata, as in OpenAI's API. */
+/** Schema of metadata, with the limits of OpenAI's API. */
 const metadataSchema = Type.Object(
   {},
   {

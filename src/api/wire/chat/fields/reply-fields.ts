@@ -1,4 +1,5 @@
-// Fields for the reply to a chat request. A text completion lacks these fields or has other names for them.
+// Request fields for the reply to a chat request. Text completions do not have these fields, or have other names for
+// them.
 import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
@@ -69,7 +70,7 @@ export const replyFields = {
     example: true,
     inResponses: false,
   }),
-  // Has no effect, because text models have no multimodal input.
+  // This field has no effect, because text models have no multimodal input.
   mm_processor_kwargs: field(null, nullable(anyObject), {
     about: "Accepted without use: models read only text here.",
     default: {},

@@ -1,4 +1,4 @@
-// Fields for the request's identity, the truncation of its prompt, and the delivery of its answer.
+// Request fields for the request's identity, the truncation of its prompt, and the delivery of its answer.
 import { Type } from "typebox";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";

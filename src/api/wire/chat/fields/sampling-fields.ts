@@ -1,4 +1,4 @@
-// Sampling fields. Each row names the sampling parameter that it sets; no other module knows these fields.
+// Request fields for sampling. Each row names the sampling parameter that it sets; no other module knows these fields.
 import { Type, type Static } from "typebox";
 import type { LogitsProcessorCall } from "../../../../base/domain/sampling.ts";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
@@ -48,7 +48,7 @@ export const samplingFields = {
     otherwise: "the model's own default, otherwise 0",
     example: 40,
     allowedWithBeams: is(0, -1),
-    // Both -1 and 0 disable the option.
+    // Both -1 and 0 switch the option off.
     read: (count) => (count === -1 ? 0 : count),
   }),
   min_p: field("sampling.minP", nullable(Type.Number({ minimum: 0, maximum: 1 })), {
@@ -95,7 +95,7 @@ export const samplingFields = {
       otherwise: "none",
       example: { "42": -100 },
       allowedWithBeams: isEmpty,
-      // If several keys mean the same token id, the last one counts.
+      // If several keys name the same token id, such as `7` and `07`, the last one counts.
       read: (biases) => [...new Map(Object.entries(biases).map(([id, bias]) => [Number(id), bias]))],
     },
   ),

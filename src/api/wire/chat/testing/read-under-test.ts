@@ -1,4 +1,4 @@
-// Checks for tests of how chat requests are read and refused.
+// For tests: checks of how a chat request is read or refused.
 import assert from "node:assert/strict";
 import { chatRequest, type RequestChanges } from "../../../../inference/chat/testing/chat-request.ts";
 import { ServiceError, type Fault } from "../../../../base/domain/service-error.ts";
@@ -40,7 +40,7 @@ export function checkFaults(found: readonly Fault[], expected: readonly Expected
   });
 }
 
-/** Checks that the body is read as a plain request with only these changes. */
+/** Checks that the body is read as a plain chat request with only these changes. */
 export function reads(body: object, changes: RequestChanges): void {
   const { request } = readChatRequest({ messages, request_id: "r1", ...body }, limits);
   assert.deepEqual(request, chatRequest(changes), JSON.stringify(body));

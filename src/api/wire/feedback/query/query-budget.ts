@@ -1,18 +1,21 @@
-// Limits on the nesting, operations and literals of a query, applied while it is read.
+// Limits on a query's nesting, operations and literals. They apply while the query is read.
 import type { QueryLimits } from "../../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** Remaining budget of one query. The call that first exceeds a limit throws `unsupported`. */
+/**
+ * Budget of nesting, operations and literals that one query has left. The call that first exceeds a limit throws
+ * `unsupported`.
+ */
 export interface QueryBudget {
   /**
-   * Enters an operation or operand, which counts as nested until `leave`.
+   * Counts an operation or operand that begins. Those that begin before its `leave` count as nested in it.
    *
    * @returns false if a limit was exceeded earlier, otherwise true
    */
   enter(): boolean;
   leave(): void;
   /**
-   * Adds the literal's size in bytes.
+   * Counts a literal, by its size in bytes.
    *
    * @returns false if a limit was exceeded earlier, otherwise true
    */
@@ -24,7 +27,7 @@ export function newQueryBudget({ depthMax, operandsMax, literalBytesMax }: Query
   let operandCount = 0;
   let literalBytes = 0;
   let isOver = false;
-  /** Throws only once per query, so that the client gets one error for all limits. */
+  /** Throws only once per query, so that the client gets a single error for all limits. */
   const over = (message: string): never => {
     isOver = true;
     throw new ServiceError({ code: "unsupported", message });

@@ -1,4 +1,4 @@
-// Tests of reading the feedback query language, and of its refusals: faults of shape and unsupported operations.
+// Tests of reading the feedback query language, and of refused queries: faults of shape and unsupported operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../../../../base/domain/testing/feedback-queries/evaluate.ts";
@@ -58,7 +58,7 @@ test("evaluates operations on a record", () => {
     [eq("wb_user_id", "Bob"), true],
     [{ $eq: [literal("1"), literal("1")] }, true],
     [{ $gt: [literal(2), literal(10)] }, false],
-    // The type of the other operand decides how a payload value is interpreted.
+    // A comparison interprets a payload value by the type of its other operand.
     [eq("payload.score", 0.5), true],
     [{ $gt: [field("payload.text"), literal(0.2)] }, true],
     [{ $lt: [literal(0.2), field("payload.text")] }, true],
@@ -67,7 +67,7 @@ test("evaluates operations on a record", () => {
     [eq("payload.yes", "true"), true],
     [eq("payload.score", true), false],
     [{ $gt: [field("payload.note"), literal(0)] }, false],
-    // A missing value equals null and the empty text, and is not a number.
+    // A missing value equals null and the empty text. It is not a number.
     [eq("payload.missing", ""), true],
     [eq("payload.nothing", null), true],
     [eq("payload.missing.further", null), true],
@@ -76,7 +76,7 @@ test("evaluates operations on a record", () => {
     [{ $not: [{ $gt: [field("payload.missing"), literal(1)] }] }, false],
     [{ $not: [eq("payload.missing", "x")] }, true],
     [{ $gt: [field("payload.score"), literal(null)] }, false],
-    // Paths into the payload.
+    // Paths to members of objects and items of lists in the payload.
     [eq("payload.list.0", 1), true],
     [eq("payload.list.1.a\\.b", "deep"), true],
     [eq("payload.list.2", null), true],
@@ -85,13 +85,13 @@ test("evaluates operations on a record", () => {
     [eq("payload.list", '[1,{"a.b":"deep"}]'), true],
     [{ $eq: [{ $size: field("payload.list") }, literal(2)] }, true],
     [eq("payload.odd", "\0\udc00"), true],
-    // Conversions.
+    // Conversions of a value to another type.
     [{ $eq: [{ $convert: { input: field("payload.whole"), to: "int" } }, literal(3)] }, true],
     [{ $eq: [{ $convert: { input: field("payload.text"), to: "double" } }, literal(0.25)] }, true],
     [{ $eq: [{ $convert: { input: literal(1), to: "string" } }, literal("1")] }, true],
     [{ $eq: [{ $convert: { input: field("payload.nothing"), to: "exists" } }, literal(false)] }, true],
     [{ $not: [{ $convert: { input: field("creator"), to: "exists" } }] }, true],
-    // `$contains` matches literally, without wildcards.
+    // `$contains` compares texts literally; it knows no wildcards.
     [{ $contains: { input: field("payload.note"), substr: literal("100%_\\") } }, true],
     [{ $contains: { input: field("payload.note"), substr: literal("G%d") } }, false],
     [{ $contains: { input: field("payload.note"), substr: literal("good") } }, false],
@@ -103,7 +103,7 @@ test("evaluates operations on a record", () => {
     [{ $or: [eq("id", "x"), eq("id", "r")] }, true],
     [{ $and: [eq("id", "r"), field("payload.yes"), literal(true)] }, true],
     [{ $eq: [eq("id", "r"), literal(true)] }, true],
-    // Comparisons with times.
+    // Comparisons of the record's creation time with times in several notations.
     [{ $gt: [field("created_at"), literal("2026-01-02")] }, true],
     [eq("created_at", "2026-01-02T03:04:05.678Z"), true],
     [eq("created_at", "2026-01-02 05:04:05.678+02:00"), true],

@@ -1,6 +1,6 @@
 // Converts a query in the feedback query language, `{"$expr": <operation>}`, to a condition. Anything outside the
-// language is a fault of shape; a valid operation that this server lacks is unsupported. A query's faults of shape are
-// all reported with their paths; if there are none, so are all unsupported operations.
+// language is a fault of shape; an operation of the language that this server lacks is unsupported. All faults of shape
+// are reported with their paths; if there are none, all unsupported operations are.
 import {
   all,
   asCondition,
@@ -21,14 +21,16 @@ import { fieldNamed } from "./record-fields.ts";
 import { newQueryBudget, type QueryBudget } from "./query-budget.ts";
 
 export interface ReadExpression {
-  /** Valid only if the findings have no fault and `refusals` is empty. */
+  /** Condition that the query expresses. Valid only if the findings have no fault and `refusals` is empty. */
   readonly condition: Condition;
-  /** Faults for operations of the language that this server does not support; empty if there are faults of shape. */
+  /**
+   * Faults for operations of the language that this server does not support; empty if the query has faults of shape.
+   */
   readonly refusals: readonly Fault[];
 }
 
 /**
- * Reads a query.
+ * Reads a query in the feedback query language.
  *
  * @param query value of a body's member, at the findings' current path
  * @param findings receives the faults of shape
@@ -40,7 +42,7 @@ export function readExpression(query: unknown, findings: Findings, limits: Query
   return { condition, refusals: findings.faultCount > before ? [] : reader.refusals };
 }
 
-/** Placeholder for an invalid part, so that the parts around it are still checked. */
+/** Expression that stands for an invalid part of the query, so that the parts around it are still checked. */
 const refused: Expression = constant(null);
 
 type OperationReader = (reader: ExpressionReader, value: unknown) => Expression;
@@ -173,7 +175,7 @@ class ExpressionReader {
 
   #condition(expression: Expression): Condition {
     const condition = this.#made(() => asCondition(expression));
-    // Safe cast: a refused part is the constant null, which is a valid condition.
+    // Safe cast: a refused part is replaced by the constant null, which is a valid condition.
     return condition as Condition;
   }
 
@@ -181,7 +183,7 @@ class ExpressionReader {
     return this.#operation(value, true);
   }
 
-  /** Reads an operation; with `mayBeOperand`, also an operand. */
+  /** Reads an operation. If `mayBeOperand` is true, the value may also be an operand. */
   #operation(value: unknown, mayBeOperand: boolean): Expression {
     const names = isObject(value) ? Object.keys(value) : [];
     const [name = ""] = names;
@@ -199,7 +201,7 @@ class ExpressionReader {
     }
   }
 
-  /** Returns the object if it has every required name and no unknown one; otherwise adds faults and returns null. */
+  /** Returns the object if it has every required member and no unknown one. Otherwise adds faults and returns null. */
   #members(
     value: unknown,
     required: readonly string[],
@@ -244,7 +246,7 @@ class ExpressionReader {
   }
 
   /**
-   * Returns the result of `make`. If it throws `unsupported`, adds a refusal at the current path and returns a
+   * Returns the result of `make`. If `make` throws `unsupported`, adds a refusal at the current path and returns a
    * placeholder.
    */
   #made(make: () => Expression): Expression;

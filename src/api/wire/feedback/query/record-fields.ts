@@ -1,4 +1,4 @@
-// Names by which queries refer to the fields of a feedback record, including aliases.
+// Names, including aliases, by which queries refer to the fields of a feedback record.
 import type { FeedbackField, TextField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { pathSteps } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -22,11 +22,11 @@ const textFields: ReadonlyMap<string, TextField> = new Map([
 
 const payload = "payload";
 
-/** All names except paths into the payload. */
+/** All names of fields, except paths into the payload. */
 export const fieldNames: readonly string[] = [...textFields.keys(), "created_at", payload];
 
 /**
- * Returns the field that a name refers to; `payload.<path>` refers to a value in the payload.
+ * Returns the field to which a name refers. `payload.<path>` refers to a value in the payload.
  *
  * @throws ServiceError `unsupported` for an unknown name
  */

@@ -1,4 +1,5 @@
-// Rows of an answer: a whole record, or the requested fields under the names that the request uses.
+// Converts feedback records to rows of an answer. A row is a whole record, or has the requested fields under the names
+// that the request uses.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { FeedbackField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { recordText } from "../../../../base/domain/feedback-query/stored-form.ts";
@@ -7,11 +8,11 @@ import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { contentBody } from "../feedback.ts";
 import { fieldNamed } from "./record-fields.ts";
 
-/** Column that requests the number of records; not a field of a record. */
+/** Column name with which a query asks for the number of records. It is not a field of a record. */
 export const countColumn = "count(*)";
 
 /**
- * Returns the row of a record.
+ * Returns a record's row in an answer.
  *
  * @param names checked names of fields; null for the whole record
  */
