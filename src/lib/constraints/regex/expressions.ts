@@ -764,7 +764,8 @@ export class Expressions {
       if (last !== null && both !== null) {
         members.delete(last);
         members.delete(part);
-        // Added at the end of the set, so the loop visits it again and merges it with the remaining multiples.
+        // The merged multiple comes at the end of the set, so the loop visits it again and merges it with the remaining
+        // multiples.
         members.add(completionOf(both) === null ? nothing : this.multiple(both));
         last = null;
       } else last = part;

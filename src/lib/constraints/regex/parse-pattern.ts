@@ -62,7 +62,7 @@ export function parsePattern(
   place = "",
   style: PatternStyle = ecmaScript,
 ): Pattern {
-  // Spent before parsing, so that a thread with a small budget gives up immediately.
+  // Charges the steps before parsing, so that a thread with a small budget gives up immediately.
   budget.spend(text.length >>> charactersPerStepLog2);
   const reader = new Reader(text, place);
   const source = { reader, limits, budget, style: styleAtStart(reader, style), folded: new Map() };

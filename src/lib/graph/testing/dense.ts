@@ -16,7 +16,7 @@ export interface Dense {
 /** Makes an array from a function of the coordinates, which must not keep its argument. */
 export function denseFrom(dims: readonly number[], at: (coordinates: readonly number[]) => number): Dense {
   const data = new Float64Array(elementCount(dims));
-  // Incremented in place: a new list per element would take most of the time.
+  // Increments the coordinates in place, because a new list per element would take most of the time.
   const coordinates = dims.map(() => 0);
   for (let position = 0; position < data.length; position++) {
     data[position] = at(coordinates);

@@ -43,7 +43,7 @@ export interface StringShape {
 
 export interface ArrayShape {
   readonly type: "array";
-  /** Goals of the first items, by index. */
+  /** Goals (requirements) of the first items, by index. */
   readonly prefix: readonly Goal[];
   /** Goal of each item after the prefix. */
   readonly rest: Goal;

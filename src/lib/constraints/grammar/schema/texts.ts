@@ -13,10 +13,10 @@ const encoder = new TextEncoder();
 export class Texts {
   readonly compilation: Compilation;
   readonly spelling: Spelling;
-  /** Body of any string. */
+  /** Matches the body of any string. */
   readonly anyBody: Expression;
   readonly numbers: NumberTexts;
-  /** Body of any string without unnecessary escapes. Each string has exactly one such body. */
+  /** Matches the body of any string without unnecessary escapes. Each string has exactly one such body. */
   readonly shortestBody: Expression;
   /** Complement of each string body, stored in both directions. */
   readonly #others = new Map<Expression, Expression>();

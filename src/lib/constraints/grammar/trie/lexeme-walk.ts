@@ -26,7 +26,7 @@ export interface LexemeWalk {
 
 export interface BorrowedTails {
   readonly tails: Tails;
-  /** Tokens of `tails` to ignore, because this walk did not borrow them. */
+  /** Tokens of `tails` to ignore, because this walk did not borrow them from the walk that owns the tails. */
   readonly excluded: ReadonlySet<number>;
 }
 
@@ -144,7 +144,7 @@ export class LexemeWalker {
         allowed.add(tokensBefore[node], tokensBefore[next]);
         if (next < end) {
           path.fill(before, depth, depthOf[next]);
-          // The skipped part computes no borrowed path, so nothing below it is borrowed.
+          // The walk skips nodes here without computing the borrowed path, so it borrows nothing below them.
           borrowedPath.fill(deadState, depth, depthOf[next]);
         }
         node = next;

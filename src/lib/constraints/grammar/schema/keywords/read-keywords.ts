@@ -29,7 +29,10 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
   }),
 );
 
-/** Keywords with a separate effect. Others are read together with one of them, or have no effect. */
+/**
+ * Keywords that have an effect by themselves. All other keywords are read together with one of these, or have no
+ * effect.
+ */
 export const knownKeywords: readonly string[] = [...readers.keys(), ...unevaluatedKeywords];
 
 export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {

@@ -74,7 +74,10 @@ export function afterDeclared<T extends ObjectProgress>(
   };
 }
 
-/** Returns the progress after an undeclared property. All declared properties that have not been written are left out. */
+/**
+ * Returns the progress after an undeclared property. Declared properties come before undeclared ones, so those that
+ * have not been written are left out.
+ */
 export function afterOther(
   { declared, propertyClauses }: ObjectPlan,
   progress: ObjectProgress,

@@ -156,7 +156,7 @@ export class RuleWriter {
     return otherNames(this.#plans, plan, { progress, used });
   }
 
-  /** Returns a property with an undeclared name, and the rest of the object. */
+  /** Returns the productions for a property with an undeclared name, followed by the rest of the object. */
   #otherProperty(
     plan: ObjectPlan,
     name: string,
