@@ -1,5 +1,5 @@
-// The metrics of a training job, under the names that clients know. There are metrics of the job's start, of each
-// step, and of the version, which has means over the steps. Pure.
+// Computes the metrics of a training job under the names that clients know: for the job's start, for each step, and for
+// the version, which has means over the steps. Pure.
 import type { JobCounts } from "../../base/domain/job.ts";
 import { answerMetrics } from "../trajectories/choice-faults.ts";
 import { mean, standardDeviation } from "../trajectories/statistics.ts";
@@ -8,26 +8,26 @@ import type { AnswerSummary } from "./data/answer-summary.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
-/** Finite values by name. */
+/** Metric values, all finite, by name. */
 export type Metrics = Readonly<Record<string, number>>;
 
-/** Returns the metrics of the event `training_started`. */
+/** Returns the metrics of the event `training_started`, which a job sends once. */
 export function startMetrics(stepCount: number, counts: JobCounts): Metrics {
   return { num_sequences: stepCount, ...stepSizeMetrics(counts), ...countMetrics(counts) };
 }
 
 /** The data and results of one optimizer step. */
 export interface StepRecord {
-  /** The batch with the recorded log-probabilities. */
+  /** The sequences of the step, with their recorded log-probabilities. */
   readonly batch: OptimizerBatch;
   readonly gradient: ForwardBackwardResult;
   readonly step: OptimizerStepResult;
   readonly learningRate: number;
-  /** Time from reading the batch to the updated weights. */
+  /** Time in seconds from reading the batch to the updated weights. */
   readonly seconds: number;
 }
 
-/** Returns the metrics of one optimizer step. Metrics that the trainer does not report are omitted. */
+/** Returns the metrics of one optimizer step. Omits metrics that the trainer does not report. */
 export function stepMetrics({ batch, gradient, step, learningRate, seconds }: StepRecord): Metrics {
   const { entropy } = gradient.metrics;
   const { gradient_norm: gradientNorm } = step.metrics;
@@ -41,20 +41,23 @@ export function stepMetrics({ batch, gradient, step, learningRate, seconds }: St
     learning_rate: learningRate,
     max_logprob_difference: difference.nats,
     mean_logprob_difference: difference.meanNats,
-    // The clock may not have advanced.
+    // Omitted if the clock did not advance during the step, because the rate would be infinite.
     ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
   };
 }
 
 /**
- * Returns the metrics of the event `gradient_step`. It contains the job's counts too: clients average each metric over
- * the steps, so a count must be the same in every step.
+ * Returns the metrics of the event `gradient_step`. Includes the job's counts in each step, because clients average
+ * every metric over the steps.
  */
 export function stepEventMetrics(step: Metrics, counts: JobCounts): Metrics {
   return { ...step, ...countMetrics(counts) };
 }
 
-/** Returns the metrics of the version and of `training_ended`: means over the steps, and statistics of the job's data. */
+/**
+ * Returns the metrics of the version and of the event `training_ended`: means over the steps, and statistics of the
+ * job's data.
+ */
 export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, seconds: number): Metrics {
   const skipped = Object.entries(counts.skipped);
   return {
@@ -71,7 +74,7 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
 }
 
 /**
- * Returns a version's metrics of the rewards in its training data. They describe the policy before this version, which
+ * Returns statistics of the rewards in a version's training data. They describe the policy before this version, which
  * generated the answers.
  */
 export function rewardMetrics(rewards: readonly number[]): Metrics {
@@ -79,7 +82,7 @@ export function rewardMetrics(rewards: readonly number[]): Metrics {
   return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
 }
 
-/** Returns a version's metrics of the answers in its data: their lengths, and the share cut off. */
+/** Returns statistics of the answers in a version's training data: their lengths, and the share that was cut off. */
 export function completionMetrics(answers: AnswerSummary): Metrics {
   const { count, lengthMean, lengthMax, endedCount, cutCount } = answers;
   return {
@@ -88,7 +91,9 @@ export function completionMetrics(answers: AnswerSummary): Metrics {
   };
 }
 
-/** Name of each mean, by the name of the step metric. A step metric whose name contains a slash keeps its name. */
+/**
+ * For each step metric, the name of its mean over the steps. A step metric whose name contains a slash keeps its name.
+ */
 const meanNames: Readonly<Record<string, string>> = {
   loss: "loss/train",
   entropy: "loss/entropy",
@@ -100,7 +105,7 @@ const meanNames: Readonly<Record<string, string>> = {
   tokens_per_second: "throughput/trainer_tokens_per_second",
 };
 
-/** Averages each metric over the steps that have it; takes the maximum of metrics that are maxima. */
+/** Averages each metric over the steps that report it. If a metric is a maximum, takes the maximum instead. */
 function meansOf(steps: readonly Metrics[]): Metrics {
   if (steps.length === 0) return {};
   const names = new Set(steps.flatMap((step) => Object.keys(step)));
@@ -122,8 +127,8 @@ function meansOf(steps: readonly Metrics[]): Metrics {
 }
 
 /**
- * Returns the metrics about the size of steps. Only the job's start has them, because clients would average them over
- * the steps.
+ * Returns metrics about the size of the steps. Only the event of the job's start has them, because clients would
+ * average them over the steps.
  */
 function stepSizeMetrics({ sequences, steps }: JobCounts): Metrics {
   if (steps === undefined) return {};

@@ -1,4 +1,4 @@
-// The metrics and warnings that a job gives about its policy and its data.
+// Tests the metrics and warnings that a job gives about its policy and its data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trainedIndices } from "../trajectories/sequences.ts";
@@ -91,7 +91,7 @@ test("each step reports the distance to the sampling policy and to the base mode
   assert.ok(tokens > 0 && tokens <= all.reduce((count, { tokenIds }) => count + tokenIds.length, 0) / 2);
   const comparing = bench.steps.filter((step) => "kl_policy_ref" in step);
   assert.equal(comparing.length, compared.length);
-  // Nothing has moved before the first step.
+  // Before the first step, the policy equals the base model, so only later steps have a distance above 0.
   assert.deepEqual(
     comparing.map((step) => (step["loss/kl_policy_ref_k3"] ?? 0) > 0),
     comparing.map((step) => step !== bench.steps[0]),
@@ -101,14 +101,14 @@ test("each step reports the distance to the sampling policy and to the base mode
     assert.ok((step["loss/importance_ratio_max"] ?? 0) >= (step["loss/importance_ratio_p95"] ?? Infinity));
     assert.ok((step["offpolicy/policy_staleness_max"] ?? 99) <= 3);
   }
-  // Only the first of each group trains, and training has advanced by three versions since.
+  // Only the first trajectory of each group is trained on. Its version is 2, and training starts from version 5.
   assert.equal(metrics["offpolicy/policy_staleness_max"], 3);
   const meanOf = (name: string): number =>
     bench.steps.reduce((sum, step) => sum + (step[name] ?? NaN) / bench.steps.length, 0);
   for (const name of ["loss/importance_ratio_mean", "loss/clipped_token_fraction", "loss/kl_div_k1"])
     assert.ok(Math.abs((metrics[name] ?? NaN) - meanOf(name)) < 1e-12, name);
   assert.ok(Math.abs((metrics["loss/kl_div"] ?? NaN) - meanOf("kl_div")) < 1e-12);
-  // Over the steps that have the metric.
+  // The version's mean covers only the steps that report this metric.
   const sum = comparing.reduce((total, step) => total + (step["kl_policy_ref"] ?? NaN), 0);
   assert.ok(Math.abs((metrics["loss/kl_policy_ref"] ?? NaN) - sum / comparing.length) < 1e-12);
 });

@@ -1,4 +1,4 @@
-// The largest difference of a batch, and its warning.
+// Tests the largest difference between recorded and computed log-probabilities in a batch, and the warning about it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differenceWarning, logprobDifference } from "./logprob-difference.ts";

@@ -1,22 +1,23 @@
 // Compares recorded log-probabilities with those that training computes for the same tokens. In a job's first step, on
-// data of its start version, the two should differ only by the rounding of serving and training. A larger difference
-// has a cause that the job's sender should know.
+// data of its start version, they should differ only by rounding. A larger difference has a cause that the job's
+// creator should know.
 import { trainedIndices } from "../trajectories/sequences.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardResult } from "./trainer.ts";
 import type { SequenceOrigin } from "./data/training-data.ts";
 
 export interface LogprobDifference {
-  /** Largest |computed - recorded|; 0 if nothing was recorded. */
+  /** Largest |computed - recorded| of a token; 0 if no log-probability was recorded. */
   readonly nats: number;
-  /** Mean of |computed - recorded|; 0 if nothing was recorded. */
+  /** Mean of |computed - recorded| over the tokens; 0 if no log-probability was recorded. */
   readonly meanNats: number;
-  /** Row with the largest difference; null if nothing was recorded or no difference was found. */
+  /** Index of the sequence with the largest difference; null if nothing was recorded or all are equal. */
   readonly row: number | null;
 }
 
 /**
  * Measures how far the recorded log-probabilities are from the computed ones.
+ *
  * @param batch sequences with their recorded log-probabilities, NaN where unknown
  */
 export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
@@ -34,22 +35,25 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
   return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
-/** Largest expected difference in nats between serving and training for one token. Rounding stays far below. */
+/**
+ * Largest expected difference for one token, in nats, if serving and training use the same precision. Rounding stays
+ * far below.
+ */
 const expectedNatsMax = 0.05;
 
-/** Largest expected mean difference in nats if serving or training is quantized. */
+/** Largest expected mean difference, in nats, if serving or training uses quantized weights. */
 const quantizedMeanMax = 0.25;
 
 export interface DifferenceContext {
-  /** Origin of the sequence with the largest difference. */
+  /** Origin, in the request body, of the sequence with the largest difference. */
   readonly origin: SequenceOrigin | undefined;
-  /** Version that the job starts from. */
+  /** Number of the version from which the job starts. */
   readonly startStep: number;
-  /** Precision of the base model in serving or training; undefined if both use float32. */
+  /** Precision of the base model's weights if serving or training rounds them; undefined if both use float32. */
   readonly roundedTo?: string | undefined;
 }
 
-/** Returns a warning for the job's sender with the likely cause; null if rounding explains the difference. */
+/** Returns a warning to the job's creator that names the likely cause; null if rounding explains the difference. */
 export function differenceWarning(
   { nats, meanNats }: Pick<LogprobDifference, "nats" | "meanNats">,
   { origin, startStep, roundedTo }: DifferenceContext,
@@ -66,7 +70,10 @@ export function differenceWarning(
   );
 }
 
-/** Returns the likeliest cause. Another version explains any difference, and another prompt most of them. */
+/**
+ * Names the likeliest cause of a difference. Sampling from another version explains every difference, rendering another
+ * prompt most of them.
+ */
 function causeOf(origin: SequenceOrigin | undefined, startStep: number): string {
   const version = origin?.policyVersion ?? null;
   if (version !== null && version !== startStep)

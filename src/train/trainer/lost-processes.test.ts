@@ -1,4 +1,4 @@
-// Training processes that die, are ended or lack what they need, and the attempts that follow.
+// Tests training processes that die, are ended or lack what they need, and the attempts that follow.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";

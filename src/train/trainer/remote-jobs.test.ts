@@ -1,4 +1,4 @@
-// Jobs on a remote trainer, which offers no base model's log-probabilities.
+// Tests jobs on a remote trainer, which cannot compute the base model's log-probabilities.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { RemoteServer } from "./testing/remote/remote-server.ts";
 import { RemoteTrainers } from "./testing/remote/remote-trainer.ts";
 import { Bench, rejectsWith, death, atReport, compared } from "./testing/job-bench.ts";
 
-/** Makes a bench whose trainer is a remote service. */
+/** Returns a bench whose trainer is a remote service. */
 function remoteBench(t: TestContext): Bench {
   return new Bench(t, (naive) => {
     const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
@@ -33,7 +33,8 @@ test("trains without a base pass, says so, and the version continues from a name
     input: { from, fromKind: "rl", adapterFolder: "adapters/m/2", runKey: "jobs/next" },
   });
   assert.doesNotMatch(bench.warnings.join(), /fresh optimizer/);
-  // Refused before it is tried: this trainer cannot start from an adapter without a state.
+  // Both jobs are refused before training starts: this trainer can continue only from a state of its own, and cannot
+  // compute the base model.
   const others = { adapterFolder, trainerState: "embedded:adapters/m/1/optimizer.safetensors" };
   for (const [given, field] of [
     [{ input: { from: others, fromKind: "rl" } }, "model"],

@@ -1,4 +1,4 @@
-// One job on the naive trainer: its calls in order, its reports and the files it leaves.
+// Runs one job with the naive trainer, and tests its calls in order, its reports and the files that it leaves.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { groupOf } from "../../../test/golden-trajectories.ts";
@@ -11,7 +11,7 @@ test("opens, takes a step per batch, publishes and closes, and gives each call i
   const bench = new Bench(t);
   const outcome = await bench.run();
   const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
-  // One forward pass before the first step, and one after the last.
+  // Besides the steps, a job makes one forward pass before the first step and one after the last.
   assert.deepEqual(bench.kinds, [
     "open",
     "forward",
@@ -119,7 +119,7 @@ test("a job that moves its policy too far says by how much and gives advice, and
     );
     assert.deepEqual(limited.bench.published, []);
   }
-  // A job's own limit wins over the server's.
+  // The limit that the job sets takes precedence over the server's.
   assert.equal((await run({ learningRate: 3, klUpdateMax: 0 }, 0.4)).refusal, null);
   assert.equal((await run({ learningRate: 1e-3, klUpdateMax: 0.4 })).refusal, null);
 });
@@ -184,7 +184,7 @@ test("a batch knows the groups of its sequences, and its step uses the job's own
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
   const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
-  // Trajectories at their group's mean do not train.
+  // Trajectories whose reward is their group's mean are not trained on, so they are not in this pass either.
   const [, probe] = bench.trainers.calls;
   assert.ok(probe.kind === "forward");
   assert.equal(probe.data.length, 4);
@@ -213,7 +213,7 @@ test("reports the job's counts with the start and each step, and keeps the means
     assert.deepEqual({ ...step, ...expected }, step);
     assert.equal(step["learning_rate"], 0.01);
     assert.ok((step["grad_norm"] ?? 0) > 0 && (step["max_logprob_difference"] ?? 0) > 0);
-    // The naive trainer reports no entropy, so the metrics have none.
+    // The naive trainer reports no entropy, so the step's metrics have none.
     assert.equal("entropy" in step, false);
   }
   const mean = bench.steps.reduce((sum, step) => sum + step["loss"] / 3, 0);
@@ -222,7 +222,7 @@ test("reports the job's counts with the start and each step, and keeps the means
   assert.equal(metrics["loss/first_max_logprob_difference"], bench.steps[0]["max_logprob_difference"]);
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
   assert.equal(metrics["data/step_num_skipped_at_group_mean"], 2);
-  // Rewards of 0 to 5, including those that do not train.
+  // The rewards are 0 to 5, including those of trajectories that are not trained on.
   assert.equal(metrics["data/reward"], 2.5);
   assert.ok(Math.abs(metrics["data/reward_std_dev"] - Math.sqrt(35 / 12)) < 1e-12);
   assert.ok(Object.values(metrics).every(Number.isFinite));
@@ -254,7 +254,7 @@ test("precalculated log-probabilities replace the recorded ones before the first
     assert.deepEqual(old, [...logprobs[row]]);
     assert.ok(sequence.oldLogprobs.every((value, at) => Number.isNaN(value) === (sequence.mask[at] === 0)));
   });
-  // Still the difference to the recorded log-probabilities.
+  // This metric still compares with the recorded log-probabilities, not with the precalculated ones.
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
 });
 
@@ -339,7 +339,7 @@ test("a job cancelled after its last step, or during the export, leaves nothing"
   for (const when of ["forward", "exportAdapter"]) {
     const bench = new Bench(t);
     const aborting = new AbortController();
-    // Not in the forward pass before the first step.
+    // Aborts in a step or later, not in the forward pass before the first step.
     bench.trainers.onCall = ({ kind }) =>
       void (kind === when && bench.kinds.includes("optimStep") && aborting.abort());
     await assert.rejects(bench.run({ input: { signal: aborting.signal } }), rejectsWith("cancelled"));

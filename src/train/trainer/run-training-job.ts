@@ -1,5 +1,5 @@
-// Runs one training job, from its training data to a published version. The caller chooses the trainer, the places of
-// the files, and how progress is stored durably.
+// Runs one training job, from its training data to a published version. The caller chooses the trainer, the file
+// locations, and how progress is stored durably.
 import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { unreachable } from "../../base/domain/assert.ts";
@@ -40,18 +40,18 @@ export interface TrainingJobDependencies {
   readonly base: string;
   /** Share of the job's time that snapshots may take; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
-  /** The job's training data, in the stored form for its kind of job. */
+  /** The job's training data; each kind of job has its own format. */
   readonly lines: WorkLines<unknown>;
   readonly report: JobReport;
   readonly clock: Clock;
-  /** When it aborts, the job rejects with `cancelled` and publishes nothing. */
+  /** If it aborts, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs the job to its end, starting after the last step that an earlier attempt saved. A job without trainable data
- * publishes a copy of the version from which it starts. The same version, data, settings and seed give the same
- * adapter, byte for byte; an attempt after a crash therefore changes nothing that was already reported.
+ * publishes a copy of its start version. The same start version, data, settings and seed give the same adapter to the
+ * byte, so a later attempt changes nothing that was reported.
  */
 export async function runTrainingJob(
   dependencies: TrainingJobDependencies,
@@ -70,15 +70,15 @@ export async function runTrainingJob(
 }
 
 /**
- * Returns everything on which a job's prepared lines depend, except the base model's files, to which the job is
- * pinned.
+ * Returns everything on which a job's prepared lines depend, except the base model's files, which the job's pins
+ * already fix.
  */
 function preparedKey(
   { trainers, settings }: TrainingJobDependencies,
   { task: { kind, config }, seed }: TrainingRun,
 ): JsonObject {
   const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
-  // The configuration is included, because it also determines which lines are trained on.
+  // Includes the configuration, because it helps decide which lines are trained on.
   return { algorithm: trainerAlgorithm, kind, seed, config: JSON.stringify(config), sequenceLengthMax };
 }
 
@@ -92,14 +92,13 @@ function planJob(
   file: TokenFile,
 ): Promise<TrainingPlan> {
   const { profile } = trainers;
-  // The trainer is checked again, because the server may have been configured with another one since the job was
-  // accepted.
+  // Checks the trainer again, because the operator may have configured another trainer since the job was accepted.
   const { basePrecision } = settings;
-  // Safe cast: the kind and its own configuration belong together.
+  // Safe cast: `kind` and `config` come from the same task.
   const asked = { kind: task.kind, config: { ...task.config, basePrecision } } as TrainerTask;
   requireTrainerFor(profile, asked, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
-  // Safe cast: the lines are of the task's kind.
+  // Safe cast: the job's lines have the format of its kind.
   const prepared = <Item>(): PreparedLines<Item> =>
     new PreparedLines(file, lines as WorkLines<Item>, {
       clock,
@@ -118,7 +117,7 @@ function planJob(
   }
 }
 
-/** Takes the plan's steps and publishes the result. */
+/** Takes the steps of the plan, and publishes the resulting version. */
 async function executePlan(
   plan: TrainingPlan,
   dependencies: TrainingJobDependencies,
@@ -164,7 +163,7 @@ async function executePlan(
   }
 }
 
-/** Returns warnings for settings of a step that the job requests, but that the trainer does not let jobs set. */
+/** Returns a warning for each setting of a step that the job requests but that the trainer does not let jobs change. */
 function fixedStepWarnings(
   { name, fixedInStep = [] }: TrainerProfile,
   step: OptimizerStep,
@@ -188,12 +187,12 @@ function fixedStepWarnings(
   return [`The trainer ${name} ignores ${named}: its own configuration decides, or it does not support it.`];
 }
 
-/** Yields the batches in order, with their tokens. */
+/** Yields the plan's batches in order, with their tokens read from disk. */
 function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, void> {
   for (const batch of batches) yield read(batch);
 }
 
-/** Returns the state from which the trainer starts, and warnings about it for the job's sender. */
+/** Returns the state from which the trainer starts, and warnings about it to the job's creator. */
 async function startOf(
   { trainers: { profile }, artifacts }: TrainingJobDependencies,
   { from, fromKind, seed, task }: TrainingRun,
@@ -210,13 +209,14 @@ async function startOf(
 }
 
 /**
- * Returns the reason why a version's optimizer state is not used; null if it is used, or if the version never had one.
+ * Returns the reason why the job does not use a version's optimizer state; null if it uses that state, or if there
+ * never was one.
  */
 function freshOptimizerReason(
   { name }: TrainerProfile,
   { from, fromKind, task }: Pick<TrainingRun, "fromKind" | "task"> & { readonly from: StartVersion },
 ): string | null {
-  // A version that no job made, such as an imported adapter, never had an optimizer.
+  // A version that no job made, such as an imported adapter, never had an optimizer state.
   if (fromKind === null) return null;
   if (fromKind !== task.kind)
     return `the version was made by a job of kind ${fromKind}, and this one is of kind ${task.kind}.`;
@@ -246,8 +246,8 @@ function snapshotsOf(
 }
 
 /**
- * Opens a trainer after the last step that an earlier attempt saved, and returns the steps up to it. If no step was
- * saved, opens a trainer on the start version.
+ * Opens a trainer after the last step that an earlier attempt saved, and returns the steps up to it. Without a saved
+ * step, opens a trainer on the start version.
  */
 async function resumeTrainer(
   trainers: TrainerProvider,
@@ -278,7 +278,10 @@ async function resumeTrainer(
   }
 }
 
-/** If a version cannot be read, the log contains the cause. The job's sender learns only which version it is. */
+/**
+ * Opens a trainer. If a version cannot be read, writes the cause only to the log; the error for the job's creator names
+ * the version.
+ */
 async function openTrainer(
   { trainers, artifacts, signal }: TrainingJobDependencies,
   start: TrainerStart,
@@ -300,8 +303,8 @@ async function openTrainer(
 }
 
 /**
- * True if the error means that the start state cannot be used. An unreachable or stopped trainer, in contrast, says
- * nothing about the state.
+ * True if the error means that the start state cannot be used. Errors of an unreachable or stopped trainer do not mean
+ * that.
  */
 function isUnusable(error: unknown): error is ServiceError {
   const codes: readonly string[] = ["invalid", "not_found", "unsupported", "conflict"];
@@ -309,10 +312,10 @@ function isUnusable(error: unknown): error is ServiceError {
 }
 
 /**
- * Computes the checked sequences with the new weights, and judges how they differ from before.
+ * Computes the checked sequences with the new weights, and judges how they differ from before training.
  *
- * @throws ServiceError `unsupported` if the model no longer gives finite numbers: finite weights may still overflow in
- * products
+ * @throws ServiceError `unsupported` if the model no longer gives finite numbers, because even finite weights may
+ * overflow in products
  */
 async function checkResult(
   trainer: Trainer,

@@ -1,14 +1,15 @@
-// Scheduling of work: a trainer's calls in order, and an action after an idle time. Independent of the work itself.
+// Schedules work: runs a trainer's calls in order, and runs an action after an idle time. Knows nothing about the work
+// itself.
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrainerCall } from "./trainer.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 
-/** Number of remembered results; the oldest is dropped first. */
+/** Maximum number of results that are remembered for repeated calls; the oldest is dropped first. */
 const RESULT_COUNT_MAX = 64;
 
 /**
- * Runs a trainer's calls one after the other. A call whose signal has aborted is not started, and a repeated call gets
- * the result of the first.
+ * Runs a trainer's calls one after the other. Does not start a call whose signal has aborted. If a call is repeated,
+ * returns the result of the first one.
  */
 export class SerialCalls {
   #previous: Promise<unknown> = Promise.resolve();
@@ -16,9 +17,9 @@ export class SerialCalls {
   #isClosed = false;
 
   /**
-   * Runs the action after all earlier calls, unless the call's id was seen before.
+   * Runs the action after all earlier calls. If a call with the same id already succeeded, returns its result instead.
    *
-   * @param action changes nothing if it throws
+   * @param action must change nothing if it throws
    */
   run<Result>(method: string, call: TrainerCall, action: () => Promise<Result>): Promise<Result> {
     const result = this.#previous.then(() => this.#once(method, call, action));
@@ -26,7 +27,7 @@ export class SerialCalls {
     return result;
   }
 
-  /** Refuses calls from now on, and resolves when the last one has finished. */
+  /** Refuses all further calls. Resolves when the last running call has finished. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#previous;
@@ -53,7 +54,11 @@ export class SerialCalls {
   }
 }
 
-/** @throws ServiceError `cancelled` if the signal has aborted */
+/**
+ * Throws if the signal has aborted.
+ *
+ * @throws ServiceError `cancelled`
+ */
 export function throwIfAborted(signal: AbortSignal): void {
   if (!signal.aborted) return;
   throw new ServiceError({
@@ -63,19 +68,16 @@ export function throwIfAborted(signal: AbortSignal): void {
   });
 }
 
-/** Runs an action after an idle time, for example to release resources that only work needs. */
+/** Runs an action after an idle time, for example to free resources that are needed only for work. */
 export class WhenIdle {
   readonly #clock: Clock;
   readonly #durationMs: number;
   readonly #act: () => Promise<void>;
   #workCount = 0;
-  /** Aborts the wait of the current idle time. */
+  /** Aborting it ends the wait for the current idle time to pass. */
   #idling = new AbortController();
 
-  /**
-   * @param act runs once in each idle time that lasts `durationMs`. If work begins while `act` runs, it does not wait
-   * for `act`
-   */
+  /** @param act runs once in each idle time that lasts `durationMs`; work that begins meanwhile does not wait for it */
   constructor(clock: Clock, durationMs: number, act: () => Promise<void>) {
     this.#clock = clock;
     this.#durationMs = durationMs;
@@ -83,7 +85,7 @@ export class WhenIdle {
   }
 
   /**
-   * Runs some work. Several pieces of work may overlap. The idle time begins when the last of them ends, with or
+   * Runs `work`, which may overlap with other work. The idle time begins when the last running work ends, with or
    * without an error.
    */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -101,7 +103,7 @@ export class WhenIdle {
     this.#idling = new AbortController();
     this.#clock.sleep(this.#durationMs, { signal: this.#idling.signal }).then(
       () => this.#act(),
-      // New work has begun: the sleep has no other reason to reject.
+      // The sleep rejects only because new work began.
       () => undefined,
     );
   }

@@ -1,4 +1,4 @@
-// The settings, and the adapter shape of its model, that a job is pinned to.
+// Tests the settings, and the adapter shape of its model, to which a job is pinned.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdapterWish } from "../../base/domain/model.ts";

@@ -1,5 +1,5 @@
-// Settings of training: those that the operator sets, constants that are equal on every server, and those to which a
-// job is pinned. The settings that a job may choose are in base/domain/training-config.ts.
+// Settings of training: those that the operator sets, constants that are equal on every server, and those to which each
+// job is pinned. Settings that a job can choose are in base/domain/training-config.ts.
 import type { BasePrecision } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -42,45 +42,42 @@ const schema = {
   },
 } as const satisfies SettingsSchema;
 
-/** LoRA alpha divided by the rank. */
+/** Default LoRA alpha, as a multiple of the rank. */
 const alphaOfRank = 2;
 
 const fixed = {
-  /** Precision of the products with the base model's weights, for jobs without a base_precision. */
+  /** Precision in which products with the base model's weights are computed, for jobs that set no base_precision. */
   basePrecision: "float32" as BasePrecision,
   /**
-   * Maximum divergence, in nats per token, by which a job may move its policy, unless the job sets max_kl_update. With
-   * 0, a job of any divergence is published; above 1, it gets a warning.
+   * Maximum divergence, in nats per token, by which a job may move its policy, unless the job sets max_kl_update; 0 for
+   * no limit. A job above 1 gets a warning.
    */
   klUpdateMax: 0,
   weightDecay: reinforcementLearningAdamW.weightDecay,
-  /** Global norm that larger gradients are scaled down to. */
+  /** Global norm to which larger gradients are scaled down. */
   gradientNormMax: reinforcementLearningAdamW.gradientNormMax,
   /**
-   * Number of tokens per microbatch. It is lowered if memory requires it; a longer sequence gets its own microbatch.
-   * It changes results only by rounding, and larger products would not be faster.
+   * Maximum number of tokens in a microbatch. A job whose memory would not suffice uses fewer, and a longer sequence
+   * gets a microbatch of its own. The number changes results only by rounding, and larger products would not be faster.
    */
   microbatchTokens: 2048,
   /**
-   * Share of a job's time that snapshots of its steps may take. If a process is lost, only the steps since the last
-   * snapshot are computed again.
+   * Maximum share of a job's time that saving snapshots may take. If a process is lost, the next attempt repeats only
+   * the steps since the last snapshot.
    */
   snapshotShare: 0.1,
-  /**
-   * Share of a job's tokens that are also computed with the base model, for the metric of the policy's distance from
-   * it.
-   */
+  /** Share of a job's tokens that the base model computes too, to measure the policy's distance from it. */
   baseComparisonShare: 0.15,
-  /** Number of compute threads; the inference engine has the same number. */
+  /** Number of compute threads for training. The inference engine uses as many. */
   threads: 1,
   /**
-   * Maximum time in milliseconds without progress before an attempt counts as stalled and the job is tried again. It
-   * is ten times the longest possible step.
+   * Maximum time in milliseconds without progress. After it, the attempt counts as stalled, and the job is tried again.
+   * It is ten times as long as the longest possible step.
    */
   stallDeadlineMs: 900_000,
   /**
-   * Time in milliseconds for which an idle process keeps its model loaded for the next job. It is roughly the time
-   * that an agent needs for its next rollouts.
+   * Time in milliseconds for which an idle training process keeps its model loaded for the next job. An agent needs
+   * roughly that long for its next rollouts.
    */
   idleMs: 60_000,
 };
@@ -89,20 +86,19 @@ export const trainingSettings = section(schema, fixed);
 
 export type TrainingSettings = SettingsIn<typeof trainingSettings>;
 
-/** The training settings, the job's pins, and the adapter shape of its model. */
+/** All settings of a job: the training settings, the job's pins, and the adapter shape of its model. */
 export type JobSettings = TrainingSettings &
   Pick<PinnedSettings, "loraAlpha" | "loraTargets" | "servedPrecision">;
 
 /**
- * Version number of the training algorithm: data preparation, batching, losses and steps. Increase it when the same
- * job would give another result. If a job continues with another version of the algorithm than it began with, a
- * warning is logged.
+ * Version number of the training algorithm: data preparation, batching, losses and steps. Increase it when the same job
+ * would give another result. A job that continues with another version than it began with logs a warning.
  */
 export const trainerAlgorithm = 6;
 
 /**
- * Settings that determine the result of a job's steps. They are fixed at the job's first attempt. All other settings
- * only determine how the steps are computed.
+ * Settings that determine the result of a job's steps. The job's first attempt fixes them. All other settings determine
+ * only how the steps are computed.
  */
 const pinnedNames = [
   "loraRank",
@@ -117,15 +113,18 @@ const pinnedNames = [
 ] as const;
 
 export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)[number], "loraAlpha">> & {
-  /** LoRA alpha of new adapters: the scale times the rank. */
+  /** LoRA alpha of new adapters, which is the adapter's scale times its rank. */
   readonly loraAlpha: number;
-  /** The projections that new adapters cover; all if absent. */
+  /** The projections that new adapters cover; all projections if absent. */
   readonly loraTargets?: readonly ProjectionName[];
-  /** Serving precision of the base, as in its fingerprint; absent for float32, which training computes in. */
+  /** Serving precision of the base model, as in its fingerprint; absent for float32, in which training computes too. */
   readonly servedPrecision?: string;
 };
 
-/** Returns the settings to which a job that begins now is pinned, with the adapter shape that its model asks for. */
+/**
+ * Returns the settings to which a job that begins now is pinned. They include the adapter shape that the job's model
+ * requests.
+ */
 export function pinnedSettings(
   settings: TrainingSettings & Pick<PinnedSettings, "servedPrecision">,
   { rank, alpha, targets }: AdapterWish = adapterOfServer,
@@ -138,13 +137,13 @@ export function pinnedSettings(
   );
   if (targets !== null) pinned["loraTargets"] = targets;
   if (settings.servedPrecision !== undefined) pinned["servedPrecision"] = settings.servedPrecision;
-  // Safe cast: exactly the names of the type.
+  // Safe cast: the object has exactly the names of the type.
   return pinned as PinnedSettings;
 }
 
-/** Returns the server's settings, overridden by the settings to which a job is pinned. */
+/** Returns the server's settings, with the settings to which a job is pinned in place of its own. */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
-  // Safe cast: `pinnedSettings` made them when the job began.
+  // Safe cast: `pinnedSettings` made this object when the job began.
   const loraAlpha = alphaOfRank * settings.loraRank;
   return { ...settings, loraAlpha, ...(pinned as Partial<PinnedSettings>) };
 }

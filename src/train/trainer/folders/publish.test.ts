@@ -1,4 +1,4 @@
-// A version's place after publishing, and the right to publish there.
+// Tests where a published version's files end up, and that only a process that still owns the job publishes.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -11,8 +11,8 @@ import { fileURLToPath } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
 
 /**
- * Publishes version 1 in a child process after its successor has published it; returns the child's message and the
- * files then there.
+ * Lets a child process publish version 1 after another process has already published it. Returns the child's message
+ * and the files that are then in the folder.
  */
 async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<readonly unknown[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-publish-"));

@@ -5,21 +5,21 @@ import type { Trainer } from "../trainer.ts";
 
 export interface PublishTarget {
   readonly artifacts: Pick<ArtifactStore, "put">;
-  /** Key of the version's adapter, such as `adapters/<model>/<step>`. */
+  /** Artifact key of the version's adapter, such as `adapters/<model>/<step>`. */
   readonly adapterFolder: string;
 }
 
 export interface Published {
-  /** Hex SHA-256 of the adapter's files. */
+  /** Hex SHA-256 of the published adapter's files. */
   readonly adapterHash: string;
-  /** Name of the saved state, as returned by the trainer. */
+  /** Key of the saved trainer state, as the trainer returned it. */
   readonly state: string;
 }
 
 /**
  * Publishes the trainer's adapter under its key, and saves the trainer's state under the same name. Replaces existing
- * files: no other version has this number, so a lost attempt left them. If the export fails, nothing is stored; if
- * saving the state fails, the adapter stays, and the next attempt replaces it.
+ * files, which only a lost attempt can have left. If exporting fails, stores nothing; if saving the state fails, the
+ * adapter stays until the next attempt replaces it.
  */
 export async function publishVersion(
   trainer: Pick<Trainer, "exportAdapter" | "saveState">,

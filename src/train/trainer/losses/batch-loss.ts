@@ -1,6 +1,6 @@
-// Computes the loss of a batch as a pure function of log-probabilities, and its derivative by each of them. To use it,
-// a trainer only has to compute gradients of weighted sums of log-probabilities. The embedded trainer instead computes
-// the same loss as graph nodes (embedded/loss.ts), which saves a forward pass.
+// Computes the loss of a batch, and its derivative by each log-probability, as a pure function of the
+// log-probabilities. A trainer that uses it needs gradients only of weighted sums of log-probabilities. The embedded
+// trainer uses graph nodes instead (embedded/loss.ts), which save a forward pass.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Loss } from "../trainer.ts";
 import {
@@ -13,12 +13,12 @@ import {
 import { policyLosses } from "./policy.ts";
 import { preferenceBatchLoss } from "./preference.ts";
 
-/** Computes the loss of a batch and its slopes; see {@link Loss} for the formulas. */
+/** Computes the loss of a batch and its derivative by each log-probability. See {@link Loss} for the formulas. */
 export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {
   return loss.kind === "preference" ? preferenceBatchLoss(batch, loss.config) : tokenBatchLoss(batch, loss);
 }
 
-/** A loss defined per token. */
+/** A loss that is a sum over tokens, unlike a preference loss. */
 type TokenLoss = Exclude<Loss, { readonly kind: "preference" }>;
 
 function tokenBatchLoss(batch: readonly LossInput[], loss: TokenLoss): BatchLoss {
@@ -46,7 +46,7 @@ function weighted(losses: readonly number[], { weights }: LossTokens): number {
   return losses.reduce((sum, loss, at) => sum + loss * weights[at], 0);
 }
 
-/** Negative log-probability of each token, independent of the old policy and the advantages. */
+/** Returns the negative log-probability of each token, which depends neither on the old policy nor on advantages. */
 function crossEntropyLosses(sequences: readonly LossTokens[]): readonly TokenLosses[] {
   return sequences.map(({ logprobs, weights }) => ({
     losses: Array.from(logprobs, (logprob) => -logprob),

@@ -1,23 +1,26 @@
-// The policy loss by its formula: importance ratios, their clipping and masking, then CISPO (arXiv:2506.13585) or PPO
-// (arXiv:1707.06347). Pure arithmetic in double precision; batch-loss.ts sums the tokens' losses.
+// Computes the policy loss: importance ratios, their clipping and masking, then CISPO (arXiv:2506.13585) or PPO
+// (arXiv:1707.06347). Pure arithmetic in double precision; batch-loss.ts sums the losses of the tokens.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { PolicyLossConfig } from "../trainer.ts";
 import type { LossTokens, TokenLosses } from "./loss-tokens.ts";
 
 export interface PolicyTokenLosses extends TokenLosses {
-  /** Ratio of current to old probability for each token, at the importance sampling level, before clipping. */
+  /**
+   * Importance ratio of each token before clipping: current divided by old probability, at the importance sampling
+   * level.
+   */
   readonly ratios: readonly number[];
   /**
-   * For each token, true if its ratio is clipped by the bounds. With PPO, true only if the clipping also removes the
-   * token's gradient.
+   * True for each token whose ratio the bounds clip. With PPO, true only if the clipping also removes the token's
+   * gradient.
    */
   readonly isClipped: readonly boolean[];
 }
 
-/** Log ratios are clipped to ±20, so that a token with almost no old probability does not overflow. */
+/** Log ratios are clipped to ±20. Otherwise, the ratio of a token with almost no old probability would overflow. */
 export const LOG_RATIO_MAX = 20;
 
-/** Computes the losses of all sequences of a batch together, because a KL penalty needs the mean over them. */
+/** Computes the losses of all sequences of a batch together, because a KL penalty uses a mean over the whole batch. */
 export function policyLosses(
   sequences: readonly LossTokens[],
   config: PolicyLossConfig,
@@ -33,8 +36,8 @@ export function policyLosses(
 }
 
 /**
- * Returns each token's difference from the base model: its log-probability less its reference log-probability. With
- * the source `sample`, this is the old log-probability if it is known, otherwise the current one.
+ * Returns the log ratio of each token to the base model. With `klPenaltySource: "sample"`, it compares the old
+ * log-probability, where known; otherwise it compares the current one.
  */
 function differencesFromReference(
   { logprobs, oldLogprobs, referenceLogprobs }: LossTokens,
@@ -47,7 +50,8 @@ function differencesFromReference(
 }
 
 /**
- * Computes the losses of one sequence.
+ * Computes the token losses of one sequence.
+ *
  * @param penalties amounts that a KL penalty adds to the tokens' advantages; null without a KL penalty
  */
 function lossesOf(
@@ -55,7 +59,7 @@ function lossesOf(
   penalties: readonly number[] | null,
   config: PolicyLossConfig,
 ): PolicyTokenLosses {
-  // If the old log-probability is unknown, the current one replaces it, without a gradient.
+  // An unknown old log-probability is replaced by the current one, without gradient, so the difference is 0.
   const differences = Array.from(logprobs, (logprob, at) =>
     Number.isNaN(oldLogprobs[at]) ? 0 : logprob - oldLogprobs[at],
   );
@@ -79,8 +83,8 @@ function lossesOf(
 }
 
 /**
- * A ratio, with its derivatives by two differences of log-probabilities: that of the token, and the mean over its
- * sequence.
+ * A token's importance ratio, and its derivatives by two log ratios: the token's own (`byToken`) and the mean over its
+ * sequence (`byMean`).
  */
 interface Ratio {
   readonly value: number;
@@ -104,7 +108,7 @@ function ratioOf(
       return { value, byToken: token.slope / 2, byMean: sequence.slope / 2 };
     }
     case "geometric_average": {
-      // Square root of the product of the token's ratio and its sequence's mean ratio.
+      // The geometric mean of the token's own ratio and its sequence's mean ratio.
       const { value, slope } = power((difference + mean) / 2);
       return { value, byToken: slope / 2, byMean: slope / 2 };
     }
@@ -134,18 +138,18 @@ function tokenLoss(ratio: number, advantage: number, logprob: number, config: Po
     ppo,
   } = config;
   const [low, high] = [1 - epsilon, 1 + epsilonHigh];
-  // The cap applies for both signs of the advantage, contrary to its historical name.
+  // Despite "NegativeAdvantage" in the setting's historical name, the cap applies to all advantages.
   const capped = cap > 0 ? Math.min(ratio, cap) : ratio;
   const isMasked = maskProbRatio && !(capped > low && capped < high);
   const weighed = isMasked ? 0 : capped;
   const clipped = Math.min(Math.max(weighed, low), high);
   const isOutside = capped < low || capped > high;
   if (!ppo) {
-    // The ratio is only a weight; each token keeps a gradient, including clipped ones.
+    // CISPO uses the ratio only as a weight, so each token keeps a gradient, even if its ratio is clipped.
     const byLogprob = -clipped * advantage;
     return { loss: byLogprob * logprob, byRatio: 0, byLogprob, isClipped: isOutside };
   }
-  // Pessimistic: takes the smaller of the two objectives.
+  // PPO is pessimistic: it takes the smaller of the clipped and the unclipped objective.
   const loss = -Math.min(weighed * advantage, clipped * advantage);
   const isHeld = weighed * advantage > clipped * advantage;
   const isFlat = isHeld || isMasked || capped < ratio;

@@ -1,5 +1,5 @@
-// Preference losses by their formulas, computed as TRL does, in double precision. Each is a function of a preference's
-// margin, a weighted sum of log-probabilities, so that gradients can be computed in parts.
+// Computes preference losses like TRL, in double precision. Each is a function of a preference's margin. The margin is
+// a weighted sum of log-probabilities, so that gradients can be computed in parts.
 // - DPO (arXiv:2305.18290), with the label smoothing of cDPO (Mitchell, "A note on DPO with noisy preferences", 2023)
 // - IPO (arXiv:2310.12036)
 // - SimPO (arXiv:2405.14734)
@@ -8,27 +8,28 @@ import { present, unreachable } from "../../../base/domain/assert.ts";
 import type { PreferenceLossConfig } from "../trainer.ts";
 import type { BatchLoss, LossInput } from "./loss-tokens.ts";
 
-/** The fields of a batch's sequences that a preference loss uses. */
+/** One sequence, reduced to the fields that a preference loss uses. */
 export type PreferenceInput = Pick<LossInput, "logprobs"> & {
   readonly sequence: Pick<LossInput["sequence"], "mask" | "preference" | "referenceLogprobs" | "weight">;
 };
 
-/** The fields of a sequence that determine its part of the margin. */
+/** The fields of a sequence that determine its contribution to the margin of its preference. */
 type Side = PreferenceInput["sequence"];
 
 export interface Preference {
   readonly index: number;
   /**
-   * Sum of log π − log π_ref over the chosen answer, less the same sum over the rejected answer. Losses without a
-   * reference use log π; length-normalized losses use the mean over each answer's tokens. For KTO: the sum over the
-   * only answer, less the reference point, negated for an undesirable answer.
+   * Sum of log π − log π_ref over the chosen answer, minus the same sum over the rejected answer. Losses without a
+   * reference use log π; length-normalized losses use means over tokens. For KTO: the sum over the only answer minus
+   * the reference point, negated for an undesirable answer.
    */
   readonly margin: number;
   readonly weight: number;
 }
 
 /**
- * Computes the loss of a batch and its slopes.
+ * Computes the preference loss of a batch, and its derivative by each log-probability.
+ *
  * @param batch sequences that `requireLossInputs` has accepted
  */
 export function preferenceBatchLoss(
@@ -54,7 +55,7 @@ export function preferenceBatchLoss(
   };
 }
 
-/** Returns the preferences of a batch by their index, in the order in which their first sequences occur. */
+/** Returns the preferences of a batch by their indices, in the order in which their first sequences occur. */
 export function preferencesOf(
   batch: readonly PreferenceInput[],
   config: PreferenceLossConfig,
@@ -77,7 +78,7 @@ export function preferencesOf(
   return preferences;
 }
 
-/** Returns a factor for each sequence: the weight of its tokens in the margin of its preference. */
+/** Returns, for each sequence, the factor with which its tokens count in the margin of its preference. */
 export function marginFactors(
   sequences: readonly Side[],
   { lengthNormalized }: PreferenceLossConfig,
@@ -94,13 +95,18 @@ export function marginFactors(
   });
 }
 
-/** Returns the reference point that KTO subtracts from a margin; 0 for other losses. */
+/**
+ * Returns the amount that KTO subtracts from a margin, which is the reference point with the sign of the answer's
+ * label; 0 for other losses.
+ */
 export function referencePointOf(sequence: Pick<Side, "preference">): number {
   const { isChosen, referencePoint = 0 } = sideOf(sequence);
   return isChosen ? referencePoint : -referencePoint;
 }
 
-/** Returns the weight of the sequence. For KTO, it is multiplied by the weight of desirable or undesirable answers. */
+/**
+ * Returns the weight of a sequence. KTO multiplies it by the configured weight of desirable or of undesirable answers.
+ */
 export function preferenceWeight(
   sequence: Pick<Side, "preference" | "weight">,
   { loss, desirableWeight, undesirableWeight }: PreferenceLossConfig,
@@ -109,7 +115,7 @@ export function preferenceWeight(
   return sequence.weight * (sideOf(sequence).isChosen ? desirableWeight : undesirableWeight);
 }
 
-/** Returns the sum of log ratios to the reference over the trained tokens. */
+/** Sums the log ratio of the policy to the reference model over the trained tokens of a sequence. */
 export function logRatioOf(
   { mask, referenceLogprobs }: Pick<Side, "mask" | "referenceLogprobs">,
   logprobs: ArrayLike<number>,
@@ -124,7 +130,7 @@ export function logRatioOf(
   return sum;
 }
 
-/** Returns the loss for a margin, and its derivative by the margin. */
+/** Returns the loss of a preference with this margin, and the derivative of the loss by the margin. */
 export function lossOfMargin(
   margin: number,
   { loss, beta, labelSmoothing: noise, gamma }: PreferenceLossConfig,
@@ -152,7 +158,7 @@ export function lossOfMargin(
   }
 }
 
-/** Returns the number of trained tokens of a whole sequence. */
+/** Returns the number of trained tokens in a sequence. */
 function trainedCountOf({ mask }: Pick<Side, "mask">): number {
   return mask.reduce((count, trains) => count + trains, 0);
 }

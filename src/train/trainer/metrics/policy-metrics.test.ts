@@ -1,11 +1,13 @@
-// Policy metrics against values worked out by hand from the formulas.
+// Compares policy metrics with values computed by hand from the formulas.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type TrainingConfigInput, resolveTrainingConfig } from "../../../base/domain/training-config.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import { type PolicyMetrics, baseMetrics, behaviorMetrics, ratioMetrics } from "./policy-metrics.ts";
 
-/** A sequence of one prompt token and an answer; null for an unrecorded log-probability. */
+/**
+ * Returns a sequence of one prompt token and an answer with these recorded log-probabilities; null for unrecorded ones.
+ */
 function sequenceOf(old: readonly (number | null)[], advantage = 1): TrainingSequence {
   return {
     tokenIds: new Int32Array(old.length + 1),
@@ -26,7 +28,8 @@ function close(actual: PolicyMetrics, expected: Readonly<Record<string, number>>
     );
 }
 
-// Differences of 0.5, -0.25 and 0, and of 1 and an unrecorded one.
+// The current log-probabilities differ from the recorded ones by 0.5, -0.25 and 0 in the first sequence, and by 1 in
+// the second, whose other token has none recorded.
 const batch = [sequenceOf([-1, -1.25, -2]), sequenceOf([-3, null], -1)];
 const logprobs = [
   [-0.5, -1.5, -2],
@@ -34,7 +37,7 @@ const logprobs = [
 ];
 
 test("the divergence from the sampling policy is k3 and k1 of the recorded tokens", () => {
-  // e^0.5 - 1.5, e^-0.25 - 0.75, 0 and e - 2.
+  // The k3 estimates of the four recorded tokens: e^0.5 - 1.5, e^-0.25 - 0.75, 0 and e - 2.
   const k3 = (0.1487213 + 0.0288008 + 0 + 0.7182818) / 4;
   close(behaviorMetrics(batch, logprobs), { kl_div: k3, "loss/kl_div_k1": -(0.5 - 0.25 + 0 + 1) / 4 });
   assert.deepEqual(behaviorMetrics([sequenceOf([null])], [[-1]]), {});
@@ -47,7 +50,7 @@ test("equal policies do not diverge", () => {
 });
 
 test("the divergence from the base model is the mean log-ratio and k3", () => {
-  // Current less base: 0.5, -0.25; k3 of the samples is e^-0.5 - 0.5 and e^0.25 - 1.25.
+  // The log ratios of current to base model are 0.5 and -0.25, so the k3 estimates are e^-0.5 - 0.5 and e^0.25 - 1.25.
   const base = [[-1, -1.25]];
   close(baseMetrics([[-0.5, -1.5]], base), {
     kl_policy_ref: 0.125,
@@ -75,7 +78,7 @@ test("ratios are the loss's at its level, and an unrecorded token has ratio 1", 
   const token = [1.6487213, 0.7788008, 1, 2.7182818, 1];
   // The 95th percentile of five values is 0.8 of the way from the fourth to the fifth.
   checkRatios({}, token, 0, 1.6487213 + 0.8 * (2.7182818 - 1.6487213));
-  // Means of 0.25 / 3 and 0.5.
+  // The mean log ratios of the two sequences are 0.25 / 3 and 0.5.
   const [first, second] = [1.086904, 1.6487213];
   checkRatios({ importanceSamplingLevel: "sequence" }, [first, first, first, second, second], 0, second);
   const average = token.map((ratio, index) => (ratio + (index < 3 ? first : second)) / 2);
@@ -99,10 +102,11 @@ test("tokens clipped by CISPO or a mask are out of bounds; with PPO only if the 
   const token = [1.6487213, 0.7788008, 1, 2.7182818, 1];
   const narrow = { epsilon: 0.2, epsilonHigh: 0.2 };
   checkRatios(narrow, token, 3 / 5, p95);
-  // The second is below the bounds with a positive advantage; the fourth above with a negative one.
+  // Only the first token counts as clipped. PPO keeps the gradient of the second, below the bounds with a positive
+  // advantage, and of the fourth, above the bounds with a negative one.
   checkRatios({ ...narrow, ppo: true }, token, 1 / 5, p95);
   checkRatios({ ...narrow, ppo: true, maskProbRatio: true }, token, 3 / 5, p95);
-  // Capped at 1.1 before the bounds apply.
+  // The cap lowers the first and the fourth ratio to 1.1 before the bounds apply.
   checkRatios({ ...narrow, maxNegativeAdvantageImportanceSamplingWeight: 1.1 }, token, 1 / 5, p95);
 });
 
@@ -114,7 +118,7 @@ test("a token with almost no probability gives large but finite numbers", () => 
     ratioMetrics(extreme, current, resolveTrainingConfig({ importanceSamplingLevel: "average" })),
   ])
     assert.ok(Object.values(metrics).every(Number.isFinite), JSON.stringify(metrics));
-  // 20 nats each way: e^20 - 21 and e^-20 + 19.
+  // The log ratios are clipped to 20 and -20, so the k3 estimates are e^20 - 21 and e^-20 + 19.
   const k3 = (485165195.41 - 21 + 19) / 2;
   close(behaviorMetrics(extreme, current), { kl_div: k3, "loss/kl_div_k1": 0 });
 });

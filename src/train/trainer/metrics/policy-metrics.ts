@@ -1,6 +1,6 @@
-// Metrics of how far the policy is from the sampling policy and from the base model, estimated from the
-// log-probabilities of one step's tokens. They use the estimators k1 and k3 of Schulman, "Approximating KL Divergence"
-// (2020). Both are unbiased; k1 may be negative, k3 is never negative and has less variance.
+// Estimates how far the policy is from the sampling policy and from the base model, from the log-probabilities of one
+// step's tokens. Uses the estimators k1 and k3 of Schulman, "Approximating KL Divergence" (2020). Both are unbiased; k3
+// has less variance and is never negative.
 import { mean } from "../../trajectories/statistics.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
@@ -9,22 +9,24 @@ import { LOG_RATIO_MAX, policyLosses } from "../losses/policy.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type { ForwardResult, PolicyLossConfig, TrainingSequence } from "../trainer.ts";
 
-/** Finite values by name. */
+/** Metric values, all finite, by name. */
 export type PolicyMetrics = Readonly<Record<string, number>>;
 
-/** The data and results of one step of a policy. */
+/** The data and results of one optimizer step, from which policy metrics are computed. */
 export interface PolicyStep {
-  /** The batch with the recorded log-probabilities. */
+  /** The sequences of the step, with their recorded log-probabilities. */
   readonly recorded: OptimizerBatch;
   /** The same sequences with the log-probabilities that the loss uses. */
   readonly batch: OptimizerBatch;
-  /** Result of the forward pass before the update. */
+  /** Log-probabilities that the forward pass before the update computed. */
   readonly gradient: ForwardResult;
   readonly comparison: BaseComparison;
   readonly config: PolicyLossConfig;
 }
 
-/** Returns all metrics of a step. Metrics that need log-probabilities which were not recorded or computed are omitted. */
+/**
+ * Returns all policy metrics of a step. Omits metrics for which log-probabilities were not recorded or not computed.
+ */
 export function policyMetrics(step: PolicyStep): PolicyMetrics {
   const { recorded, batch, gradient, comparison, config } = step;
   const compared = comparison.rows.map((row) => gradient.logprobs[row]);
@@ -36,8 +38,8 @@ export function policyMetrics(step: PolicyStep): PolicyMetrics {
 }
 
 /**
- * Returns the divergence from the sampling policy, as a mean over the trained tokens with a recorded log-probability;
- * empty if no token has one.
+ * Returns the current policy's divergence from the sampling policy: a mean over the trained tokens with a recorded
+ * log-probability. Empty if there is no such token.
  *
  * @param logprobs current log-probabilities of the trained tokens, one list per sequence
  */
@@ -56,8 +58,8 @@ export function behaviorMetrics(
 }
 
 /**
- * Returns the divergence of the current policy from the base model. The tokens were sampled by a policy close to the
- * current one, so this is an estimate.
+ * Estimates the current policy's divergence from the base model. It is only an estimate, because a slightly different
+ * policy sampled the tokens.
  *
  * @param base the base model's log-probabilities of the same tokens
  */
@@ -74,8 +76,8 @@ export function baseMetrics(
 }
 
 /**
- * Returns metrics of the importance ratios that the loss uses, at its importance sampling level and before clipping.
- * Also returns the share of trained tokens whose ratio is clipped.
+ * Returns metrics of the importance ratios that the loss uses, before clipping, and the share of trained tokens whose
+ * ratio the loss clips.
  *
  * @param batch sequences with the log-probabilities that the loss uses; a token without one has ratio 1
  */
@@ -99,12 +101,20 @@ export function ratioMetrics(
   };
 }
 
-/** Returns k1 of KL[q, p] at a sample of q, from log p - log q. */
+/**
+ * Returns the estimator k1 of KL[q, p] for one sample of q.
+ *
+ * @param difference log p - log q of the sample
+ */
 function k1(difference: number): number {
   return -cut(difference);
 }
 
-/** Returns k3 of KL[q, p] at a sample of q, from log p - log q. */
+/**
+ * Returns the estimator k3 of KL[q, p] for one sample of q.
+ *
+ * @param difference log p - log q of the sample
+ */
 function k3(difference: number): number {
   return Math.expm1(cut(difference)) - cut(difference);
 }
@@ -115,7 +125,8 @@ function cut(difference: number): number {
 }
 
 /**
- * Returns a quantile, interpolated linearly.
+ * Returns a quantile, linearly interpolated between two values.
+ *
  * @param sorted ascending, not empty
  */
 function quantile(sorted: Float64Array, share: number): number {

@@ -1,5 +1,5 @@
-// Measures how far a job moved its policy. It produces warnings that contain the measured numbers and a remedy, and
-// refuses a job whose policy moved further than the job's limit. Pure.
+// Measures how far a job moved its policy. Warns with the measured numbers and a remedy, and refuses a job whose policy
+// moved further than the job's limit. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { JobResult } from "../plans/plan.ts";
@@ -12,9 +12,10 @@ export interface PolicyShift {
 }
 
 /**
- * Measures the shift.
+ * Measures how far the policy moved.
+ *
  * @param compared sequences with the log-probabilities before the job
- * @param logprobs of the same trained tokens after the job
+ * @param logprobs log-probabilities of the same trained tokens after the job
  */
 export function policyShift(
   compared: OptimizerBatch,
@@ -25,19 +26,22 @@ export function policyShift(
 }
 
 /**
- * Divergence in nats per token above which a warning is given. Most jobs that learn move the policy by 0.01 to 0.3,
- * and jobs that change the form of each answer by up to 3. Jobs after which a model gives one answer to everything, or
- * noise, move it by 3 to 20.
+ * Divergence in nats per token above which a job gets a warning. Most jobs that learn move the policy by 0.01 to 0.3,
+ * and jobs that change every answer's format by up to 3. Jobs that ruin a model (one answer to everything, or noise)
+ * move it by 3 to 20.
  */
 const shiftMax = 1;
 
 /**
- * A policy has stopped exploring if less than the share `entropyLeft` of its entropy is left. `entropyMin` is the
- * entropy that it must have had before.
+ * Limits of the warning that a policy has stopped exploring: the job's first steps had an entropy of at least
+ * `entropyMin`, and its last steps have at most the share `entropyLeft` of it.
  */
 const [entropyLeft, entropyMin] = [0.1, 0.1];
 
-/** Minimum number of steps over which entropy is averaged. A mean over fewer is unreliable. */
+/**
+ * Minimum number of steps for this warning, which compares the mean entropy of the first and the last quarter of the
+ * steps. Means over fewer steps are unreliable.
+ */
 const entropySteps = 8;
 
 export function judgeShift(
@@ -49,7 +53,7 @@ export function judgeShift(
     limit,
   }: {
     readonly learningRate: number;
-    /** Version that the job started from. */
+    /** Number of the version from which the job started. */
     readonly startStep: number;
     /** Maximum divergence in nats per token of a version that may be published; 0 for no limit. */
     readonly limit: number;
@@ -83,8 +87,8 @@ function stepsText(count: number): string {
 }
 
 /**
- * Suggests a learning rate that is at most a third of the job's. AdamW's updates are proportional to the learning
- * rate, and divergence grows with their square.
+ * Suggests a learning rate of at most a third of the job's. AdamW's updates are proportional to the learning rate, and
+ * divergence grows with the square of the updates.
  */
 function suggestedRate(learningRate: number, moved: number): string {
   const factor = Math.min(1 / 3, Math.sqrt(0.1 / Math.max(moved, shiftMax)));

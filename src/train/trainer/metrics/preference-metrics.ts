@@ -1,23 +1,25 @@
-// Metrics of a preference job's step, under TRL's names. The reward of an answer is β · (log π − log π_ref), summed
-// over the answer's tokens, or averaged if the loss averages. Pure.
+// Computes the metrics of a preference job's step under TRL's names. The reward of an answer is β · (log π − log
+// π_ref), summed over the answer's tokens, or averaged if the loss is length-normalized. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import { logRatioOf, marginFactors, preferencesOf } from "../losses/preference.ts";
 import type { ForwardResult, PreferenceLossConfig } from "../trainer.ts";
 
-/** Finite values by name. */
+/** Metric values, all finite, by name. */
 export type PreferenceMetrics = Readonly<Record<string, number>>;
 
-/** Reward of an answer under the loss, and the sum of its log-probabilities (their mean if the loss averages). */
+/**
+ * An answer's reward under the loss, and the sum of its log-probabilities (the mean if the loss is length-normalized).
+ */
 interface Answer {
   reward: number;
   logprob: number;
 }
 
 /**
- * Returns the means over a step's chosen and over its rejected answers before the update, and the differences of these
- * means. For pairs, also the share of pairs whose chosen answer has the larger reward; for KTO, also the reference
- * point.
+ * Returns the mean rewards and log-probabilities of a step's chosen and rejected answers before the update, and the
+ * difference of the mean rewards. For pairs, adds the share of pairs whose chosen answer has the larger reward. For
+ * KTO, adds the reference point.
  *
  * @param batch sequences with the reference values that the loss uses
  */
@@ -66,8 +68,8 @@ function sideMetrics(side: "chosen" | "rejected", answers: readonly Answer[]): P
 }
 
 /**
- * Returns the difference of the means over chosen and rejected answers that are not paired; empty if the step has only
- * one of the two kinds.
+ * Returns the mean reward of chosen answers minus that of rejected answers, for answers that are not paired. Empty if
+ * the step has only one of the two kinds.
  */
 function unpairedDifference(chosen: readonly Answer[], rejected: readonly Answer[]): PreferenceMetrics {
   if (chosen.length === 0 || rejected.length === 0) return {};

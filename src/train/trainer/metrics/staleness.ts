@@ -1,10 +1,10 @@
-// Staleness of a job's trajectories: how many versions older than the job's start version the policies are that
-// generated them. Pure.
+// Computes how stale a job's trajectories are: how many versions the policies that generated them are behind the job's
+// start version. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { Trajectory } from "../../../base/domain/trajectory.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 
-/** Returns the oldest version recorded in a trajectory; null if none is. */
+/** Returns the oldest version that a trajectory names; null if it names none. */
 export function oldestVersionOf({
   initialPolicyVersion,
   finalPolicyVersion,
@@ -14,10 +14,11 @@ export function oldestVersionOf({
 }
 
 /**
- * Returns the mean and the maximum staleness over a step's sequences, in versions; empty if no version is recorded.
+ * Returns the mean and the maximum staleness of a step's sequences, in versions. Empty if no sequence has a recorded
+ * version.
  *
  * @param oldestVersions oldest version of each sequence; null if not recorded
- * @param startStep version from which the job starts
+ * @param startStep number of the version from which the job starts
  */
 export function stalenessMetrics(
   oldestVersions: readonly (number | null)[],

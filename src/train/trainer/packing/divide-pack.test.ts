@@ -1,4 +1,5 @@
-// Divided packs have each row once, in parts of similar cost, and only if that is faster.
+// Tests that a divided pack contains each row once, in parts of similar cost, and that a pack is divided only if that
+// is faster.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -8,7 +9,9 @@ import { type Pack, cutIntoPacks } from "./packs.ts";
 import { type PackedSequence, groupByPrefix } from "./prefix-groups.ts";
 import { searchCount, searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** All tokens train except the first; separate calls never share a token. */
+/**
+ * Returns a sequence in which every token but the first is trained on. Sequences share only the tokens of `beginning`.
+ */
 let nextId = 0;
 function sequenceOf(length: number, beginning: readonly number[] = []): PackedSequence {
   const own = Array.from({ length: length - beginning.length }, () => nextId++);
@@ -18,7 +21,7 @@ function sequenceOf(length: number, beginning: readonly number[] = []): PackedSe
   };
 }
 
-/** Answers of these lengths to one prompt. */
+/** Returns answers of the given lengths to one prompt. */
 function answersTo(promptLength: number, lengths: readonly number[]): readonly PackedSequence[] {
   const prompt = Array.from({ length: promptLength }, () => nextId++);
   return lengths.map((length) => sequenceOf(promptLength + length, prompt));

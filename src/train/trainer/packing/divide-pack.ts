@@ -1,25 +1,25 @@
-// Divides packs into parts, which separate threads compute side by side. Such threads wait for each other once per
-// pack. Threads that share the operations of one program wait for each other at each operation.
+// Divides packs of sequences into parts, which separate threads compute in parallel. Such threads wait for each other
+// once per pack. Threads that share one program would wait for each other at each operation.
 import { costOf, ownLength, sizeOf, totalOf } from "./pack-size.ts";
 import type { Pack } from "./packs.ts";
 import type { PackedSequence, PrefixGroup } from "./prefix-groups.ts";
 
-/** Conditions for dividing a pack. */
+/** Conditions under which a pack is divided into parts. */
 export interface Division {
-  /** Number of parts to compute side by side; with 1, packs are not divided. */
+  /** Number of parts to compute in parallel; with 1, packs are not divided. */
   readonly count: number;
-  /** Minimum number of tokens in a part. */
+  /** Minimum number of tokens in each part. */
   readonly tokensMin: number;
   /**
-   * Maximum time of the slowest part, as a multiple of the pack's time divided by the number of parts. Above it,
-   * dividing loses more time than threads lose that share operations.
+   * Maximum time of the slowest part, as a multiple of an equal share of the pack's time. Beyond that, sharing one
+   * program between the threads is faster.
    */
   readonly excessMax: number;
 }
 
 /**
- * Divides a pack into parts of similar cost. If there are fewer groups than parts, each group is divided among all
- * parts, and each part computes the group's prefix.
+ * Divides a pack into parts of similar cost. If the pack has fewer prefix groups than parts, divides each group among
+ * all parts; each part then computes the group's prefix.
  *
  * @returns the parts, or the undivided pack if dividing would be slower
  */
@@ -42,8 +42,8 @@ export function dividePack<Sequence extends PackedSequence>(
 }
 
 /**
- * Gives each part some rows of each group. Returns nothing if a part would get only one row of a group, which would
- * share its prefix with no other row.
+ * Gives each part some rows of each prefix group. Returns nothing if a part would get only a single row of some group,
+ * which then would share the prefix with no other row.
  */
 function divideGroups<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
@@ -55,8 +55,8 @@ function divideGroups<Sequence extends PackedSequence>(
 }
 
 /**
- * Distributes the items, the costliest first, each to the part that has the least cost so far. Within a part, the
- * items keep their order.
+ * Distributes the items, the costliest first, each to the part with the least cost so far. The items of a part keep
+ * their order.
  */
 function deal<Item>(
   items: readonly Item[],

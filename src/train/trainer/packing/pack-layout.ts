@@ -1,18 +1,18 @@
-// Lays out the tokens of a pack in one list, prefixes before rows. Also computes the padded rows that attention needs.
-// Only numbers; the trainer converts them to tensors.
+// Lays out the tokens of a pack in one list: first all prefixes, then all rows. Also computes the padded rows that
+// attention needs. Computes plain numbers, which the trainer turns into tensors.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Pack } from "./packs.ts";
 import { type PackedSequence, prefixOf } from "./prefix-groups.ts";
 
-/** Consecutive tokens of the list, given by position and length. */
+/** Consecutive tokens of the token list. */
 export interface Segment {
   readonly start: number;
   readonly length: number;
 }
 
-/** The part of a prefix that precedes a row's own tokens. */
+/** The part of a group's prefix that precedes a row's own tokens. */
 export interface RowPrefix {
-  /** Index of the prefix. */
+  /** Index of the prefix in `prefixes_G`. */
   readonly prefix: number;
   readonly length: number;
 }
@@ -20,34 +20,34 @@ export interface RowPrefix {
 export interface PackLayout<Sequence extends PackedSequence> {
   readonly kind: Pack<Sequence>["kind"];
   readonly tokenIds_L: readonly number[];
-  /** 0-based position of each token in its own sequence. */
+  /** For each token of the list, its 0-based position in its own sequence. */
   readonly positions_L: readonly number[];
-  /** One prefix per group; empty in a pack without prefixes. */
+  /** The prefix of each group; empty in a pack without prefixes. */
   readonly prefixes_G: readonly Segment[];
-  /** The tokens of each row that follow its prefix. */
+  /** For each row, the tokens that follow its prefix. */
   readonly rows_R: readonly Segment[];
-  /** The prefix of each row; empty in a pack without prefixes. */
+  /** For each row, its prefix; empty in a pack without prefixes. */
   readonly prefixOfRow_R: readonly RowPrefix[];
-  /** The sequences, in the order of the rows. */
+  /** The training sequences, in the order of the rows. */
   readonly sequences_S: readonly Sequence[];
   /** The trained tokens of all sequences, in order. */
   readonly trained_N: readonly TrainedToken[];
 }
 
-/** A trained token, and the position that predicts it. */
+/** A trained token, and the token of the list whose output predicts it. */
 export interface TrainedToken {
-  /** Index of its sequence in the pack. */
+  /** Index of the trained token's sequence in the pack. */
   readonly sequence: number;
-  /** Index of the token in its sequence. */
+  /** Index of the trained token in its sequence. */
   readonly index: number;
   /**
-   * Index in the list of the token whose output predicts this one. Trained tokens of several sequences may have the
-   * same place.
+   * Index, in the token list, of the token whose output predicts this one. It can be the same for trained tokens of
+   * several sequences that share a prefix.
    */
   readonly place: number;
 }
 
-/** Lays out a pack. */
+/** Lays out the tokens of a pack in one list. */
 export function layoutOf<Sequence extends PackedSequence>({
   kind,
   groups,
@@ -77,16 +77,16 @@ export function layoutOf<Sequence extends PackedSequence>({
   return { kind, tokenIds_L, positions_L, prefixes_G, rows_R, prefixOfRow_R, sequences_S, trained_N };
 }
 
-/** Segments of the list as rows, padded to the same length. */
+/** Rows of a common length, each a padded segment of the token list. */
 export interface PaddedRows {
   readonly count: number;
-  /** Length of the longest segment. */
+  /** Common length of the rows, which is that of the longest segment. */
   readonly length: number;
-  /** [count, length]: index in the list of each token. Padding repeats the last index of the row's segment. */
+  /** [count, length]: index of each token in the token list. Padding repeats the last index of the row's segment. */
   readonly ids: readonly number[];
 }
 
-/** Pads segments on the right; requires at least one. */
+/** Pads segments on the right to the length of the longest. Requires at least one segment. */
 export function paddedRows(segments: readonly Segment[]): PaddedRows {
   const length = Math.max(...segments.map((segment) => segment.length));
   const ids = segments.flatMap((segment) =>
@@ -96,9 +96,10 @@ export function paddedRows(segments: readonly Segment[]): PaddedRows {
 }
 
 /**
- * Returns the position of each token of the list in the concatenation of the parts' padded rows.
+ * Returns, for each token of the list, its position after each part is padded to rows of equal length and the parts are
+ * concatenated.
  *
- * @param parts segments padded to the same length within each part; together they are the whole list, in order
+ * @param parts segments that together are the whole list, in order; each part is padded to its own length
  */
 export function placesInRows(parts: readonly (readonly Segment[])[]): readonly number[] {
   const places: number[] = [];
@@ -118,7 +119,7 @@ class TokenList {
   readonly tokenIds_L: number[] = [];
   readonly positions_L: number[] = [];
 
-  /** Appends the tokens from position `start`. */
+  /** Appends the tokens from index `start` on, and returns their segment. */
   append(tokenIds: Int32Array, start = 0): Segment {
     const segment = { start: this.tokenIds_L.length, length: tokenIds.length - start };
     for (let position = start; position < tokenIds.length; position++) {

@@ -1,18 +1,18 @@
-// Sizes and costs of packs. A cost is a roughly measured time; its unit is the time of one token's matrix products.
+// Computes sizes and costs of packs. A cost is a rough estimate of time, in units of one token's matrix products.
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
-/** Size of a pack's attention rows. */
+/** The numbers that determine the cost of a pack. */
 export interface PackSize {
-  /** Number of tokens, without padding. */
+  /** Number of computed tokens, without padding. */
   readonly tokenCount: number;
   readonly prefixCount: number;
   readonly longestPrefix: number;
   readonly rowCount: number;
-  /** Number of tokens of the longest row, without its prefix. */
+  /** Length of the longest row in tokens, without its prefix. */
   readonly longestRow: number;
 }
 
-/** Returns the size of a single group. */
+/** Returns the size of a pack with a single prefix group. */
 export function sizeOf(group: PrefixGroup<PackedSequence>): PackSize {
   const isAlone = group.length === 1;
   const prefixLength = isAlone ? 0 : prefixOf(group).length;
@@ -26,7 +26,7 @@ export function sizeOf(group: PrefixGroup<PackedSequence>): PackSize {
   };
 }
 
-/** Returns the size of two packs computed together. */
+/** Returns the size of one pack that contains the rows of both packs. */
 export function sumOf(one: PackSize, other: PackSize): PackSize {
   return {
     tokenCount: one.tokenCount + other.tokenCount,
@@ -37,28 +37,28 @@ export function sumOf(one: PackSize, other: PackSize): PackSize {
   };
 }
 
-/** Returns the size of one or more groups computed together. */
+/** Returns the size of a pack with these prefix groups; requires at least one group. */
 export function totalOf(groups: readonly PrefixGroup<PackedSequence>[]): PackSize {
   return groups.map(sizeOf).reduce(sumOf);
 }
 
 /**
- * Number of token pairs, including padding, that attention computes in the time of one token's matrix products;
- * roughly measured.
+ * Number of token pairs, including padding, that attention computes in the time of one token's matrix products. Roughly
+ * measured.
  */
 const PAIRS_PER_TOKEN = 400;
 
-/** Additional time for each pack, in the unit of {@link costOf}. */
+/** Fixed cost of each pack, in units of one token's matrix products. */
 const TOKENS_PER_PACK = 64;
 
-/** Returns the time of a pack. The unit is the time of one token's matrix products. */
+/** Estimates the time to compute a pack, in units of one token's matrix products. */
 export function costOf({ tokenCount, prefixCount, longestPrefix, rowCount, longestRow }: PackSize): number {
   const prefixPairs = (prefixCount * longestPrefix ** 2) / 2;
   const rowPairs = rowCount * longestRow * (longestPrefix + longestRow / 2);
   return TOKENS_PER_PACK + tokenCount + (prefixPairs + rowPairs) / PAIRS_PER_TOKEN;
 }
 
-/** Returns the number of tokens of a row after its prefix. */
+/** Returns the number of a row's tokens that follow its prefix. */
 export function ownLength({ inputIds, prefixLength }: Row<PackedSequence>): number {
   return inputIds.length - prefixLength;
 }

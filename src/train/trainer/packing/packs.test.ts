@@ -1,4 +1,5 @@
-// Packs have each row once, within the limit and with similar lengths; layouts place their tokens.
+// Tests that packs contain each row once, within the token limit and with rows of similar length, and that layouts
+// assign the right position to each token.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -13,7 +14,7 @@ import {
 } from "./prefix-groups.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** All tokens train except the first. */
+/** Returns a sequence in which every token but the first is trained on. */
 function sequenceOf(tokenIds: readonly number[]): PackedSequence {
   return {
     tokenIds: Int32Array.from(tokenIds),
@@ -21,7 +22,7 @@ function sequenceOf(tokenIds: readonly number[]): PackedSequence {
   };
 }
 
-/** Problems with a prompt each, and answers of several lengths. */
+/** Returns random prompts with answers of several lengths each. */
 function problems(seed: number): readonly PackedSequence[] {
   const random = seededRandom("packs", seed);
   return Array.from({ length: 6 }, (_, problem) => {
@@ -94,7 +95,7 @@ test("a token's place is that of its predecessor, in its row or in the prefix", 
   }
 });
 
-/** Asserts that each token of the list is at its place in the padded rows. */
+/** Asserts that `placesInRows` gives the position of each token in the padded rows. */
 function checkRows({ tokenIds_L, prefixes_G, rows_R }: ReturnType<typeof layoutOf>): void {
   const flat = [prefixes_G, rows_R].flatMap((segments) =>
     segments.length === 0 ? [] : paddedRows(segments).ids,

@@ -1,25 +1,25 @@
-// Packs groups of rows, so that they are computed together as one list of tokens without padding. Only attention pads
-// the list to rows of equal length. Groups therefore share a pack if that costs less than separate packs.
+// Combines groups of rows into packs. The trainer computes a pack as one list of tokens without padding; only attention
+// pads the list to rows of equal length. Groups share a pack if that costs less than separate packs.
 import { type PackSize, costOf, ownLength, sizeOf, sumOf } from "./pack-size.ts";
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
 /**
- * Kinds of packs. In `prefixed`, all groups have a prefix. In the others none has; in `rows`, all rows have the same
- * length, and in `list` they need not.
+ * Kinds of packs. In `prefixed`, every group has a prefix. In `rows` and `list`, no group has one; in `rows`, all rows
+ * also have the same length.
  */
 export const packKinds = ["rows", "list", "prefixed"] as const;
 
-/** Groups computed together. */
+/** Groups of rows that the trainer computes together. */
 export interface Pack<Sequence extends PackedSequence> {
   readonly kind: (typeof packKinds)[number];
   readonly groups: readonly PrefixGroup<Sequence>[];
 }
 
 /**
- * Cuts groups into packs. A group is cut too if it has too many tokens, or rows of very different lengths; each part
- * of it then computes the prefix again.
+ * Distributes groups over packs. Cuts a group that has too many tokens, or rows of very different lengths, into
+ * several; each of them then computes the prefix again.
  *
- * @param tokensMax maximum number of computed tokens of a pack; only a single row may exceed it
+ * @param tokensMax maximum number of computed tokens in a pack; only a single row may exceed it
  */
 export function cutIntoPacks<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
@@ -36,8 +36,8 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
     parts.filter((part) => part.length === 1),
     tokensMax,
   );
-  // All packs without a prefix have the same kind, and therefore use the same program, because each program holds
-  // separate memory.
+  // Gives all packs without a prefix the same kind, so that they use the same program. Each additional program takes
+  // memory of its own.
   const kind = alone.every((pack) => isEven(pack)) ? "rows" : "list";
   return [
     ...prefixed.map((pack) => ({ kind: "prefixed", groups: pack }) as const),
@@ -46,9 +46,10 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
 }
 
 /**
- * Cuts a group into parts of at most `tokensMax` computed tokens. A single row may exceed this. Rows keep their order.
+ * Cuts a group into parts of at most `tokensMax` computed tokens, which only a single row may exceed. Rows keep their
+ * order.
  *
- * @param isJoined decides if a row joins the rows before it, if there is room for it
+ * @param isJoined decides whether a row that fits joins the rows before it
  */
 export function cutGroup<Sequence extends PackedSequence>(
   group: PrefixGroup<Sequence>,
@@ -67,8 +68,8 @@ export function cutGroup<Sequence extends PackedSequence>(
 }
 
 /**
- * Makes the longest row's tokens, except the last, part of the group's prefix if that is cheaper. Attention then pads
- * the other rows less, and no additional token is computed.
+ * Lengthens the group's prefix by the longest row's tokens, except the last, if that is cheaper. Attention then pads
+ * the other rows less, and the number of computed tokens stays the same.
  */
 function withLongerPrefix<Sequence extends PackedSequence>(
   group: PrefixGroup<Sequence>,
@@ -82,7 +83,9 @@ function withLongerPrefix<Sequence extends PackedSequence>(
   return costOf(sizeOf(longer)) < costOf(sizeOf(group)) ? longer : group;
 }
 
-/** Packs groups of similar length together, the longest first. Groups of equal length keep their order. */
+/**
+ * Combines groups of similar length into packs, beginning with the longest. Groups of equal length keep their order.
+ */
 function fill<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
   tokensMax: number,
@@ -106,8 +109,8 @@ function isCheaperJoined(one: PackSize, together: PackSize, other: PackSize): bo
 }
 
 /**
- * Minimum number of rows in a pack of kind `rows`. Fewer rows may have equal lengths by chance, and do not justify
- * loading another program.
+ * Minimum number of rows in a pack of kind `rows`. Fewer rows may have the same length by chance, which does not
+ * justify loading an additional program.
  */
 const EVEN_ROWS_MIN = 4;
 

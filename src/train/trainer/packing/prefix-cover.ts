@@ -1,28 +1,28 @@
-// Divides the rows of a prefix tree into the groups that compute the fewest tokens. Attention supports one prefix per
-// group. The prefix of a group is therefore one path down the tree, and each of its rows branches off that path at
-// some node.
+// Divides the rows of a prefix tree into the groups for which the fewest tokens are computed. Attention supports one
+// prefix per group. A group's prefix is therefore one path down the tree, and each of its rows branches off that path
+// at some node.
 
-/** Tree of rows by their common prefixes. Each leaf is one row. */
+/** Tree of rows (lists of tokens) by their common prefixes. Each leaf is one row. */
 export interface RowTree<Row> {
-  /** The row of a leaf; null for other nodes. */
+  /** The row of this leaf; null for an inner node. */
   readonly row: Row | null;
-  /** Number of tokens that all rows below the node share. For a leaf, the number of its tokens. */
+  /** Number of tokens that all rows below this node share. For a leaf, the length of its row. */
   readonly depth: number;
-  /** Sum of the numbers of tokens of all rows below, as if they shared none. */
+  /** Total number of tokens in all rows below this node, as if they shared none. */
   readonly tokenCount: number;
   readonly children: readonly RowTree<Row>[];
 }
 
-/** A row, and the number of tokens after which it branches off its group's path; 0 for a row in no group. */
+/** A row, and the number of tokens after which it branches off its group's prefix; 0 for a row that is in no group. */
 export interface CoveredRow<Row> {
   readonly row: Row;
   readonly prefixLength: number;
 }
 
 /**
- * Divides the rows of a tree into groups.
+ * Divides the rows of a tree into groups with one prefix each.
  *
- * @param savedShareMin share of the tokens below a node that a group starting there has to save at least
+ * @param savedShareMin share of the tokens below a node that a group starting at this node must save at least
  */
 export function coverRows<Row>(
   tree: RowTree<Row>,
@@ -33,8 +33,7 @@ export function coverRows<Row>(
 }
 
 /**
- * Division of the rows below a node. `rows` branch off a path that ends above the node; the others form separate
- * groups.
+ * How the rows below a node are divided. `rows` branch off a path that ends above the node; the others are in `groups`.
  */
 interface Leaving<Row> {
   readonly rows: readonly CoveredRow<Row>[];
@@ -49,7 +48,7 @@ class Cover<Row> {
     this.#savedShareMin = savedShareMin;
   }
 
-  /** Returns the division of the rows below a node if they can branch off a path after `depth` tokens. */
+  /** Divides the rows below a node, given that they may branch off a path after `depth` tokens. */
   leaving(node: RowTree<Row>, depth: number): Leaving<Row> {
     if (node.row !== null) return { rows: [{ row: node.row, prefixLength: depth }], groups: [] };
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
@@ -58,8 +57,8 @@ class Cover<Row> {
   }
 
   /**
-   * Returns the group whose path starts at the root and runs through this node, followed by groups of rows that do not
-   * join it.
+   * Returns first the group whose path runs from the root through this node, then the groups of the rows that do not
+   * join this path.
    */
   #groupsFrom(node: RowTree<Row>): Leaving<Row>["groups"] {
     const parts: Leaving<Row>[] = [];
@@ -72,7 +71,7 @@ class Cover<Row> {
     return [rows, ...groups];
   }
 
-  /** Returns the number of tokens computed below a node if its rows can branch off a path after `depth` tokens. */
+  /** Returns how many tokens must be computed below a node if its rows may branch off a path after `depth` tokens. */
   #countLeaving(node: RowTree<Row>, depth: number): number {
     if (node.row !== null) return node.depth - depth;
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
@@ -80,8 +79,8 @@ class Cover<Row> {
   }
 
   /**
-   * True if the rows below a node compute fewer than `apartCount` tokens when they form a separate group, and this
-   * saves enough.
+   * True if the rows below a node should form a group of their own: it needs fewer computed tokens than `apartCount`,
+   * and saves at least the minimum share.
    */
   #isGroup(node: RowTree<Row>, apartCount: number): boolean {
     if (node.depth === 0) return false;
@@ -94,8 +93,8 @@ class Cover<Row> {
   }
 
   /**
-   * Returns the number of tokens computed below a node that is on a path, and the next node of the path; null if the
-   * path ends here.
+   * For a node on a path, returns the number of tokens computed below the node, and the next node of the path. That
+   * node is null if the path ends here.
    */
   #pathFrom(node: RowTree<Row>): { readonly count: number; readonly next: RowTree<Row> | null } {
     const known = this.#onward.get(node);

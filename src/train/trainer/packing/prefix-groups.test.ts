@@ -1,5 +1,5 @@
-// Prefix groups have each sequence once and compute shared tokens once, and no other grouping by single prefixes saves
-// more.
+// Tests that prefix groups contain each sequence once and compute shared tokens once, and that no other grouping with
+// one prefix per group saves more.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -12,7 +12,7 @@ import {
 } from "./prefix-groups.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** A sequence whose last token trains, so all others are its inputs. */
+/** Returns a sequence of which only the last token is trained on, so that all tokens before it are inputs. */
 function sequenceOf(...inputIds: readonly number[]): PackedSequence {
   const tokenIds = Int32Array.of(...inputIds, 99);
   const mask = new Uint8Array(tokenIds.length);
@@ -23,7 +23,7 @@ function sequenceOf(...inputIds: readonly number[]): PackedSequence {
 const range = (start: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => start + index);
 
-/** Describes each group by its rows: prefix length, tokens, and number of sequences. */
+/** Describes each group as text: the prefix, own tokens, and number of sequences of each row. */
 function shapeOf(sequences: readonly PackedSequence[]): readonly (readonly string[])[] {
   return groupByPrefix(sequences).map((group) =>
     group.map(
@@ -58,7 +58,7 @@ test("tokens that predict no trained token are not computed", () => {
 });
 
 test("each turn of a trajectory leaves the shared prefix at its own place", () => {
-  // The next turn's prefix does not contain the previous turn's thought.
+  // The prompt of the next turn does not contain the reasoning of the previous turn.
   const turns = [1, 2, 3].map((turn) => sequenceOf(...range(10, 4 * turn), 50 + turn, 60 + turn));
   assert.deepEqual(shapeOf(turns), [
     [
@@ -131,8 +131,8 @@ test("no other grouping by paths computes fewer tokens", () => {
 });
 
 /**
- * Tries all partitions, and all paths of each part: one row whole, and of each other row the tokens after it leaves
- * that row.
+ * Finds the minimum by trying all divisions into groups, and each row of a group as its prefix path. A group computes
+ * the path row whole, and of every other row the tokens after it leaves the path.
  */
 function fewestTokens(rows: readonly (readonly number[])[]): number {
   if (rows.length === 0) return 0;

@@ -1,38 +1,38 @@
-// Groups sequences with common prefixes, so that shared tokens are computed once. A group has one prefix, and each of
-// its rows branches off it: answers to one prompt at the end of the prefix, turns of one trajectory at different
+// Groups sequences with common prefixes, so that the trainer computes shared tokens once. Each group has one prefix,
+// from which its rows branch off. Answers to one prompt do so at the prefix's end, turns of one trajectory at different
 // positions.
 import type { TrainingSequence } from "../trainer.ts";
 import { type RowTree, coverRows } from "./prefix-cover.ts";
 
-/** The properties of a sequence that determine its row. */
+/** The properties of a sequence that determine the tokens to compute. */
 export type PackedSequence = Pick<TrainingSequence, "tokenIds" | "mask">;
 
-/** Tokens that are computed consecutively, and the sequences whose log-probabilities are read from them. */
+/** Tokens that the trainer computes consecutively, and the sequences whose log-probabilities follow from them. */
 export interface Row<Sequence extends PackedSequence> {
-  /** Tokens of the longest of the sequences, without trailing tokens that predict no trained token; at least one. */
+  /** Tokens of the longest sequence, without the last ones, which predict no trained token. At least one token. */
   readonly inputIds: Int32Array;
   /**
-   * Number of leading tokens that the row shares with the group's prefix. It is less than the row's length, and 0 for
-   * a row that shares nothing.
+   * Number of first tokens that the row shares with the group's prefix. It is less than the row's length, and 0 for a
+   * row that shares nothing.
    */
   readonly prefixLength: number;
-  /** The sequences, in the given order; each sequence's inputs are a prefix of the row. */
+  /** The sequences of this row, in the given order. Each sequence's input tokens are a prefix of the row. */
   readonly sequences: readonly Sequence[];
 }
 
 /**
- * One row without a prefix, or at least two rows. In the latter case, the prefix of each row is a prefix of the
- * longest one.
+ * Either a single row without a prefix, or several rows. Of several rows, the longest prefix begins with each of the
+ * others.
  */
 export type PrefixGroup<Sequence extends PackedSequence> = readonly Row<Sequence>[];
 
-/** Minimum share of a group's tokens that its prefix has to save. Below it, separate rows are faster. */
+/** Minimum share of its tokens that a group must save by sharing a prefix. Below it, separate rows are faster. */
 const SAVED_SHARE_MIN = 0.1;
 
 /**
  * Groups sequences by common prefixes. The same sequences in the same order always give the same groups.
  *
- * @param options.savedShareMin minimum share of its tokens that a group has to save
+ * @param options.savedShareMin minimum share of its tokens that a group must save
  */
 export function groupByPrefix<Sequence extends PackedSequence>(
   sequences: readonly Sequence[],
@@ -48,7 +48,7 @@ export function groupByPrefix<Sequence extends PackedSequence>(
   );
 }
 
-/** Puts each sequence into a separate row. */
+/** Puts each sequence into a row of its own, without shared prefixes. */
 export function ungrouped<Sequence extends PackedSequence>(
   sequences: readonly Sequence[],
 ): readonly PrefixGroup<Sequence>[] {
@@ -65,7 +65,7 @@ export function prefixOf(group: PrefixGroup<PackedSequence>): Int32Array {
   return inputIds.subarray(0, prefixLength);
 }
 
-/** Returns the number of tokens computed for a group. */
+/** Returns the number of tokens that the trainer computes for a group. */
 export function computedTokenCount(group: PrefixGroup<PackedSequence>): number {
   return group.reduce(
     (count, { inputIds, prefixLength }) => count + inputIds.length - prefixLength,
@@ -74,8 +74,8 @@ export function computedTokenCount(group: PrefixGroup<PackedSequence>): number {
 }
 
 /**
- * Returns the rows, sorted so that rows with common prefixes are adjacent. A sequence that is a prefix of a longer one
- * gets no row of its own.
+ * Turns sequences into rows, sorted so that rows with common prefixes are adjacent. A sequence that is a prefix of a
+ * longer one joins that one's row.
  */
 function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[]): readonly Row<Sequence>[] {
   const sorted = sequences
@@ -90,7 +90,7 @@ function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[])
   for (const [index, each] of sorted.entries()) {
     waiting.push(each);
     const next = sorted[index + 1]?.inputIds;
-    // Each of the collected sequences is a prefix of the next one.
+    // Continues collecting while each sequence is a prefix of the next one, because such sequences share a row.
     if (next !== undefined && commonLength(each.inputIds, next) === each.inputIds.length) continue;
     waiting.sort((left, right) => left.order - right.order);
     rows.push({
@@ -103,7 +103,7 @@ function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[])
   return rows;
 }
 
-/** Returns the tokens up to the last one that predicts a trained token. */
+/** Returns the tokens of a sequence up to the last one that predicts a trained token. */
 function inputIdsOf({ tokenIds, mask }: PackedSequence): Int32Array {
   return tokenIds.subarray(0, mask.lastIndexOf(1));
 }
@@ -116,9 +116,10 @@ function commonLength(left: Int32Array, right: Int32Array): number {
 }
 
 /**
- * Builds the tree of common prefixes.
+ * Builds the prefix tree of sorted rows.
  *
- * @param shared number of tokens that each row shares with the row before it; the first is ignored
+ * @param shared for each row, the number of first tokens that it shares with the row before it; the first entry is
+ * ignored
  */
 function treeOf<Sequence extends PackedSequence>(
   rows: readonly Row<Sequence>[],

@@ -1,6 +1,6 @@
-// The plan of a job: its batches, its loss, the settings of its steps, its metrics and counts, and the sequences that
-// are computed before and after training. A plan depends only on the job's data, configuration, settings and seed.
-// Each kind of job makes its own plan.
+// The plan of a job: its batches, its loss, the settings of its steps, its metrics and counts, and the sequences to
+// compute before and after training. Each kind of job makes its own plan. A plan depends only on the job's data,
+// configuration, settings and seed.
 import type { JobCounts, StepCounts } from "../../../base/domain/job.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { PreferenceReference } from "../../../base/domain/preferences/preference-config.ts";
@@ -19,107 +19,112 @@ export interface TrainingPlan {
   readonly batches: readonly PlannedBatch[];
   /** Reads the tokens of the job's sequences, with their recorded log-probabilities. */
   readonly read: (batch: PlannedBatch) => OptimizerBatch;
-  /** True if the old log-probabilities are computed before the first step and not taken from the records. */
+  /** True to compute the old log-probabilities before the first step; false to use the recorded ones. */
   readonly precalculatesLogprobs: boolean;
   /**
-   * Each token is weighted by the ratio of its precalculated to its recorded probability, up to this maximum. 0 for no
-   * weighting; used only with precalculated log-probabilities.
+   * Maximum weight of a token if tokens are weighted by the ratio of their precalculated to their recorded probability;
+   * 0 for no such weighting. Used only with `precalculatesLogprobs`.
    */
   readonly importanceTruncation: number;
   readonly loss: Loss;
   /**
-   * For each batch, the rows that are also computed with the base model. If the loss has a KL penalty, these are all
-   * rows.
+   * For each batch, the indices of the sequences that the base model computes too, to measure the distance from it. If
+   * the loss has a KL penalty, these are all sequences.
    */
   readonly comparedRows: readonly (readonly number[])[];
-  /** Settings of step `index`, 0-based. */
+  /** Returns the optimizer settings of a step, given its 0-based index. */
   readonly optimizerStep: (index: number) => OptimizerStep;
   readonly counts: JobCounts;
-  /** Warnings known before the first step. */
+  /** Warnings about the job that are known before the first step. */
   readonly warnings: readonly string[];
   /**
-   * Sequences that are computed before the first step and after the last, to see what the job changed; at least one if
-   * there are steps.
+   * Sequences to compute before the first and after the last step, to see what the job changed. At least one if the job
+   * has steps.
    */
   readonly checked: PlannedBatch;
-  /** Plan of the reference values that a preference loss needs; null for other losses. */
+  /** Plan for computing the reference values of a preference loss; null for other losses. */
   readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;
 }
 
 export interface PreferencePlan {
-  /** The reference policy's values, computed once before the first step; null if the loss uses no reference. */
+  /** How to compute the reference policy's values before the first step; null if the loss uses no reference. */
   readonly reference: PreferenceReference | null;
-  /** For each batch, the mismatches from which KTO's reference point is estimated; empty for other losses. */
+  /**
+   * For each batch, the mismatches (prompts with answers to other prompts) from which KTO's reference point is
+   * estimated. Empty for other losses.
+   */
   readonly mismatches: readonly (readonly PlannedMismatch[])[];
-  /** Reads mismatches as sequences. Their trained tokens are those of the answers. */
+  /** Reads mismatches as sequences, in which the tokens of the answers are trained. */
   readonly readMismatches: (mismatches: readonly PlannedMismatch[]) => OptimizerBatch;
 }
 
-/** A prompt, paired with an answer to another prompt. */
+/** A prompt paired with an answer to another prompt, from which KTO estimates its reference point. */
 export interface PlannedMismatch {
-  /** Sequence from which the prompt is taken. */
+  /** Sequence of which only the prompt is used. */
   readonly prompt: PlannedSequence;
-  /** Sequence from which the answer is taken. */
+  /** Sequence of which only the answer is used. */
   readonly answer: PlannedSequence;
 }
 
-/** Functions that compute a job's metrics and judge its result. */
+/** Functions that compute a job's metrics and judge the trained model. */
 export interface JobMetrics {
   /** Metrics of the event `training_started`. */
   readonly start: Metrics;
-  /** Returns the metrics of step `index`. */
+  /** Returns the metrics of the step with this 0-based index. */
   step(index: number, taken: TakenStep): Metrics;
-  /** Returns the metrics of the event for a step: the step's own, and those that clients expect in each event. */
+  /** Returns the metrics of a step's event: the step's own metrics, and those that clients expect in each event. */
   event(index: number, step: Metrics): Metrics;
-  /** Returns the metrics of the version and of `training_ended`. */
+  /** Returns the metrics of the new version and of the event `training_ended`. */
   version(steps: readonly Metrics[], seconds: number): Metrics;
   /**
-   * Compares the checked sequences before the first step. Returns a warning, or null if there is no reason for one.
+   * Compares recorded and computed log-probabilities of the checked sequences before the first step. Returns a warning
+   * if they differ too much, otherwise null.
    *
    * @param recorded the checked sequences with their recorded log-probabilities
    */
   startWarning(recorded: OptimizerBatch, computed: ForwardResult): string | null;
   /**
-   * Judges the model after the last step; null for kinds of jobs whose model is not judged.
+   * Judges the model after the last step. Null for those kinds of jobs that do not judge it.
    *
    * @param steps metrics of all steps of the job
    * @param compared the checked sequences, with the log-probabilities of the policy before the job
-   * @param computed results for the same sequences after the last step
+   * @param computed log-probabilities of the same sequences after the last step
    */
   readonly result:
     | ((steps: readonly Metrics[], compared: OptimizerBatch, computed: ForwardResult) => JobResult)
     | null;
 }
 
-/** Judgement of a finished job's model. */
+/** Judgement on the model that a job trained. */
 export interface JobResult {
-  /** Metrics for the version and for `training_ended`, in addition to the means over the steps. */
+  /** Metrics of the version and of the event `training_ended`, in addition to the means over the steps. */
   readonly metrics: Metrics;
   readonly warnings: readonly string[];
-  /** Error message if the result may not become a version; null if it may. */
+  /** Error message if the model must not become a version; null if it may. */
   readonly refusal: string | null;
 }
 
-/** Judgement for kinds of jobs whose model is not judged. */
+/** Result for those kinds of jobs that do not judge the trained model. */
 export const unjudged: JobResult = { metrics: {}, warnings: [], refusal: null };
 
-/** The data and results of one optimizer step. */
+/** The data and results of one optimizer step that was taken. */
 export interface TakenStep {
-  /** The batch with the recorded log-probabilities. */
+  /** The sequences of the step, with their recorded log-probabilities. */
   readonly recorded: OptimizerBatch;
-  /** The batch with the log-probabilities that the loss uses. */
+  /** The same sequences, with the log-probabilities that the loss uses. */
   readonly batch: OptimizerBatch;
   readonly comparison: BaseComparison;
   readonly gradient: ForwardBackwardResult;
   readonly step: OptimizerStepResult;
-  /** Time from reading the batch to the updated weights. */
+  /** Time in seconds from reading the batch to the updated weights. */
   readonly seconds: number;
 }
 
 /**
- * Counts the steps and their sequences.
- * @param passCount number of passes over the data that these batches contain
+ * Counts a job's steps and their sequences.
+ *
+ * @param passCount number of passes over the data that the batches contain
  */
 export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number): StepCounts {
   const sequencesMax = batches.reduce((most, { length }) => Math.max(most, length), 0);
@@ -127,16 +132,16 @@ export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number
 }
 
 /**
- * Sum of a job's learning rates below which its steps may change no answer. A step of AdamW changes no value by much
- * more than its learning rate. On the built-in model, a dozen jobs with a sum of 3e-4 changed no answer, and a job
- * with 6e-3 changed most.
+ * Sum of a job's learning rates below which its steps may not change any answer, because AdamW moves a value by hardly
+ * more than its learning rate. On the built-in model, a dozen jobs with a sum of 3e-4 changed no answer; a job with
+ * 6e-3 changed most.
  */
 const MOVE_MIN = 5e-4;
 
 /**
- * Returns a warning if the job's steps are too small to have changed any answer; null if they may have.
+ * Returns a warning if the job's steps are too small to have changed any answer; null if they are large enough.
  *
- * @param steps of the whole job, including those of earlier attempts
+ * @param steps metrics of all steps of the job, including those of earlier attempts
  */
 export function movementWarning(steps: readonly Metrics[]): string | null {
   if (steps.length === 0) return null;
@@ -151,7 +156,7 @@ export function movementWarning(steps: readonly Metrics[]): string | null {
   );
 }
 
-/** Returns the shortest sequence of a job, which is the cheapest to compute; empty if there are no batches. */
+/** Returns the shortest sequence of a job, because it is the cheapest to compute. Empty if there are no batches. */
 export function shortestOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const [first, ...others] = batches.flat();
   if (first === undefined) return [];
@@ -159,17 +164,17 @@ export function shortestOf(batches: readonly PlannedBatch[]): PlannedBatch {
 }
 
 /**
- * Minimum and maximum number of tokens in the sample. A mean over fewer is unreliable; computing more takes noticeably
- * longer than a step.
+ * Minimum and maximum number of tokens in the sample of `sampleOf`. Means over fewer are unreliable, and more would
+ * take noticeably longer than a step.
  */
 const [tokensMin, tokensMax] = [128, 1024];
 
-/** Share of a job's tokens in the sample, unless the bounds require fewer or more. */
+/** Share of a job's tokens in the sample, within `tokensMin` and `tokensMax`. */
 const tokenShare = 0.1;
 
 /**
- * Returns sequences from all parts of a job: a tenth of its tokens, within the bounds; at least one sequence if there
- * are batches.
+ * Returns a sample of sequences from all parts of a job, with a tenth of its tokens, within the bounds. At least one
+ * sequence if there are batches.
  */
 export function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const sequences = [...new Set(batches.flat())];

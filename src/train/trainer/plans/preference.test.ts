@@ -1,4 +1,4 @@
-// Preference jobs on the naive trainer: their comparisons, the timing of the reference, and their reports.
+// Tests preference jobs with the naive trainer: their comparisons, when they compute the reference, and their reports.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,12 +22,12 @@ import { type RecordedCall, RecordingTrainers } from "../testing/recording-train
 import { silentReport } from "../testing/silent-report.ts";
 import { preferenceLossOf, type TrainingSequence } from "../trainer.ts";
 
-/** The token that opens the assistant's turn, and the one that ends each turn. */
+/** Ids of the token that opens the assistant's turn and of the token that ends each turn. */
 const [opens, ends] = [9, 10];
 
 const idsOf = (content: unknown): readonly number[] => Array.from(String(content), (id) => parseInt(id, 36));
 
-/** Each character of a content is a token; the template ends each message. */
+/** Turns each character of a message's content into one token, and adds the end token after each message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -62,7 +62,7 @@ interface Ran {
   readonly warnings: readonly string[];
   readonly calls: readonly RecordedCall[];
   readonly ids: readonly string[];
-  /** Data of each step's gradient. */
+  /** The sequences from which each step computed its gradient. */
   readonly batches: readonly (readonly TrainingSequence[])[];
   readonly adapter: Buffer;
 }
@@ -111,7 +111,10 @@ async function run(
   return { outcome, steps, warnings, calls, ids, batches, adapter };
 }
 
-/** Shows a sequence's ids, trained ones in brackets, and its side of the preference. */
+/**
+ * Shows a sequence as text: its preference's index, + or - for its side, and its token ids, with trained ones in
+ * brackets.
+ */
 const shown = ({ tokenIds, mask, preference }: TrainingSequence): string => {
   const ids = [...tokenIds].map((id, index) => (mask[index] === 1 ? `[${id}]` : `${id}`));
   return `${preference?.index}${preference?.isChosen === true ? "+" : "-"} ${ids.join(" ")}`;
@@ -119,7 +122,7 @@ const shown = ({ tokenIds, mask, preference }: TrainingSequence): string => {
 
 const kindsOf = ({ calls }: Pick<Ran, "calls">): readonly string[] => calls.map(({ kind }) => kind);
 
-/** The kinds of calls as one digit each, in order: before the steps, and in each step. */
+/** Returns the kinds of trainer calls between opening the trainer and the first gradient. */
 const beforeSteps = (ran: Ran): readonly string[] =>
   kindsOf(ran).slice(1, kindsOf(ran).indexOf("forwardBackward"));
 
@@ -237,8 +240,8 @@ test("KTO takes single answers, and a pair's two answers separately", async (t) 
     [["0+ 1 10 9 [2] [10]", "1- 3 10 9 [4] [10]", "2+ 5 10 9 [6] [10]"], ["3- 5 10 9 [7] [10]"]],
   );
   assert.equal(outcome.counts.trajectories, 4);
-  // The references of answers and of mismatches, once each in two epochs, then the policy's mismatches before each
-  // step.
+  // Forward passes over two epochs: the reference's values of the answers and of the mismatches, once each, then the
+  // policy's values of the mismatches before each step.
   const forwards = calls.flatMap((call) => (call.kind === "forward" ? [call.data.map(shown)] : []));
   const mismatched = [
     "undefined- 1 10 9 [6] [10]",
@@ -275,7 +278,7 @@ test("KTO's reference point is the model's shift on answers to other prompts, an
   assert.ok((points.at(-1) ?? 0) > 0.01, points.join());
   for (const [index, batch] of batches.entries())
     for (const { preference } of batch) assert.equal(preference?.referencePoint, points[index]);
-  // Answers to a single prompt give no estimate.
+  // If all answers are to the same prompt, there are no mismatches, so the reference point is 0.
   const alone = await run(t, [pair("1", "2", "3"), pair("1", "4", null)], { ...config, batchSize: 8 });
   assert.deepEqual(new Set(alone.steps.map((step) => step["kl"])), new Set([0]));
 });

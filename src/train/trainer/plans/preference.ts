@@ -1,5 +1,5 @@
-// Plan of a preference job. Preference pairs (for KTO: labelled answers) are shuffled by the seed, with a fixed number
-// per step. The loss compares the policy with a reference model.
+// Makes the plan of a preference job. Shuffles its pairs (for KTO: labelled answers) by the seed, and takes a fixed
+// number per step. The loss compares the policy with a reference model.
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import type { PreferenceExample } from "../../../base/domain/preferences/preference.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
@@ -40,7 +40,7 @@ export async function planPreference(
     checked: shortestOf(batches),
     preferences: {
       reference: config.reference,
-      // Only KTO estimates a reference point.
+      // Only KTO needs mismatches, to estimate its reference point.
       mismatches: cut.map((preferences) => (config.loss === "kto" ? mismatchesOf(preferences) : [])),
       readMismatches: (mismatches) =>
         mismatches.map(({ prompt, answer }, group) => {
@@ -73,14 +73,14 @@ export async function planPreference(
 }
 
 /**
- * Maximum ratio of the total weights of desirable and undesirable answers in KTO. Above it, the kind with the larger
- * weight dominates training.
+ * Ratio between the total weights of desirable and undesirable answers above which KTO jobs get a warning. Beyond it,
+ * the kind with the larger weight dominates training.
  */
 const imbalanceMax = 2;
 
 /**
- * Warns if the weights differ from the advice of KTO's paper (arXiv:2402.01306, section 4.3). The total weight of
- * desirable answers should be 1 to 4/3 times that of the others.
+ * Warns if the total weights of the two kinds of answers are far from the advice of KTO's paper (arXiv:2402.01306,
+ * section 4.3): 1 to 4/3 times as much for desirable answers as for undesirable ones.
  */
 function balanceWarnings(
   preferences: readonly PlannedPreference[],
@@ -116,7 +116,7 @@ function countsOf({ preferences, preferenceCount, dropped }: PreferenceData): Jo
   };
 }
 
-/** Returns the metrics of a step's size. */
+/** Returns the metrics that describe the size of a step. */
 function sizesOf(preferences: readonly PlannedPreference[]): Readonly<Record<string, number>> {
   const sequences = preferences.flatMap((preference) => preference.sequences);
   return {

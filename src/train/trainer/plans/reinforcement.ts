@@ -1,5 +1,5 @@
-// The plan of a reinforcement learning job: trajectories with advantages within their groups, batches that keep groups
-// together, and the policy loss.
+// Makes the plan of a reinforcement learning job: trajectories with advantages within their groups, batches that keep
+// groups together, and the policy loss.
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
 import { type StepSize, type PlannedSequence, cutIntoBatches } from "../data/optimizer-batches.ts";
@@ -33,11 +33,15 @@ export interface PlanInput extends Pick<TrainingPlan, "read"> {
   readonly profile: Pick<TrainerProfile, "name" | "hasBasePass">;
   readonly settings: PinnedSettings;
   readonly seed: string;
-  /** Version that the job starts from. */
+  /** Number of the version from which the job starts. */
   readonly startStep: number;
 }
 
-/** @throws ServiceError as `prepareTrainingData` does */
+/**
+ * Makes the plan of a reinforcement learning job.
+ *
+ * @throws ServiceError as `prepareTrainingData` does
+ */
 export async function planReinforcement(
   config: TrainingConfig,
   groups: PreparedLines<TrajectoryGroup>,
@@ -72,7 +76,7 @@ export async function planReinforcement(
   return {
     batches,
     read,
-    // If serving computes in another precision than training, ratios to the recorded probabilities would mostly
+    // If serving uses another precision than training, importance ratios to the recorded probabilities would mostly
     // measure rounding.
     precalculatesLogprobs: config.precalculateLogprobs || roundedTo !== undefined,
     importanceTruncation: config.truncatedImportanceSampling,
@@ -130,8 +134,8 @@ function noBaseComparison({ name }: PlanInput["profile"]): string {
 }
 
 /**
- * Returns the size of a step. The job's own settings take precedence. If the server counts tokens, the job's
- * `packedSequenceLength` is the number of tokens per step.
+ * Returns the size of an optimizer step. The job's own settings take precedence over the server's. If neither sets a
+ * number of sequences, `packedSequenceLength` is the number of tokens per step.
  */
 function stepSizeOf(
   { batchSize, stepCount, packedSequenceLength }: TrainingConfig,
@@ -145,11 +149,12 @@ function stepSizeOf(
 type Batch = readonly Pick<PlannedSequence, "tokenCount">[];
 
 /**
- * Returns, for each batch, the leading rows that are also computed with the base model, to measure the policy's
- * distance from it. They have at most `share` of all tokens so far, so with one long sequence per batch, only every
- * few steps have such a row. If no row fits, the job's shortest sequence is compared.
+ * Selects the sequences that the base model computes too, to measure the policy's distance from it. Takes the first
+ * ones of each batch, up to `share` of all tokens so far; long ones fit only every few batches. If none fits, takes the
+ * job's shortest sequence.
  *
- * @param share in [0, 1]; 1 compares all rows, 0 none
+ * @param share in [0, 1]; 1 selects all sequences, 0 none
+ * @returns for each batch, the indices of its selected sequences
  */
 export function baseSamples(batches: readonly Batch[], share: number): readonly (readonly number[])[] {
   const samples = shareOf(batches, share);
@@ -166,7 +171,7 @@ function shareOf(batches: readonly Batch[], share: number): readonly (readonly n
     allowance += share * tokenCountOf(batch);
     const rows: number[] = [];
     for (const [row, { tokenCount }] of batch.entries()) {
-      // The tolerance keeps rounding errors from excluding a row.
+      // The tolerance keeps rounding errors from excluding a sequence.
       if (tokenCount > allowance + 1e-6) break;
       allowance -= tokenCount;
       rows.push(row);

@@ -1,4 +1,4 @@
-// Supervised jobs on the naive trainer: their steps, weights and reports.
+// Tests supervised jobs with the naive trainer: their steps, weights and reports.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { type JobInput, runJob } from "../testing/run-job.ts";
 import { silentReport } from "../testing/silent-report.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
-/** The token that opens the assistant's turn, and the one that ends each turn. */
+/** Ids of the token that opens the assistant's turn and of the token that ends each turn. */
 const [opens, ends] = [9, 10];
 
 const idsOf = (content: unknown): readonly number[] =>
@@ -29,7 +29,7 @@ const idsOf = (content: unknown): readonly number[] =>
     .split("")
     .map((character) => parseInt(character, 36));
 
-/** Each character of a content is a token; the template ends each message. */
+/** Turns each character of a message's content into one token, and adds the end token after each message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -55,7 +55,7 @@ interface Ran {
   readonly started: Readonly<Record<string, number>>;
   readonly steps: readonly Readonly<Record<string, number>>[];
   readonly warnings: readonly string[];
-  /** Data of each step's gradient. */
+  /** The sequences from which each step computed its gradient. */
   readonly batches: readonly (readonly TrainingSequence[])[];
   readonly trainers: RecordingTrainers;
   readonly adapter: Buffer;
@@ -100,7 +100,7 @@ async function run(
   return { outcome, started: started[0], steps, warnings, batches, trainers, adapter };
 }
 
-/** Shows a sequence's ids, trained ones in brackets. */
+/** Shows a sequence's token ids as text, with trained ones in brackets. */
 const shown = ({ tokenIds, mask }: TrainingSequence): string =>
   [...tokenIds].map((id, index) => (mask[index] === 1 ? `[${id}]` : `${id}`)).join(" ");
 
@@ -108,7 +108,7 @@ const inOrder = { isShuffled: false } as const;
 
 const five = ["1", "2", "3", "4", "5"].map((digit) => example(digit, digit));
 
-/** The first token of each sequence in each step. */
+/** Returns, for each step, the first token of each of its sequences. */
 const firsts = ({ batches }: Ran): readonly (readonly number[])[] =>
   batches.map((batch) => batch.map(({ tokenIds }) => tokenIds[0]));
 
@@ -235,7 +235,7 @@ test("drops, counts and warns of whole conversations that are too long, cannot b
     unrenderable: 1,
     unreadable_tokens: 1,
   });
-  // Batches whose conversations are all dropped are no steps.
+  // A batch in which every conversation is dropped is not a step, so only two of the batches are steps.
   assert.deepEqual(firsts(ran), [[1], [2]]);
   assert.deepEqual(
     ran.steps.map((step) => [step["learning_rate"], step["num_dropped_trajectories"]]),
@@ -257,7 +257,7 @@ test("takes no step if nothing trains, and the version equals its start", async 
   assert.deepEqual(outcome.counts.skipped, { too_long: 1 });
 });
 
-/** High enough to avoid the warning about small steps. */
+/** A learning rate that is high enough to avoid the warning about small steps. */
 const fast = { learningRate: 1e-3 };
 
 test("the optimizer starts anew after a job of another kind, and the job says so", async (t) => {
@@ -296,12 +296,12 @@ test("reports an optimizer state that is discarded or belongs to another trainer
     return (await run(t, five, fast, input)).warnings;
   };
   assert.match((await warned("sft")).join(), /its optimizer state is no longer kept/);
-  // Even if a state of that name exists.
+  // The job cannot use a state of another trainer, even if a file of that name exists.
   const another = `embedded:${adapterFolder}/naive-state.json`;
   assert.match(
     (await warned("sft", another)).join(),
     /its state was kept by the trainer embedded, and this one is naive/,
   );
-  // No job made an imported adapter.
+  // No job made an imported adapter, so there was never an optimizer state to miss.
   assert.deepEqual(await warned(null), []);
 });

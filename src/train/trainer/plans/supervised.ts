@@ -1,5 +1,5 @@
-// Plan of a supervised job. Conversations are shuffled by the seed, unless the job keeps their order, with a fixed
-// number per step. The loss is cross-entropy over the tokens of the assistant's turns.
+// Makes the plan of a supervised job. Shuffles the conversations by the seed, unless the job keeps their order, and
+// takes a fixed number per step. The loss is cross-entropy over the tokens of the assistant's turns.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { SupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
@@ -11,7 +11,7 @@ import type { PreparedLines } from "../prepared/token-file.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
-/** The conversations of one step, including those that are dropped. */
+/** The conversations of one step, including dropped ones. */
 interface ExampleBatch {
   readonly examples: readonly Example[];
   readonly learningRate: number;
@@ -25,8 +25,8 @@ export async function planSupervised(
 ): Promise<TrainingPlan> {
   const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
-  // If all conversations of a batch are dropped, the batch is not a step. The other batches keep the learning rates
-  // that they had before.
+  // A batch in which every conversation is dropped is not a step. The remaining batches keep the learning rates that
+  // they were given before.
   const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
   const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
   const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
@@ -73,7 +73,7 @@ export async function planSupervised(
   };
 }
 
-/** Cuts the conversations into batches. Each batch has a learning rate. */
+/** Divides the conversations into batches, and gives each batch a learning rate. */
 function cutBatches(
   examples: readonly Example[],
   config: SupervisedConfig,
@@ -102,7 +102,7 @@ function countsOf({ examples, dropped }: ExampleData): JobCounts {
   };
 }
 
-/** Returns the sizes of a step under the names that clients know. */
+/** Returns metrics about the size of a step under the names that clients know. */
 function sizesOf(examples: readonly Example[], seconds: number): Readonly<Record<string, number>> {
   const kept = examples.filter(isKept);
   const tokens = kept.flatMap(({ sequences }) => sequences.map((sequence) => sequence.tokenCount));

@@ -1,4 +1,4 @@
-// The memory of preparing a job does not grow with its data.
+// Tests that the memory needed to prepare a job does not grow with the job's data.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";

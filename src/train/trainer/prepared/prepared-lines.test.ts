@@ -1,4 +1,4 @@
-// Lines are prepared once despite lost processes, and progress is reported.
+// Tests that each line is prepared only once, even if processes are lost, and that progress is reported.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,11 +15,11 @@ interface Given {
   readonly msPerLine?: number;
 }
 
-/** One file, shared by attempts with separate lines. */
+/** A token file that several attempts share. Each call of `prepare` is one attempt with its own list of lines. */
 class Bench {
   readonly clock = new FakeClock();
   readonly reported: Reported[] = [];
-  /** Indices of the lines read. */
+  /** Indices of the lines that attempts read. */
   readonly read: number[] = [];
   readonly #path: string;
 
@@ -29,7 +29,7 @@ class Bench {
     this.#path = join(folder, "tokens");
   }
 
-  /** Each line is a number, prepared as a sequence of as many tokens. */
+  /** Prepares lines in one attempt. A line is a number, which is prepared as a sequence of that many tokens. */
   async prepare(
     lengths: readonly number[],
     { onLine = () => undefined, msPerLine = 0 }: Given = {},
@@ -75,7 +75,7 @@ class Bench {
 
 test("an attempt continues at the end of a lost one's file and has the same lines", async (t) => {
   const bench = new Bench(t);
-  // Long enough to be written one by one.
+  // These records exceed the write buffer, so each is written to the file by itself.
   const lengths = [300_000, 300_001, 300_002, 300_003, 300_004];
   const die = (index: number): void => assert.ok(index < 3, "the process died");
   await assert.rejects(bench.prepare(lengths, { onLine: die }), /the process died/);

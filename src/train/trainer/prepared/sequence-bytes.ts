@@ -1,11 +1,13 @@
-// Encodes a token sequence as bytes: ids, mask, and the log-probabilities of trained tokens if any is known. Numbers
-// are little-endian, as on all machines that run Hone. Pure.
+// Encodes a token sequence as bytes: ids, mask, and the log-probabilities of the trained tokens if any is known.
+// Numbers are little-endian, as on all machines that run Hone. Pure.
 import { trainedIndices, type TokenSequence } from "../../trajectories/sequences.ts";
 
-/** Size of the header: the numbers of tokens, trained tokens and log-probabilities, 32 bits each. */
+/** Size of the header in bytes. It has three 32-bit counts: of tokens, of trained tokens and of log-probabilities. */
 const headBytes = 12;
 
-/** Encodes a sequence: header, ids, log-probabilities of trained tokens, and the mask as one bit per token. */
+/**
+ * Encodes a sequence: the header, the ids, the log-probabilities of trained tokens, and the mask as one bit per token.
+ */
 export function bytesOfSequence({ tokenIds, mask, oldLogprobs }: TokenSequence): Buffer {
   const known = trainedIndices({ mask }).map((index) => oldLogprobs[index]);
   const trainedCount = known.length;
@@ -16,7 +18,7 @@ export function bytesOfSequence({ tokenIds, mask, oldLogprobs }: TokenSequence):
   return Buffer.concat([head, tokenIds, logprobs, bits].map(bytesOf));
 }
 
-/** Returns the counts of an encoded sequence. */
+/** Reads the numbers of tokens and trained tokens from the header of an encoded sequence. */
 export function countsOfSequence(
   bytes: Buffer,
   start: number,
@@ -24,7 +26,7 @@ export function countsOfSequence(
   return { tokenCount: bytes.readUInt32LE(start), trainedCount: bytes.readUInt32LE(start + 4) };
 }
 
-/** Decodes a sequence. The ids are a view of the same bytes, which must begin at a multiple of 4 in their buffer. */
+/** Decodes a sequence. The returned ids are a view of `bytes`, which must begin at a multiple of 4 in their buffer. */
 export function sequenceOfBytes(bytes: Uint8Array): TokenSequence {
   const { buffer, byteOffset } = bytes;
   const [tokenCount, , logprobCount] = new Uint32Array(buffer, byteOffset, 3);

@@ -1,4 +1,4 @@
-// The token file returns what was written, and rewrites incomplete records.
+// Tests that the token file returns the records that were written to it, and rewrites incomplete ones.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { TokenFile } from "./token-file.ts";
 
 const random = seededRandom("token file test", 1);
 
-/** A sequence whose trained tokens have log-probabilities in part or not at all. */
+/** Returns a random sequence. `knownShare` is the share of its trained tokens that have log-probabilities. */
 function sequenceOf(length: number, knownShare: number): TokenSequence {
   const mask = Uint8Array.from({ length }, (_, index) => (index > 0 && random.index(2) === 1 ? 1 : 0));
   const isKnown = (index: number): boolean => mask[index] === 1 && random.uniform() < knownShare;
@@ -21,7 +21,7 @@ function sequenceOf(length: number, knownShare: number): TokenSequence {
   };
 }
 
-/** Records of zero, one and several sequences. */
+/** Records that contain no, one or several sequences. */
 const records = Array.from({ length: 9 }, (_, index) => ({
   note: { line: index, text: "ä".repeat(index) },
   sequences: Array.from({ length: index % 4 }, (_sequence, which) =>
@@ -35,7 +35,7 @@ function fileFor(t: TestContext): string {
   return join(folder, "job", "tokens");
 }
 
-/** Writes the missing records; returns the number of those present. */
+/** Writes the records that the file lacks. Returns the number of records that it already had. */
 function writeAll(path: string, key: unknown = "key"): number {
   const file = new TokenFile(path, key);
   const count = [...file.records()].length;

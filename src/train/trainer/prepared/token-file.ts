@@ -1,6 +1,6 @@
-// Stores a job's lines as token sequences in a file, with one record per line. Each record is written once, and read
-// when a step needs it, so memory does not grow with the data; another attempt continues at the end of the file. Reads
-// and writes block the thread, because its process has nothing else to do.
+// Stores a job's lines as token sequences in a file, one record per line. Each record is written once and read when a
+// step needs it, so memory does not grow with the data. Reads and writes block the thread, because the training process
+// has nothing else to do.
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -9,53 +9,53 @@ import type { TokenSequence } from "../../trajectories/sequences.ts";
 import { bytesOfSequence, countsOfSequence, sequenceOfBytes } from "./sequence-bytes.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 
-/** File name in a job's folder. */
+/** Name of the token file in a job's folder. */
 export const preparedFileName = "prepared.tokens";
 
-/** Location of a sequence in the file. */
+/** Location and length of a sequence in the file. */
 export interface StoredSequence {
   readonly tokenCount: number;
-  /** Number of its trained tokens. */
+  /** Number of the sequence's trained tokens. */
   readonly trainedCount: number;
-  /** Offset of its first byte. */
+  /** Offset in the file of the sequence's first byte. */
   readonly position: number;
   readonly byteCount: number;
 }
 
-/** A prepared line as stored. */
+/** A prepared line, as it is stored in the file. */
 export interface StoredRecord {
-  /** The note as appended, after a round trip through JSON. */
+  /** The note that was appended with the record, after a round trip through JSON. */
   readonly note: unknown;
   readonly sequences: readonly StoredSequence[];
 }
 
 /**
- * Size of a record's header: the length and the CRC-32 of the record's body, 32 bits each. If a process died while it
- * wrote a record, the body does not match its header.
+ * Size in bytes of a record's header: the length and the CRC-32 of the record's body, 32 bits each. If a process died
+ * while writing a record, the body does not match its header.
  */
 const headBytes = 8;
 
-/** Number of buffered bytes that triggers a write. */
+/** Number of buffered bytes at which the buffer is written to the file. */
 const writtenBytes = 1 << 20;
 
 export class TokenFile {
   readonly #descriptor: number;
-  /** Records not yet written to the file. */
+  /** Records that are still in the buffer, not in the file. */
   #waiting: Buffer[] = [];
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   #byteCount = 0;
   #waitingByteCount = 0;
-  /** Offset after the first record, which contains the key of the file. */
+  /** Offset of the second record. The first record contains the key of the file. */
   readonly #start: number;
 
   /**
-   * Opens or creates the file.
+   * Opens the file, or creates it.
    *
    * @param key everything on which the records depend; a file that was written with another key is emptied
    */
   constructor(path: string, key: unknown) {
     mkdirSync(dirname(path), { recursive: true });
-    // Reads and writes; creates the file if it is missing.
+    // The flag allows reading and appending, and creates the file if it is missing.
     this.#descriptor = openSync(path, "a+");
     const record = recordOf(key, []);
     const first = this.#recordAt(0);
@@ -68,8 +68,8 @@ export class TokenFile {
   }
 
   /**
-   * Yields the stored records in order, and truncates the file after the last complete one. The caller must read all
-   * records before it appends any.
+   * Yields the stored records in order, then truncates the file after the last complete record. The caller must read
+   * all records before it appends any.
    */
   *records(): Generator<StoredRecord, void> {
     this.#byteCount = this.#start;
@@ -82,7 +82,7 @@ export class TokenFile {
     ftruncateSync(this.#descriptor, this.#byteCount);
   }
 
-  /** Adds a record to a buffer. The record is in the file once `flush` has returned. */
+  /** Adds a record to the buffer. After the next `flush`, the record is in the file. */
   append(note: unknown, sequences: readonly TokenSequence[]): StoredRecord {
     const record = recordOf(note, sequences);
     const position = this.#byteCount + this.#waitingByteCount;
@@ -92,14 +92,14 @@ export class TokenFile {
 
   flush(): void {
     const bytes = Buffer.concat(this.#waiting);
-    // A write may be partial.
+    // Writes in a loop, because `writeSync` may write only a part of the bytes.
     for (let done = 0; done < bytes.length;) done += writeSync(this.#descriptor, bytes, done);
     this.#byteCount += bytes.length;
     this.#waiting = [];
     this.#waitingByteCount = 0;
   }
 
-  /** Reads a sequence that was flushed. */
+  /** Reads a sequence from the file; its record must have been flushed. */
   read({ position, byteCount }: StoredSequence): TokenSequence {
     const bytes = this.#bytesAt(position, byteCount);
     assert(bytes !== null, "a sequence that was written is in the file");
@@ -116,7 +116,7 @@ export class TokenFile {
     if (this.#waitingByteCount >= writtenBytes) this.flush();
   }
 
-  /** Returns a record without its header; null if there is no complete record at this position. */
+  /** Returns the body of the record at this offset; null if there is no complete record. */
   #recordAt(position: number): Buffer | null {
     const head = this.#bytesAt(position, headBytes);
     if (head === null) return null;
@@ -126,9 +126,9 @@ export class TokenFile {
     return body !== null && crc32(body) === checksum ? body : null;
   }
 
-  /** Returns null if the file ends before these bytes do. */
+  /** Reads bytes from the file; returns null if the file ends before. */
   #bytesAt(position: number, byteCount: number): Buffer | null {
-    // A separate buffer: views of the numbers in it must begin at a multiple of their size.
+    // Uses a buffer of its own, because views of the numbers in it must begin at a multiple of their size.
     const bytes = Buffer.allocUnsafeSlow(byteCount);
     let done = 0;
     while (done < byteCount) {
@@ -140,7 +140,7 @@ export class TokenFile {
   }
 }
 
-/** Encodes a record: header, lengths of the note and of each sequence, the note, the sequences. */
+/** Encodes a record: the header, the lengths of the note and of each sequence, the note, and the sequences. */
 function recordOf(note: unknown, sequences: readonly TokenSequence[]): Buffer {
   const noteBytes = Buffer.from(JSON.stringify(note));
   const parts = sequences.map(bytesOfSequence);
@@ -177,18 +177,20 @@ function readRecord(body: Buffer, position: number): StoredRecord {
 /** A job's training data in order: groups, conversations or preferences. */
 export interface WorkLines<Item> {
   readonly count: number;
-  /** Yields the items from this index, one in memory at a time. */
+  /** Yields the items from this index on; only one is in memory at a time. */
   from(index: number): AsyncIterable<Item>;
 }
 
-/** The prepared form of a line. */
+/** A line of a job's data after preparation. */
 export interface PreparedLine<Note> {
-  /** Facts about the line besides its sequences. They must be the same after a conversion to JSON and back. */
+  /** Facts about the line, in addition to its sequences. They must survive a conversion to JSON and back. */
   readonly note: Note;
   readonly sequences: readonly TokenSequence[];
 }
 
-/** Called with the number of prepared lines, their total, and the estimated time for the rest. */
+/**
+ * Called with the number of lines prepared so far, the total number of lines, and the estimated seconds until the end.
+ */
 export type PreparedReport = (count: number, total: number, secondsLeft: number) => Promise<void>;
 
 export interface PreparedLinesOptions {
@@ -197,15 +199,15 @@ export interface PreparedLinesOptions {
 }
 
 /**
- * Interval in milliseconds between progress reports. There is also a report at the end, and, with at least `tenthsMin`
- * lines, after each tenth of the lines.
+ * Interval in milliseconds between progress reports. There are further reports: one at the end and, with at least
+ * `tenthsMin` lines, one after each tenth of the lines.
  */
 const reportMs = 1000;
 const tenthsMin = 1000;
 
 /**
- * Prepares lines in order and reports progress. Lines that an earlier attempt prepared are read from the file; the
- * others are prepared and written.
+ * Prepares the lines of a job in order, and reports progress. Reads lines that an earlier attempt prepared from the
+ * file; prepares and writes the others.
  */
 export class PreparedLines<Item> {
   readonly #file: TokenFile;
@@ -219,7 +221,7 @@ export class PreparedLines<Item> {
   }
 
   /**
-   * Yields each line in order. Once the last line is read, all sequences can be read from the file.
+   * Yields each prepared line in order. After the last one, all sequences are in the file and can be read.
    *
    * @param prepare must be deterministic; an error that it throws fails the job
    */
@@ -229,7 +231,7 @@ export class PreparedLines<Item> {
     const { count: total } = this.#lines;
     let count = 0;
     for (const { note, sequences } of this.#file.records()) {
-      // Safe cast: `prepare` made it in an earlier attempt.
+      // Safe cast: `prepare` made this note in an earlier attempt.
       yield { note: note as Note, sequences };
       count += 1;
     }

@@ -1,4 +1,4 @@
-// The comparison of equal and different version folders.
+// Tests comparing two versions' folders, with equal and with different files.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { compareVersions } from "./compare-versions.ts";
 
 const files = ["adapter.safetensors", "config.json"];
 
-/** Makes two folders, the second with these values in its matrix `a`. */
+/** Creates two version folders. The matrix `a` of the second one has the given values. */
 function folders(t: TestContext, values: readonly number[], config = "{}"): readonly [string, string] {
   const folder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(folder, { recursive: true }));

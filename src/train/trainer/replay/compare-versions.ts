@@ -1,16 +1,16 @@
-// Compares a replay's result with the version of the original job, file by file. In a file of matrices, each matrix is
-// compared.
+// Compares the result of a replay with the version of the original job, file by file. If a file contains matrices,
+// compares each matrix.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ReplayComparison, ReplayDifference } from "../../../base/domain/job.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
-/** Maximum number of differences listed; the others are counted. */
+/** Maximum number of differences that are listed; the comparison only counts further ones. */
 const differencesNamed = 100;
 
 /**
- * Reports which files of the version are equal to those of the replay, byte for byte. An optimizer state is ignored if
+ * Reports which files of the version equal those of the replay, byte for byte. Ignores the replay's optimizer state if
  * the version no longer has one.
  *
  * @param version folder of the version
@@ -36,7 +36,7 @@ export function compareVersions(version: string, replayed: string): ReplayCompar
 
 type MatrixDifference = Omit<ReplayDifference, "file">;
 
-/** Returns the difference of each matrix in either file; null if both are equal byte for byte. */
+/** Returns the differences of all matrices in the two files; null for a matrix that is equal byte for byte. */
 function comparedMatrices(expected: string, actual: string): readonly (MatrixDifference | null)[] {
   const [ours, theirs] = [expected, actual].map((file) => readSafetensorsHeader(file).tensors);
   return [...new Set([...ours.keys(), ...theirs.keys()])].map((matrix) => {

@@ -1,4 +1,4 @@
-// The precision report of a job on a trainer with known numbers.
+// Tests a job's report about quantized weights, with a trainer that returns known numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
@@ -6,8 +6,8 @@ import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
 import { comparePrecision, type PrecisionDifference } from "./base-precision.ts";
 
 /**
- * Compares sequences of 100 tokens, the last two of which train. With rounding they differ by 0.1 nats and by
- * `larger`.
+ * Compares the two precisions on sequences of 100 tokens, of which the last two are trained on. Quantization changes
+ * the log-probability of one of the two by 0.1 nats, of the other by `larger`.
  */
 async function check(
   larger: number,
@@ -25,7 +25,7 @@ async function check(
   const read = (batch: readonly PlannedSequence[]): OptimizerBatch =>
     batch.map(() => ({}) as TrainingSequence); // Safe cast: only passed on.
   const { signal } = new AbortController();
-  // The second step trains on the first one's sequences again.
+  // The second step trains on the sequences of the first one again, so they must count only once.
   const batches = [planned.slice(0, 1), planned.slice(0, 1), planned.slice(1)];
   const difference = await comparePrecision(trainer, { batches, read }, { basePrecision, signal });
   return { ...difference, counts };

@@ -1,18 +1,18 @@
-// Compares log-probabilities of a quantized base model with those of the same model in float32, on a sample of the
-// job's data. The result is reported before the first step.
+// Compares the log-probabilities of a quantized base model with those of the same model in float32, on a sample of the
+// job's data. The job reports the result before its first step.
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 
-/** Minimum number of tokens in the sample, if the job has as many. The sample ends with the sequence that reaches it. */
+/**
+ * Number of tokens after which the sample ends, with the sequence that reaches it. A job with fewer tokens is compared
+ * whole.
+ */
 const sampleTokens = 256;
 
-/**
- * Largest expected mean difference in nats. For a model that tolerates quantization, the difference is below half of
- * this.
- */
+/** Largest expected mean difference in nats. A model that tolerates quantization has less than half of it. */
 const expectedMeanMax = 0.25;
 
 export interface PrecisionDifference {
