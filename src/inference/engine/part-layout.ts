@@ -1,4 +1,4 @@
-// Layout of prompt parts in the tensors of one call, and the inputs of that call. This module knows the graphs'
+// Arranges prompt parts in the tensors of one call, and creates the inputs of that call. This module knows the graphs'
 // inputs, but neither sessions nor adapters.
 import { float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
 import { laterPartNames } from "../architectures/serving-graphs.ts";
@@ -9,23 +9,23 @@ import type { PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 
 /**
- * Granule to which sequences are padded. Fused attention works in blocks of rows, and sums a block of one row in
- * another order than a longer block. Padding makes results independent of other prompts in the call and of how a
- * prompt is cut.
+ * The length of a sequence is padded to a multiple of this number. Fused attention works in blocks of rows, and sums a
+ * block of one row in another order than a longer block. With padding, results do not depend on the other prompts in
+ * the call, or on how a prompt is divided.
  */
 const lengthGranule = 8;
 
-/** Inputs of a call, except the cache's tensors and adapters, and the locations of its results. */
+/** Inputs of a call and the locations of its results. The inputs of caches and adapters come from elsewhere. */
 export interface PartLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
-  /** Location of each part's new keys and values, in arrays of `positionCount` positions per row. */
+  /** Location of each part's new keys and values in the output arrays, which have `positionCount` positions per row. */
   readonly ranges: readonly EntryRange[];
   readonly positionCount: number;
-  /** Number of consecutive result rows of each part. */
+  /** Number of result rows of each part. Rows of a part follow one another. */
   readonly rowCounts: readonly number[];
 }
 
-/** Lays out first parts: one row each, padded on the right. */
+/** Arranges first parts of prompts: one part per row, padded on the right. */
 export function layOutFirstParts({ shape }: KvLane, parts: readonly PromptPart[]): PartLayout {
   const positionCount = padded(Math.max(...parts.map(({ tokenIds }) => tokenIds.length)));
   const tokens_BT = new BigInt64Array(parts.length * positionCount);
@@ -46,7 +46,10 @@ export function layOutFirstParts({ shape }: KvLane, parts: readonly PromptPart[]
   };
 }
 
-/** Lays out later parts, at most `partCount` (the graph's maximum): their tokens one after another, without padding. */
+/**
+ * Arranges later parts of prompts one after another, without padding. `partCount` is the graph's number of parts, which
+ * may be more than are used.
+ */
 export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], partCount: number): PartLayout {
   const positions: number[] = [];
   const order: number[] = [];
@@ -85,7 +88,8 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
 }
 
 /**
- * Returns the cache and state inputs of later parts. Unused parts have the smallest size that the graph accepts.
+ * Returns the inputs for the caches and states of later parts. Unused parts get the smallest caches that the graph
+ * accepts.
  */
 export function laterPartCaches(
   lane: KvLane,
@@ -122,7 +126,10 @@ export function laterPartCaches(
   return feeds;
 }
 
-/** Returns the places of each row's last positions; see `wholeRowTaps`. Empty for models without states. */
+/**
+ * Returns the input `ends` of `wholeRowTaps`: the indices of each row's last positions. Returns no input for models
+ * without states.
+ */
 function rowEnds(
   { states }: ModelShape,
   parts: readonly PromptPart[],
@@ -136,7 +143,10 @@ function rowEnds(
   return { ends: int64Tensor([parts.length, size], ends) };
 }
 
-/** Returns the places of later parts' convolution inputs; see `listTaps`. Empty for models without states. */
+/**
+ * Returns the inputs of `listTaps`: the indices of the convolution inputs of later parts. Returns no inputs for models
+ * without states.
+ */
 function layOutTaps(
   { shape: { states } }: KvLane,
   parts: readonly PromptPart[],
@@ -144,7 +154,8 @@ function layOutTaps(
 ): Readonly<Record<string, Tensor>> {
   if (states.length === 0) return {};
   const size = keptInputs(states);
-  // The inputs of each part's positions, from those in its state on, as places in the states followed by the tokens.
+  // For each part, the indices of its convolution inputs: those in its state, then those of its tokens. The indices
+  // refer to all states followed by all tokens.
   let tokenCount = 0;
   const inputs = Array.from({ length: partCount }, (_, part) => {
     const before = Array.from({ length: size }, (__, place) => part * size + place);
@@ -168,7 +179,10 @@ function layOutTaps(
   };
 }
 
-/** Returns each part's tokens by their index; see `buildContinuationGraph`. Empty for models without delta rules. */
+/**
+ * Returns the indices of each part's tokens, as `buildContinuationGraph` needs them. Returns no inputs for models
+ * without delta rules.
+ */
 function ownRows(
   { shape }: KvLane,
   parts: readonly PromptPart[],
@@ -191,21 +205,21 @@ function hasMatrices({ states }: ModelShape): boolean {
   return states.some(({ kind }) => kind === "matrices");
 }
 
-/** Returns the number of positions whose inputs convolutions keep. */
+/** Returns the number of earlier positions whose inputs a convolution needs. */
 function keptInputs(states: ModelShape["states"]): number {
   const [first] = states.filter(({ kind }) => kind === "inputs");
   return first.dims[0];
 }
 
-/** Returns the positions of a part's tokens whose results are wanted, counted from the start of the tensor. */
+/** Returns the indices of the tokens whose logits a part needs, counted from the start of the tensor. */
 function wantedIndices({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
   if (logits === "all") return tokenIds.map((_, token) => start + token);
   return logits === "none" ? [] : [start + tokenIds.length - 1];
 }
 
 /**
- * Adds an unused row at the end, so that the tensor is never empty; the runtime could otherwise not determine all
- * shapes.
+ * Joins the lists of indices. If they are all empty, uses one index whose result is ignored, because the runtime cannot
+ * determine all shapes from an empty tensor.
  */
 function toIndexTensor(places: readonly (readonly number[])[]): Tensor<"int64"> {
   const wanted = places.flat();

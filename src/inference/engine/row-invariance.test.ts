@@ -1,5 +1,5 @@
-// Tests that the runner gives a row the same numbers, to the last bit, in any call: with any other rows of a step, any
-// other parts of prompts, and any cut of a prompt into parts.
+// Tests that a row gets the same numbers from the runner in any call, to the last bit: with any other rows, any other
+// prompt parts, and any division of a prompt into parts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,10 @@ import { integerKernels } from "../onnx/integer-kernels.ts";
 
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
 
-/** Widths at which the runtime splits the columns of a product among threads, and then sums in another grouping. */
+/**
+ * Returns a model so wide that the runtime would divide the columns of its products among threads, and then sum in
+ * another order.
+ */
 function wideConfig(): ModelConfig {
   const config = {
     architectures: ["LlamaForCausalLM"],
@@ -49,10 +52,10 @@ function laneOf(runner: ModelRunner, slotCount: number): KvLane {
   return lane;
 }
 
-/** Computes prompts, and one token after each, separately and in batches of every size. */
+/** Computes prompts, and one token after each: each by itself, and in batches of every size. */
 async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, what: string): Promise<void> {
   const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
-  /** Returns the scores of the prompt and of one token after it, for rows computed together. */
+  /** Computes rows together; returns the scores of each prompt and of one token after it. */
   const compute = async (rows: readonly number[]): Promise<readonly Float32Array[]> => {
     const lane = laneOf(runner, rows.length);
     const parts = rows.map((row, slot): PromptPart => ({
@@ -115,8 +118,8 @@ test("gives a row of an adapter the same numbers in any batch, at every rank", a
 });
 
 /**
- * Decodes rows of two lanes in one call, with different lengths, numbers and capacities, and compares each with its
- * lane in a separate call.
+ * Decodes the rows of two lanes in one call, and compares with a separate call for each lane. The lanes differ in
+ * length, number of rows and capacity.
  */
 async function checkPairs(
   runner: ModelRunner,
@@ -166,7 +169,7 @@ async function checkPairs(
   }
 }
 
-/** Cuts and groups prompts at random, and checks every row of scores that comes back. */
+/** Divides prompts at random into parts, computes random groups of parts, and checks every returned row of scores. */
 async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, random: Random): Promise<void> {
   const { vocabularySize } = runner.shape;
   const prompts = [70, 9, 33, 65, 2, 48].map((length) =>
@@ -192,7 +195,7 @@ async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, ran
     const results = parts.length === 0 ? [] : await runner.prefill(lane, adapter, parts);
     parts.forEach(({ slot, tokenIds, logits }, index) => {
       const end = (starts[slot] + tokenIds.length) * vocabularySize;
-      // `test/exactness` compares hidden states bit for bit.
+      // Hidden states are not tested here; `test/exactness` compares them bit for bit.
       const rowCount = { all: tokenIds.length, last: 1, none: 0, "last-hidden": 0 }[logits];
       const expected = whole[slot].subarray(end - rowCount * vocabularySize, end);
       assert.deepEqual(results[index], expected, `${logits} of ${tokenIds.length} after ${starts[slot]}`);

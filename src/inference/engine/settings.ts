@@ -1,4 +1,4 @@
-// Settings of the embedded engine: those of the operator, and constants that are the same on every server.
+// Settings of the embedded engine: those that the operator can change, and constants that are the same on every server.
 import type { Device } from "../../base/domain/model.ts";
 import {
   section,
@@ -69,39 +69,49 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum number of draft tokens per row and step, used while only one or two rows decode. Longer drafts are seldom
-   * right; 0 disables drafting.
+   * Maximum number of draft tokens per row and step; drafts are used only while one or two rows decode. Longer drafts
+   * are seldom right; 0 disables drafts.
    */
   draftTokensMax: 7,
-  /** Compute device. The server sets another device here if that device is usable (`device/choose-device.ts`). */
+  /** Compute device. The server sets another device if it is configured and usable (`device/choose-device.ts`). */
   device: "cpu" as Device,
-  /** True to let idle work prepare sessions that only some requests need; false to prepare each at its first use. */
+  /** True if idle work prepares sessions that only some requests need; false if each is prepared at its first use. */
   preparesAhead: true,
   /**
-   * Maximum number of choices computed at the same time. More would not raise the throughput, because the weights are
-   * already read only once for all of them.
+   * Maximum number of choices that are computed at the same time. More would not raise the throughput, because a step
+   * already reads the weights only once for all choices.
    */
   slotCountMax: 128,
-  /** Maximum number of tokens computed in one step. A higher limit would speed up prompts but delay running streams. */
+  /**
+   * Maximum number of tokens that one step computes. A higher limit would speed up prompts but delay running streams.
+   */
   tokensPerStepMax: 512,
-  /** Maximum number of tokens of one prompt computed in one step; longer prompts are computed in parts of this size. */
+  /**
+   * Maximum number of tokens of one prompt that one step computes; longer prompts are computed in parts of this size.
+   */
   promptChunkTokens: 512,
   /**
-   * Maximum number of adapters in memory. Beyond it, the least recently used adapter is evicted; when needed again, it
-   * is read within milliseconds.
+   * Maximum number of adapters in memory. If there are more, the least recently used one is evicted; reading it again
+   * takes milliseconds.
    */
   adapterCountMax: 16,
   /**
-   * Interval at which the tokens of several steps are sent together, because no reader needs fifty chunks a second.
-   * The first token of an answer and its end are sent immediately. With more than 32 requests, the interval is up to
-   * four times as long.
+   * Interval in milliseconds at which the tokens of several steps are sent together, because no reader needs fifty
+   * chunks a second. The first token of an answer and its end are sent immediately. With more than 32 requests, the
+   * interval is up to four times as long.
    */
   eventIntervalMs: 20,
-  /** Deadline for loading the model in the engine's process, in addition to the time for reading its files. */
+  /**
+   * Deadline in milliseconds for loading the model in the engine's process, in addition to the time for reading its
+   * files.
+   */
   startDeadlineMs: 120_000,
-  /** Deadline after which a busy engine that reports nothing is killed and restarted; far above the time of any step. */
+  /**
+   * Deadline in milliseconds. An engine that is busy and reports nothing for this long is killed and restarted; no step
+   * takes nearly as long.
+   */
   stepDeadlineMs: 300_000,
-  /** Time that the engine's process has to end before it is killed. */
+  /** Time in milliseconds that the engine's process gets to end before it is killed. */
   stopDeadlineMs: 10_000,
   /**
    * Maximum number of restarts within ten minutes. After that the engine stays down, because the fault is not
@@ -110,7 +120,10 @@ const fixed = {
   restartCountMax: 5,
 };
 
-/** Memory for prompts in transfer between servers, per base model: a quarter of the memory for keys and values. */
+/**
+ * Derives a default: prompts that are transferred between servers may take a quarter of the memory for keys and values,
+ * per base model.
+ */
 const following = ({ kvCacheBytesMax }: Pick<SettingsOf<typeof schema>, "kvCacheBytesMax">) => ({
   transferBytesMax: Math.floor(kvCacheBytesMax / 4),
 });

@@ -81,18 +81,18 @@ export class OnDemandEngine implements Engine {
     return !this.#place.isAway;
   }
 
-  /** Prompt transfers of the current engine; unloading the engine drops the prompts that it holds. */
+  /** Prompt transfers of the current engine. Unloading the engine drops the prompts that it holds. */
   get transfers(): PromptTransfers | undefined {
     return this.#inner.transfers;
   }
 
-  /** Reason why the latest load failed, for people; null if the latest load succeeded. */
+  /** Reason why the latest load failed, as a text for people; null if it succeeded. */
   get loadFault(): string | null {
     const { presence } = this.#place;
     return presence.kind === "failed" ? presence.reason : null;
   }
 
-  /** Estimated memory while it is loaded, in bytes. */
+  /** Estimated memory that the loaded engine takes, in bytes. */
   get bytes(): number {
     return this.#options.bytes;
   }
@@ -106,8 +106,8 @@ export class OnDemandEngine implements Engine {
   }
 
   /**
-   * Waits until the engine accepts requests. The engine continues to accept requests until the returned function is
-   * called, so callers of `submit` must hold it.
+   * Waits until the engine is loaded and accepts requests. It continues to accept requests until the returned function
+   * is called, so callers must hold the engine while they submit requests.
    *
    * @throws ServiceError as `MemorySlot.hold`; `unavailable` while startup loads the model
    */
@@ -178,7 +178,7 @@ export class OnDemandEngine implements Engine {
     try {
       if (this.#options.isReadyAtStart) await this.#place.load();
     } finally {
-      // The engine counts as up even if the load failed: requests then try to load it again, with back-off.
+      // Even if the load failed, the engine counts as started: later requests try to load it again, with back-off.
       if (!signal.aborted) this.#phase = "up";
     }
   }
@@ -207,7 +207,8 @@ export class OnDemandEngine implements Engine {
       await gone.stop();
       if (this.#phase !== "stopped") this.#inner = make();
     } catch (error) {
-      // The next load will fail too, because the old engine is stopped and cannot start again.
+      // No new engine could be created. The next load will fail too, because it uses the old engine, which cannot start
+      // again.
       logger.error({ err: error }, "an unloaded engine could not be recreated");
     }
     onUnloaded?.();

@@ -1,5 +1,5 @@
-// Tests which base is in memory next: single decisions, and long random histories in which no base may starve, memory
-// may not overflow, and each load must be worthwhile.
+// Tests the plan of which base models are loaded and unloaded next: single decisions, and long random simulations. In
+// the simulations no base may starve, memory may not overflow, and each load must be worthwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -117,7 +117,7 @@ interface SimulatedBase {
   readonly name: string;
   readonly bytes: number;
   readonly isKept: boolean;
-  /** Probability of a request in a tick. */
+  /** Probability that a request arrives in a tick. */
   readonly rate: number;
   state: PlannedBase["state"];
   isClosed: boolean;
@@ -130,7 +130,10 @@ interface SimulatedBase {
   servedCount: number;
 }
 
-/** Random clients, some without a pause, of bases of which few fit; requests occasionally leave their queue. */
+/**
+ * Simulates random clients, some of which send requests constantly, and bases of which only a few fit in memory.
+ * Waiting requests occasionally give up.
+ */
 class History {
   readonly bases: SimulatedBase[];
   readonly #random;
@@ -165,7 +168,7 @@ class History {
       this.#settle(base);
       this.#arrive(base);
     }
-    // Repeats until nothing changes, as events would.
+    // Plans again until nothing changes, because in reality each change triggers another plan.
     while (this.#plan());
     const used = this.bases.reduce((sum, { state, bytes }) => sum + (state === "unloaded" ? 0 : bytes), 0);
     assert.ok(used <= limits.bytesMax, `${used} bytes are used`);
@@ -207,7 +210,11 @@ class History {
     base.runsUntilMs.push(this.#nowMs + 1 + this.#random.uniform() * (runMsMax - 1));
   }
 
-  /** @returns true if anything changed */
+  /**
+   * Carries out one plan.
+   *
+   * @returns true if anything changed
+   */
   #plan(): boolean {
     const waiting = this.bases
       .filter(({ waitingSinceMs }) => waitingSinceMs !== null)
@@ -256,7 +263,8 @@ test("over long histories no base starves, memory stays within its limit, and ev
     const isMuchAsked = history.bases.some(({ rate }) => rate === 1);
     if (!isMuchAsked) continue;
     assert.ok(history.servedCount > history.loadCount, "loads are fewer than requests");
-    // 200 s: between two loads of a base, each constantly requested base has its turn.
+    // The simulation lasts 200 s. Between two loads of a base, each base with constant requests is loaded for a while,
+    // which limits the number of loads.
     const loadsMax = history.bases.length * (1 + (4000 * tickMs) / limits.pauseMs);
     assert.ok(history.loadCount < loadsMax);
   }

@@ -1,15 +1,15 @@
-// Plans which base models are in memory next, from the loaded bases, the queue, and the time; other modules carry out
-// the plan. Waiting bases get room strictly in order, so small bases cannot overtake a large base forever. A base
-// whose room others wait for is unloaded once idle; if it stays busy, it accepts no new requests once its turn is
-// over.
+// Plans which base models (bases) are in memory next, from the loaded bases, the queue and the time; other modules
+// carry out the plan. Waiting bases get room strictly in order, so small bases cannot overtake a large base forever. A
+// base whose room others wait for is unloaded once idle; if it stays busy, it accepts no new requests after a minimum
+// time.
 
-/** A base model from the view of memory planning. */
+/** A base model with the properties that matter for planning. */
 export interface PlannedBase {
   readonly name: string;
   /** Estimated memory in bytes that the base takes in all states except `unloaded`. */
   readonly bytes: number;
   readonly state: "unloaded" | "loading" | "loaded" | "unloading";
-  /** True while requests run on it. */
+  /** True while requests run on the base. */
   readonly isBusy: boolean;
   /** True if the base accepts no new requests, so that another base gets its room. */
   readonly isClosed: boolean;
@@ -21,7 +21,7 @@ export interface PlannedBase {
 }
 
 export interface RoomLimits {
-  /** Memory limit in bytes; Infinity if unlimited. */
+  /** Limit for the memory of all bases, in bytes; Infinity if unlimited. */
   readonly bytesMax: number;
   /** Idle time after which a base is unloaded; Infinity to keep idle bases loaded. */
   readonly keepAliveMs: number;
@@ -30,7 +30,7 @@ export interface RoomLimits {
    * cost.
    */
   readonly turnMs: number;
-  /** Time without a request after which a base makes room for another base, even if its turn is not over. */
+  /** Time without a request after which a base makes room for another base, even before `turnMs` has passed. */
   readonly pauseMs: number;
 }
 
@@ -46,7 +46,7 @@ export interface RoomPlan {
 }
 
 /**
- * Plans loads and unloads.
+ * Plans which bases to load, unload and close now.
  *
  * @param waiting the bases that requests wait for, the longest wait first; each fits `bytesMax` without others
  */
@@ -79,8 +79,8 @@ interface Now {
 const nothing: Rest = { unload: [], closed: new Set(), wakeAtMs: Infinity };
 
 /**
- * Makes room for one base. Unloads idle bases if that suffices; otherwise closes bases whose turn is over, so that
- * they become idle.
+ * Makes room for one base. Unloads idle bases if that suffices. Otherwise closes bases that have been loaded for at
+ * least `turnMs`, so that they become idle.
  */
 function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Rest {
   const rest = needed - bytesOf(tenants.filter(({ state }) => state === "unloading"));
@@ -93,7 +93,7 @@ function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Re
   if (idle !== null) {
     return { ...nothing, unload: idle.map(({ name }) => ({ name, why: "room" })) };
   }
-  // Bases that are already closed remain among those that are closed.
+  // Closed bases come first in the order, so they stay closed.
   const closing = chooseEnoughToFree(
     loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(compareClosed),
     rest,
@@ -120,7 +120,10 @@ function mayClose(tenant: PlannedBase, now: Now): boolean {
   return isSliceExpired(tenant, now) || (!tenant.isBusy && mayUnload(tenant, now));
 }
 
-/** Returns the shortest prefix of the bases that frees enough memory; null if all of them together do not. */
+/**
+ * Returns the first bases of the list that free enough memory together, as few as possible; null if all of them are not
+ * enough.
+ */
 function chooseEnoughToFree(tenants: readonly PlannedBase[], bytes: number): readonly PlannedBase[] | null {
   const taken: PlannedBase[] = [];
   let freed = 0;
@@ -144,7 +147,7 @@ function compareClosed(one: PlannedBase, other: PlannedBase): number {
   );
 }
 
-/** Unloads the bases that have been idle for the keep-alive time, if no request waits for room. */
+/** Unloads bases that have been idle for the keep-alive time. Applies only if no request waits for room. */
 function planIdleUnloads(
   tenants: readonly PlannedBase[],
   waiting: readonly string[],
@@ -163,8 +166,8 @@ function planIdleUnloads(
 }
 
 /**
- * Returns the bases to load at startup: considers them in the given order, and takes as many as fit in memory
- * together.
+ * Returns the bases to load at startup. Considers them in the given order, and takes each that fits in memory next to
+ * those already taken.
  */
 export function readyAtStart(
   bases: readonly { readonly name: string; readonly bytes: number }[],

@@ -1,5 +1,5 @@
-// Parameters with which an engine's process opens a model. The server sends them; if the process has pre-opened a
-// model, it compares them with the parameters of that model.
+// Parameters with which an engine's process opens a model, that is, loads it. The server sends them; a process that has
+// opened a model in advance compares them with the parameters of that model.
 import type { Quantization } from "../../../base/domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 
@@ -16,7 +16,7 @@ export interface ModelOpening extends OpeningSettings {
 }
 
 /**
- * Selects from an engine's load parameters those that determine how its model is opened; an absent quantization means
+ * Selects from an engine's load parameters those that determine how its model is opened. An absent quantization means
  * `off`.
  */
 export function openingOf({

@@ -1,4 +1,4 @@
-// Opens a model folder, so that the model is ready to compute.
+// Opens a model folder: loads the model, so that it is ready to compute.
 import { realpathSync } from "node:fs";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
@@ -13,8 +13,8 @@ import type { OpenModel } from "../loop-engine.ts";
 import type { ModelOpening } from "./model-opening.ts";
 
 /**
- * Like {@link openModelFolder}, but writes nothing. Returns null if data is missing in the cache, so that it would
- * have to be written, or if the model cannot be opened.
+ * Like {@link openModelFolder}, but writes nothing. Returns null if the model cannot be opened without writing to the
+ * cache, or at all.
  */
 export async function openCachedModel(opening: ModelOpening): Promise<OpenModel | null> {
   return open(opening, { isReadOnly: true }).catch(() => null);
@@ -23,7 +23,7 @@ export async function openCachedModel(opening: ModelOpening): Promise<OpenModel 
 /**
  * Opens a model folder.
  *
- * @throws ServiceError for a folder without a model that can be computed; details of unforeseen errors are only logged
+ * @throws ServiceError if the folder has no model that can be computed; details of unforeseen errors are only logged
  */
 export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
   const { modelFolder } = opening;
@@ -46,7 +46,7 @@ async function open(
 ): Promise<OpenModel> {
   const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
   const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
-  // Read first, because this reports that a folder contains no model.
+  // The configuration is read first, because its error message says that a folder contains no model.
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
@@ -62,8 +62,8 @@ async function open(
     adapterCountMax,
     clock: systemClock,
     preparesAhead,
-    // Drafts require that a row's results do not depend on the other rows of its batch, which only the CPU guarantees.
-    // Otherwise drafts would change answers.
+    // Drafts need a device on which a row's results do not depend on the other rows of its batch; otherwise they would
+    // change answers. Only the CPU guarantees that.
     takesDrafts: draftTokensMax > 0 && device === "cpu",
     weightsHash: weights,
     arrangedCache: {
@@ -77,8 +77,8 @@ async function open(
 }
 
 /**
- * Measures the processor's kernels only if the model may have quantized weights, because computing with float32
- * weights needs no measurement.
+ * Measures the processor's kernels for quantized weights. Skipped if all weights are float32, which need no
+ * measurement.
  */
 async function kernelsFor(
   { modelFolder, cacheFolder, quantization }: ModelOpening,

@@ -1,4 +1,4 @@
-// Tests a model that is opened ahead: when it is taken, and that nothing is written for it.
+// Tests a model that is opened in advance: when an engine takes it, and that opening writes nothing.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

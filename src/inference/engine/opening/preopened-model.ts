@@ -8,7 +8,7 @@ import { openCachedModel, openModelFolder } from "./open-model-folder.ts";
 
 export class PreopenedModel {
   readonly #opening: ModelOpening;
-  /** The opened model; null once it was taken, or if it could not be opened. */
+  /** The opened model; null if it was taken, or if it could not be opened. */
   #model: Promise<OpenModel | null>;
 
   constructor(opening: ModelOpening) {
@@ -17,7 +17,8 @@ export class PreopenedModel {
   }
 
   /**
-   * Returns the model to load: the pre-opened one if its parameters match, otherwise a newly opened one.
+   * Returns the model for an engine: the one that was opened in advance if its parameters match, otherwise a newly
+   * opened one.
    *
    * @throws ServiceError as `openModelFolder`
    */
@@ -26,7 +27,7 @@ export class PreopenedModel {
     return taken ?? openModelFolder(opening, logger);
   }
 
-  /** True if the model is ready to be taken. */
+  /** True if the model is open and has not been taken. Waits until opening has ended. */
   async isOpen(): Promise<boolean> {
     return (await this.#model) !== null;
   }

@@ -18,11 +18,13 @@ const tokenIds = Array.from({ length: 100 }, (_, index) => index);
 const prompt = { scope: "a", tokenIds };
 const bytesOf = (positionCount: number): number => positionCount * positionBytes(shape);
 
-/** Key of a position; its value is the negative. */
+/**
+ * Returns a number for each element of a key, by its location. The element of the value there is the negative number.
+ */
 const keyOf = (place: { layer: number; head: number; position: number; index: number }): number =>
   10_000 * place.layer + 1000 * place.head + 2 * place.position + place.index;
 
-/** Creates a lane whose last of two slots holds the first positions of the prompt. */
+/** Creates a lane with two slots. The second slot holds the first `count` positions of the prompt. */
 const laneWith = (capacity: number, count: number): KvLane => {
   const lane = new KvLane(shape);
   lane.reshape(2, capacity);
@@ -41,7 +43,10 @@ const laneWith = (capacity: number, count: number): KvLane => {
   return lane;
 };
 
-/** Reads the prompt into a slot that holds its first positions, and checks every number of the result. */
+/**
+ * Reads the prompt from the cache into a slot that holds its first `held.count` positions. Checks that the slot then
+ * holds `expected` positions with the right numbers.
+ */
 const checkRead = (
   cache: PrefixCache,
   held: { readonly count: number; readonly of: number },

@@ -1,6 +1,6 @@
-// The prefix cache: copies of computed prompts' keys and values in blocks, evicted least recently used first, and
-// snapshots of states. It holds only results of prefill, which do not depend on how a prompt is cut, so using the cache
-// changes no bit. Readers get a copy in their lane's slot, so nothing is locked.
+// The prefix cache: copies of the keys and values of computed prompts, in blocks that are evicted least recently used
+// first, and snapshots of states. It holds only results of prefill, which do not depend on how a prompt is divided, so
+// using the cache changes no bit. Readers copy entries into their slot, so nothing is locked.
 import type { KvLane } from "../cache/kv-lane.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
@@ -8,19 +8,19 @@ import { type BlockSpan, PrefixTree } from "./prefix-tree.ts";
 import { StateSnapshots } from "./state-snapshots.ts";
 
 /**
- * Positions per block: few enough that the last block of a prompt, on average half full, wastes little; many enough to
- * copy in long runs.
+ * Number of positions in a block. The last block of a prompt is half full on average, so a larger block would waste
+ * more; a smaller block would make copies slower.
  */
 const blockPositions = 32;
 
-/** A prompt, with the scope that its keys and values depend on. */
+/** A prompt, with the scope on which its keys and values depend. */
 export interface CachedPrompt {
   /** Identifies the weights and the owners that may share cached entries; scopes share nothing with each other. */
   readonly scope: string;
   readonly tokenIds: readonly number[];
 }
 
-/** Location of a running prompt's keys and values. */
+/** Location of a running prompt's keys and values: a slot of a lane. */
 export interface SlotRef {
   readonly lane: KvLane;
   readonly slot: number;
@@ -36,10 +36,10 @@ export class PrefixCache {
   readonly #endScores = new EndScores();
   /** Snapshots of states; null if the model has none. */
   readonly #snapshots: StateSnapshots | null;
-  /** Memory of blocks that was lent to readers; a lent block that is reused gets new memory. */
+  /** Memory of blocks that readers have borrowed. If such a block is used for other entries, it gets new memory. */
   readonly #lent = new WeakSet<Float32Array>();
 
-  /** @param bytesMax maximum size; 0 disables the cache */
+  /** @param bytesMax maximum size in bytes; 0 disables the cache */
   constructor(shape: ModelShape, bytesMax: number) {
     this.#bytesMax = bytesMax;
     this.#bytesAllowed = bytesMax;
@@ -53,12 +53,12 @@ export class PrefixCache {
     return this.#blocks.size * this.#blockBytes + this.#fixedBytes;
   }
 
-  /** Number of positions that can be cached at this moment. */
+  /** Number of positions for which the cache has room at this moment. */
   get positionCountMax(): number {
     return this.#blockCountAllowed * blockPositions;
   }
 
-  /** Evicts entries until the rest fit this size, which remains the limit until the next call. */
+  /** Evicts entries until the remaining ones fit this size in bytes. The size remains the limit until the next call. */
   limit(bytesAllowed: number): void {
     this.#bytesAllowed = Math.min(this.#bytesMax, bytesAllowed);
     if (this.#bytesAllowed < this.#endScores.bytes) this.#endScores.clear();
@@ -70,7 +70,11 @@ export class PrefixCache {
     return this.#endScores.find(scope, tokenIds);
   }
 
-  /** @param scores_V logits; copied */
+  /**
+   * Caches the logits after the last token of a prompt.
+   *
+   * @param scores_V logits; copied
+   */
   cacheScores({ scope, tokenIds }: CachedPrompt, scores_V: Float32Array): void {
     if (this.#endScores.bytes + scores_V.byteLength + this.#blockBytes > this.#bytesAllowed) return;
     this.#endScores.keep(scope, tokenIds, scores_V);
@@ -78,8 +82,9 @@ export class PrefixCache {
   }
 
   /**
-   * Returns how many of the first `countMax` tokens of a prompt can be read, and how many have cached keys and values,
-   * which are more if the state after them is not saved. Marks the latter as used.
+   * Returns two numbers of leading prompt tokens, at most `countMax`: how many can be read, and how many have cached
+   * keys and values. In models with states the second number may be greater, if the states after these tokens are not
+   * saved. Marks these entries as used.
    */
   countCached(
     { scope, tokenIds }: CachedPrompt,
@@ -90,8 +95,8 @@ export class PrefixCache {
   }
 
   /**
-   * Extends a slot with cached tokens, up to `countMax`. The slot must hold the first tokens of the prompt and have
-   * room.
+   * Fills a slot with cached entries of a prompt, up to `countMax` tokens. The slot may already hold the first tokens
+   * of the prompt, and must have room.
    *
    * @returns number of copied tokens
    */
@@ -117,7 +122,10 @@ export class PrefixCache {
     return copied;
   }
 
-  /** Caches a slot's first `count` tokens of a prompt, as many as fit, and the slot's state if that is after them. */
+  /**
+   * Caches the first `count` tokens of a prompt from a slot, or as many as fit. Also saves the slot's states if the
+   * slot holds exactly these tokens.
+   */
   keep({ scope, tokenIds }: CachedPrompt, count: number, { lane, slot }: SlotRef): void {
     for (const { block, offset, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
       if (offset === 0) {
@@ -136,8 +144,8 @@ export class PrefixCache {
   }
 
   /**
-   * Returns the full blocks of a prompt, from the first token on, without copying them. The reader may use them
-   * indefinitely; eviction does not change them.
+   * Returns the full blocks of a cached prompt, from the first token on, without copying them. The caller may use them
+   * indefinitely, because eviction does not change them.
    */
   lend({ scope, tokenIds }: CachedPrompt): readonly Float32Array[] {
     const lent: Float32Array[] = [];
@@ -150,12 +158,15 @@ export class PrefixCache {
     return lent;
   }
 
-  /** Size in bytes of cached logits and states, which are not in blocks. */
+  /** Size in bytes of the cached logits and states, which are stored outside of blocks. */
   get #fixedBytes(): number {
     return this.#endScores.bytes + (this.#snapshots?.bytes ?? 0);
   }
 
-  /** Returns how many tokens of a cached prefix can be read: with states, those before the last saved one. */
+  /**
+   * Returns how many tokens of a cached prefix can be read. In a model with states, the prefix is usable only up to the
+   * last position whose states are saved.
+   */
   #readableCount(spans: readonly BlockSpan[]): number {
     const snapshots = this.#snapshots;
     if (snapshots === null) return endOf(spans);
@@ -164,7 +175,10 @@ export class PrefixCache {
     return 0;
   }
 
-  /** Limits snapshots to half of the memory, and blocks to the memory that snapshots and cached logits leave. */
+  /**
+   * Limits snapshots to half of the allowed memory, and blocks to the memory that snapshots and cached logits leave
+   * free.
+   */
   #limitBlocks(): void {
     this.#snapshots?.limit(this.#bytesAllowed / 2);
     const allowed = Math.max(0, Math.floor((this.#bytesAllowed - this.#fixedBytes) / this.#blockBytes));
@@ -176,7 +190,10 @@ export class PrefixCache {
     }
   }
 
-  /** Drops a block's contents; readers of its memory may continue. */
+  /**
+   * Prepares a block for other entries. If a reader has borrowed its memory, the reader keeps that memory, and the
+   * block gets a new one.
+   */
   #leaveLent(block: number): void {
     const memory = this.#blocks.get(block);
     if (memory !== undefined && this.#lent.has(memory)) this.#blocks.delete(block);
@@ -191,20 +208,21 @@ export class PrefixCache {
   }
 }
 
-/** Returns the number of positions up to the end of spans, which begin at the first position. */
+/** Returns the position at which a list of spans ends. The spans must begin at position 0 and follow one another. */
 function endOf(spans: readonly BlockSpan[]): number {
   const last = spans.at(-1);
   return last === undefined ? 0 : last.start + last.count;
 }
 
-// Logits after whole prompts. Prompts that are repeated to the last token, such as the rollouts of a task, then need
-// no computation. Limited to few prompts, because a row of logits is as large as several positions of keys and values.
+// Logits after whole prompts. A prompt that is repeated to the last token, such as those of a task's rollouts, then
+// needs no computation. Limited to few prompts, because their logits take as much memory as several positions of keys
+// and values.
 
-/** Maximum number of prompts: rollouts of more prompts seldom run at the same time. */
+/** Maximum number of prompts whose logits are cached. Rollouts of more prompts seldom run at the same time. */
 const promptCountMax = 64;
 
 export class EndScores {
-  /** Logits by prompt, the least recently used first. */
+  /** Logits by scope and prompt, the least recently used first. */
   readonly #scores = new Map<string, Float32Array>();
   #bytes = 0;
 
@@ -221,7 +239,11 @@ export class EndScores {
     return scores_V;
   }
 
-  /** @param scores_V logits; copied */
+  /**
+   * Caches the logits after a prompt, unless they are already cached.
+   *
+   * @param scores_V logits; copied
+   */
   keep(scope: string, tokenIds: readonly number[], scores_V: Float32Array): void {
     const key = keyOf(scope, tokenIds);
     if (this.#scores.has(key)) return;

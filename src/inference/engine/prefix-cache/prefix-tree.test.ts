@@ -4,7 +4,10 @@ import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { type BlockSpan, PrefixTree } from "./prefix-tree.ts";
 
-/** A tree whose blocks are written as its caller must, so that reads must give the prompt. */
+/**
+ * A tree together with the contents of its blocks, written as the tree's user must write them. Reading the blocks must
+ * then give the prompt.
+ */
 class WrittenTree {
   readonly tree: PrefixTree;
   readonly #blocks = new Map<string, string>();
@@ -24,7 +27,7 @@ class WrittenTree {
     return spans;
   }
 
-  /** Returns how many of the first tokens are cached, checking the position of each. */
+  /** Returns the number of leading tokens that are cached, and checks the contents of each of their positions. */
   find(scope: string, tokenIds: readonly number[], countMax = tokenIds.length): number {
     let end = 0;
     for (const { block, offset, start, count } of this.tree.find(scope, tokenIds, countMax)) {
@@ -42,7 +45,9 @@ class WrittenTree {
   }
 }
 
-/** Returns everything that the keys and values of a position depend on. */
+/**
+ * Returns a text for everything on which the keys and values of a position depend: the scope and the tokens up to it.
+ */
 function historyOf(scope: string, tokenIds: readonly number[], position: number): string {
   return `${scope}: ${tokenIds.slice(0, position + 1).join(" ")}`;
 }
@@ -116,10 +121,10 @@ test("reports the blocks that a lower limit evicts, and reuses no more of them",
   assert.equal(tree.find("a", upTo(8)), 0);
 });
 
-/** Twin of the tree: a plain list with one position per row, searched whole each time. */
+/** A simple implementation for comparison: a list of positions that is searched from the start each time. */
 class PlainTree {
   readonly #countMax: number;
-  /** By history, the least recently used first. */
+  /** Cached positions with their histories, the least recently used first. */
   #kept: string[] = [];
 
   constructor(countMax: number) {
@@ -143,7 +148,7 @@ class PlainTree {
     this.#kept = this.#kept.slice(Math.max(0, this.#kept.length - countMax));
   }
 
-  /** The last position first: continuations are evicted before their prefix. */
+  /** The last position comes first in the list, so that continuations are evicted before their prefix. */
   #use(scope: string, tokenIds: readonly number[], count: number): void {
     const used = Array.from({ length: count }, (_, index) => historyOf(scope, tokenIds, count - 1 - index));
     this.#kept = [...this.#kept.filter((history) => !used.includes(history)), ...used];

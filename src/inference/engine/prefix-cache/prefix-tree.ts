@@ -1,6 +1,5 @@
-// A radix tree over cached prompts: maps tokens to blocks, one block of a fixed number of positions per node. The
-// least recently used block is evicted first, but never before its continuations. The tree knows block numbers, not
-// their contents.
+// A radix tree over cached prompts. It maps tokens to numbered blocks; each node has one block, which holds a fixed
+// number of positions. The least recently used block is evicted first, but never before its continuations.
 import { assert, present } from "../../../base/domain/assert.ts";
 
 /** Positions [start, start + count) of a prompt, stored in a block starting at `offset`. */
@@ -15,21 +14,23 @@ interface TreeNode {
   /** Block number; null for a scope's root, which has no tokens. */
   readonly block: number | null;
   readonly parent: TreeNode | null;
-  /** Key among the parent's children; for a root, its scope. */
+  /** Key of the node among its parent's children. For a root, the scope. */
   readonly key: string;
-  /** Tokens in the block. */
+  /** Tokens whose keys and values are in the block. */
   readonly tokenIds: number[];
-  /** Nodes that branch off within this node's tokens, keyed by the number of shared tokens and the next token. */
+  /**
+   * Nodes that continue this node or branch off within its tokens, by the number of shared tokens and the next token.
+   */
   readonly children: Map<string, TreeNode>;
 }
 
-/** End of a prompt's longest cached prefix. */
+/** Longest cached prefix of a prompt. */
 interface Match {
-  /** Nodes from the root on; the last one may match partly. */
+  /** Nodes from the root on. Of the last node, only some tokens may match. */
   readonly path: readonly TreeNode[];
   readonly spans: readonly BlockSpan[];
   readonly count: number;
-  /** Matched tokens of the last node. */
+  /** Number of tokens of the last node that match. */
   readonly matchedCount: number;
 }
 
@@ -37,7 +38,7 @@ export class PrefixTree {
   readonly blockPositions: number;
   #blockCountMax: number;
   readonly #roots = new Map<string, TreeNode>();
-  /** Nodes with blocks, the least recently used first; continuations of a node come before it. */
+  /** Nodes with blocks, the least recently used first. Continuations of a node come before it. */
   readonly #order = new Set<TreeNode>();
   readonly #freeBlocks: number[] = [];
   #numberedCount = 0;
@@ -52,10 +53,10 @@ export class PrefixTree {
   }
 
   /**
-   * Returns the locations of a prompt's cached prefix, and marks its blocks as used.
+   * Finds the cached prefix of a prompt, and marks its blocks as used.
    *
    * @param scope prompts of different scopes share nothing
-   * @param countMax number of tokens to look up
+   * @param countMax maximum number of tokens to look up
    * @returns spans in order, from the first token on; empty if nothing is cached
    */
   find(scope: string, tokenIds: readonly number[], countMax: number): readonly BlockSpan[] {
@@ -67,7 +68,8 @@ export class PrefixTree {
   }
 
   /**
-   * Adds the first tokens of a prompt, as many as there are blocks for, evicting the least recently used blocks.
+   * Adds the first `count` tokens of a prompt, or as many as there are blocks for. Evicts the least recently used
+   * blocks if necessary.
    *
    * @returns the new positions, which the caller must write
    */
@@ -80,7 +82,7 @@ export class PrefixTree {
     let node = present(match.path.at(-1), "the root of a path");
     let offset = match.matchedCount;
     for (let start = match.count; start < count;) {
-      // Tokens that continue exactly at the end of a partly filled block are added to that block.
+      // A partly filled block is continued if the new tokens begin exactly at its end. Otherwise they need a new block.
       if (node.block === null || offset < node.tokenIds.length || offset === this.blockPositions) {
         const block = this.#takeBlock(path);
         if (block === null) break;
@@ -100,7 +102,7 @@ export class PrefixTree {
   }
 
   /**
-   * Changes the maximum number of blocks.
+   * Changes the maximum number of blocks, and evicts the excess ones.
    *
    * @returns the evicted block numbers
    */
@@ -111,7 +113,10 @@ export class PrefixTree {
     return dropped;
   }
 
-  /** Returns a free block, or evicts the block of the oldest node; null if only nodes of `path` are left. */
+  /**
+   * Returns a free block. Without a free block, evicts the least recently used one; returns null if all blocks belong
+   * to `path`.
+   */
   #takeBlock(path: ReadonlySet<TreeNode>): number | null {
     if (this.#order.size >= this.#blockCountMax) {
       const [oldest] = this.#order;
@@ -142,7 +147,9 @@ export class PrefixTree {
     return block;
   }
 
-  /** Marks a path as used, last node first, so that each node comes before its ancestors. */
+  /**
+   * Marks the nodes of a path as used. The last node comes first, so that each node is evicted before its ancestors.
+   */
   #use(path: readonly TreeNode[]): void {
     for (let depth = path.length - 1; depth > 0; depth--) {
       this.#order.delete(path[depth]);
@@ -159,7 +166,7 @@ function childKey(offset: number, tokenId: number): string {
   return `${offset} ${tokenId}`;
 }
 
-/** Follows a prompt's first tokens until the first one that is not cached. */
+/** Follows the tokens of a prompt through the tree, until the first token that is not cached. */
 function matchFrom(root: TreeNode, tokenIds: readonly number[], countMax: number): Match {
   const path = [root];
   const spans: BlockSpan[] = [];

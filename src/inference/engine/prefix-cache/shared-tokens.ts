@@ -1,33 +1,32 @@
-// Decides when two prompts share a computation: if the next tokens of one prompt are also the next tokens of the
-// other.
+// Decides whether one prompt should wait for another that computes the same tokens next.
 
 /**
- * Minimum number of shared tokens. Fewer are computed instead of waited for or copied, because a separate part of a
+ * Minimum number of shared tokens for waiting or copying. Fewer tokens are computed again, because a separate part of a
  * prompt costs as much.
  */
 export const sharedCountMin = 32;
 
-/** A prompt in prefill, with the scope that its keys and values depend on. */
+/** A prompt in prefill, with the scope on which its keys and values depend. */
 export interface PrefillingPrompt {
-  /** Scope in the prefix cache; null if the prompt may not share cache entries. */
+  /** Scope in the prefix cache; null if the prompt does not read the cache. */
   readonly prefixScope: string | null;
   readonly tokenIds: readonly number[];
-  /** Number of tokens computed so far, counted from the start of the prompt. */
+  /** Number of leading tokens that have been computed. */
   readonly computedCount: number;
 }
 
 /**
- * True if one prompt's next tokens are also the other's, and so many that the other should wait. The first prompt may
- * be slightly ahead; the other then also reads the tokens in between.
+ * True if prompt `one` is about to compute so many tokens of prompt `other` that `other` should wait. `one` may be
+ * slightly ahead; `other` then also reads the tokens in between from the cache.
  */
 export function computesForOther(one: PrefillingPrompt, other: PrefillingPrompt): boolean {
   if (one.prefixScope === null || one.prefixScope !== other.prefixScope) return false;
   const ahead = one.computedCount - other.computedCount;
   if (ahead < 0 || ahead >= sharedCountMin) return false;
   const end = other.computedCount + sharedCountMin;
-  // Every prompt computes its last token, to get the logits after it.
+  // The last token of a prompt must always be computed, to get the logits after it.
   if (end > one.tokenIds.length || end >= other.tokenIds.length) return false;
-  // Backwards, because prompts with a common beginning, such as a system message, differ near the end.
+  // Compares backwards, because prompts with a common beginning, such as a system message, differ near the end.
   for (let index = end - 1; index >= 0; index--) {
     if (one.tokenIds[index] !== other.tokenIds[index]) return false;
   }

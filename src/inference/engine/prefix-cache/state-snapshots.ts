@@ -1,8 +1,9 @@
-// Snapshots of sequences' states after cached prefixes. Unlike keys and values, a state cannot be cut: a prefix can be
-// reused only up to a position whose state was saved. Snapshots are evicted least recently used first.
+// Snapshots of the states after cached prefixes. Unlike keys and values, states exist only for the position at which
+// they were saved, so a prefix can be reused only up to such a position. The least recently used snapshots are evicted
+// first.
 
 export class StateSnapshots {
-  /** Snapshots by their position, the least recently used first. */
+  /** Snapshots by block and offset, the least recently used first. */
   readonly #snapshots = new Map<string, Float32Array>();
   #bytes = 0;
 
@@ -10,12 +11,12 @@ export class StateSnapshots {
     return this.#bytes;
   }
 
-  /** True if the state after `offset` positions of a block is saved. */
+  /** True if the states after `offset` positions of a block are saved. */
   has(block: number, offset: number): boolean {
     return this.#snapshots.has(keyOf(block, offset));
   }
 
-  /** Returns the state after `offset` positions of a block, and marks it as used; null if it is not saved. */
+  /** Returns the states after `offset` positions of a block, and marks the snapshot as used; null if there is none. */
   find(block: number, offset: number): Float32Array | null {
     const key = keyOf(block, offset);
     const states = this.#snapshots.get(key);
@@ -31,12 +32,12 @@ export class StateSnapshots {
     this.#bytes += states.byteLength;
   }
 
-  /** Drops the snapshots after positions of a block, which has been evicted. */
+  /** Drops all snapshots at positions of a block that has been evicted. */
   dropBlock(block: number): void {
     for (const key of this.#snapshots.keys()) if (key.startsWith(`${block} `)) this.#delete(key);
   }
 
-  /** Evicts snapshots until the rest fit this size. */
+  /** Evicts snapshots until the remaining ones fit this size in bytes. */
   limit(bytesMax: number): void {
     for (const key of this.#snapshots.keys()) {
       if (this.#bytes <= bytesMax) break;

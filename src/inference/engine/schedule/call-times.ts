@@ -1,11 +1,11 @@
-// Estimates the duration of the runner's calls from measured calls, as a linear function of a call's work, one
-// function per kind of call. Only linearity is assumed, because machines and models differ by a factor of a thousand,
-// and a machine's speed changes with its load. The caller measures the durations.
+// Estimates how long the runner's calls take, from measured calls. For each kind of call, the estimate is a linear
+// function of the call's work; nothing else is assumed, because machines and models differ by a factor of a thousand.
+// The caller measures the durations.
 
-/** Kinds of calls: first parts of prompts, later parts, and the next tokens of rows. */
+/** Kinds of calls: first parts of prompts, later parts of prompts, and the next tokens of rows. */
 export type CallKind = "first" | "later" | "decode";
 
-/** Work of a call, which determines its duration. */
+/** Amount of work of a call, on which its duration depends. */
 export interface CallWork {
   /** Number of tokens, including padding. */
   readonly tokenCount: number;
@@ -13,14 +13,14 @@ export interface CallWork {
   readonly pairCount: number;
 }
 
-/** Milliseconds of a call: a fixed part, and parts per token and per pair. */
+/** Duration of a call in milliseconds: a fixed part, and parts per token and per pair. */
 export interface CallCost {
   readonly callMs: number;
   readonly tokenMs: number;
   readonly pairMs: number;
 }
 
-/** Estimates by kind; null before the first call of the kind. */
+/** Estimates by kind of call; null before the first call of the kind. */
 export type CallCosts = Readonly<Record<CallKind, CallCost | null>>;
 
 /**
@@ -31,24 +31,24 @@ const tokensPerCall = 64;
 const pairsPerToken = 2048;
 
 /**
- * Fraction of the estimate's error that one call corrects. It is small, because occasional other load on the machine
- * must not distort the estimate.
+ * Fraction of an estimate's error that one call corrects. It is small, because other load on the machine must not
+ * distort the estimate.
  */
 const learningRate = 0.3;
 /**
- * Maximum correction, as a fraction of the expected time. A call that takes much longer than expected says more about
- * the machine's other load than about the call.
+ * Maximum correction, as a fraction of the expected time. A call that takes much longer than expected is probably
+ * delayed by other load on the machine.
  */
 const errorShareMax = 0.5;
 
-/** @returns expected milliseconds of a call */
+/** Returns how long a call should take, in milliseconds. */
 export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork): number {
   return callMs + tokenMs * work.tokenCount + pairMs * work.pairCount;
 }
 
 /**
- * Number of first calls of a kind after which the estimate is considered settled. Among these calls, a delayed one may
- * dominate the estimate.
+ * Number of calls of a kind after which its estimate is considered settled. Before that, one delayed call may dominate
+ * the estimate.
  */
 const earlyCallCount = 8;
 
@@ -65,7 +65,7 @@ export class CallTimes {
    * Noda 1967).
    */
   observe(kind: CallKind, { tokenCount, pairCount }: CallWork, ms: number): void {
-    // The features are scaled to similar magnitudes, so that no coefficient absorbs the errors of the others.
+    // The three inputs are scaled to similar magnitudes, so that no coefficient absorbs the errors of the others.
     const features = [tokensPerCall, tokenCount, pairCount / pairsPerToken] as const;
     const known = this.#costs[kind];
     this.#callCounts[kind] += 1;
@@ -76,8 +76,8 @@ export class CallTimes {
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
     if (ms < errorShareMax * expected && this.#callCounts[kind] <= earlyCallCount) {
-      // The estimate came from delayed calls, such as the first calls of this kind, so all its coefficients are scaled
-      // down.
+      // The call was much faster than expected, so the estimate comes from delayed calls, such as the first of this
+      // kind. All coefficients are therefore scaled down.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;
       this.#costs[kind] = { callMs: part * callMs, tokenMs: part * tokenMs, pairMs: part * pairMs };

@@ -1,13 +1,13 @@
-// Fair shares: the fraction of the engine that each owner holds, and the order in which waiting requests start. The
-// order is by priority, then the owner with the smallest share, then first come, first served.
+// Fair shares: the fraction of the engine that each owner of requests holds, and the order in which waiting requests
+// start. The order is by priority, then the owner with the smallest share, then first come, first served.
 import type { SlotBytes } from "../cache/kv-cache.ts";
 import type { SlotHolder, StepBudget } from "./slot-holder.ts";
 
 type ShareBudget = Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | keyof SlotBytes>;
 
 /**
- * Each owner's share of the slots or of the memory, whichever is larger (dominant resource fairness, Ghodsi et al.
- * 2011).
+ * Shares of owners. An owner's share is its fraction of the slots or of the memory, whichever is larger (dominant
+ * resource fairness, Ghodsi et al. 2011).
  */
 export class Shares {
   readonly #budget: ShareBudget;
@@ -23,7 +23,7 @@ export class Shares {
     return this.#byOwner.get(owner) ?? 0;
   }
 
-  /** Returns how much a holder adds to the share of its owner. */
+  /** Returns how much a holder (a request that holds slots) adds to the share of its owner. */
   by({ slotCount, positionCountMax }: SlotHolder): number {
     const { slotCountMax, kvCacheBytesMax, bytesPerPosition, bytesPerSlot } = this.#budget;
     const bytes = positionCountMax * bytesPerPosition + bytesPerSlot;
@@ -52,8 +52,8 @@ export class Shares {
 }
 
 /**
- * Yields waiting holders in the order in which they will start. Each is chosen by the shares that result from the
- * holders before it.
+ * Yields waiting holders in the order in which they will start. Each one is chosen by the shares after all earlier ones
+ * have started.
  *
  * @param waiting holders by priority, then first come, first served
  */

@@ -1,12 +1,9 @@
-// Chooses pairs of lanes that decode their rows in a shared call, which has room for two lanes.
+// Chooses pairs of lanes that decode their rows in a shared call; such a call has room for two lanes.
 
 /** Returns the gain of one call for two lanes over two calls; 0 if the lanes cannot or should not share a call. */
 export type PairGain<L> = (one: L, other: L) => number;
 
-/**
- * Returns each lane once, in the order of the lanes: either unpaired, or paired with a later lane. Pairs are formed in
- * the order of their gains, the largest first.
- */
+/** Divides lanes into pairs and single lanes, in the order of the lanes. Pairs with larger gains are formed first. */
 export function pairLanes<L>(lanes: readonly L[], gain: PairGain<L>): readonly (readonly [L, L?])[] {
   const pairs = lanes.flatMap((one, place) =>
     lanes.slice(place + 1).map((other) => ({ one, other, gain: gain(one, other) })),

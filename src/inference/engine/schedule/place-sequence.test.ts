@@ -50,7 +50,7 @@ test("no lane takes more memory than the first, including all reservations", () 
   const [short, long] = [lane(4, 128, { positionCountMax: 128 }), lane(4, 1280)];
   check(100, [long, short], 1, { positionCountMax: 128 });
   check(900, [short, long], 1);
-  // It would take 2048 positions in the first lane as in the second: next to long rows its reservation is as long as
+  // The sequence would take 2048 positions in either lane: next to long rows, its reservation becomes as long as
   // theirs.
   check(100, [short, lane(1, 128)], 0, { positionCountMax: 100 });
 });

@@ -1,53 +1,53 @@
-// Chooses the lane of a sequence. A step computes each row of a lane over the lane's whole capacity, so one long row
-// makes all short rows of its lane equally expensive; therefore an adapter may have several lanes with different
-// capacities. A second lane costs additional operations, a third lane costs a separate call; this module converts both
-// to positions that a step computes, and compares.
+// Chooses the lane of a sequence. A step computes each row over its lane's whole capacity, so one long row makes all
+// short rows of the lane expensive; an adapter may therefore have several lanes with different capacities. A second
+// lane costs additional operations, a third lane a separate call; this module converts both to positions that a step
+// computes, and compares.
 import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 
-/** State of a lane of the sequence's adapter. */
+/** State of a lane to which the sequence could be added. */
 export interface LaneState {
-  /** Number of slots, including reserved ones. */
+  /** Number of slots, including those reserved for followers. */
   readonly slotCount: number;
-  /** Number of positions that each slot has room for. */
+  /** Number of positions for which each slot has room. */
   readonly capacity: number;
-  /** Total number of filled positions in the lane's slots. */
+  /** Total number of positions that are filled in the lane's slots. */
   readonly heldCount: number;
-  /** Reserved maximum length of the lane's longest sequence. */
+  /** Maximum length that is reserved for the lane's longest sequence. */
   readonly positionCountMax: number;
 }
 
 export interface SlotRequest {
   readonly slotCount: number;
-  /** Number of positions that the sequence will soon hold in each slot. */
+  /** Number of positions that the sequence will soon have in each slot. */
   readonly positionCount: number;
   readonly positionCountMax: number;
 }
 
-/** Costs that determine when another lane saves time. */
+/** Costs that determine whether another lane saves time. */
 export interface LaneCosts {
-  /** Cost of a second lane's operations in a call, in positions. */
+  /** Cost of the additional operations for a second lane in a call, in positions. */
   readonly second: number;
   /** Cost of a separate call, in positions. */
   readonly call: number;
-  /** Maximum number of positions that can be copied in one step without a noticeable delay. */
+  /** Maximum number of positions that one step can copy without a noticeable delay. */
   readonly copiedCountMax: number;
 }
 
 /**
- * Assumed number of sequences that will share a new lane. The first sequence need not save the lane's whole cost,
- * because others are likely to follow.
+ * Assumed number of sequences that will share a new lane. Others are likely to follow, so the first sequence need not
+ * save the lane's whole cost.
  */
 const expectedSequenceCount = 4;
 
-/** Sizes for {@link laneBytes} with which it counts positions instead of bytes. */
+/** Makes {@link laneBytes} return positions instead of bytes. */
 const inPositions = { bytesPerPosition: 1, bytesPerSlot: 0 };
 
 /**
- * Chooses the lane that costs the least for a sequence. Considers only lanes that, with all reservations, take no more
- * memory than the first lane would.
+ * Chooses the cheapest lane for a sequence. Considers only lanes in which all reservations together take no more memory
+ * than in the first lane.
  *
- * @param lanes lanes of the sequence's adapter; the first is the lane with which the scheduler has counted. If empty,
- * a new lane is chosen
+ * @param lanes lanes of the sequence's adapter; the first is the lane for which the scheduler has reserved memory. If
+ * empty, a new lane is chosen
  * @param sequenceCount number of similar sequences that may share a new lane
  * @returns index of the lane in `lanes`; null for a new lane
  */
@@ -73,7 +73,7 @@ export function placeSequence(
   return best.place;
 }
 
-/** Returns the additional cost and memory of a lane if the sequence joins it. */
+/** Returns the additional cost and memory, both in positions, if the sequence joins a lane. */
 function joining(
   { slotCount, capacity, heldCount, positionCountMax }: LaneState,
   need: SlotRequest,

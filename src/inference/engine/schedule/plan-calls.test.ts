@@ -6,7 +6,7 @@ import { noTurns, type Turns } from "./prompt-turns.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 import { smallBudget as budget } from "../testing/step-budget.ts";
 
-/** A prompt with a name for the tests. */
+/** A prompt with a number by which the tests refer to it. */
 interface NamedPrompt extends PlannedPrompt {
   readonly name: number;
 }
@@ -25,7 +25,7 @@ const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {
   ...more,
 });
 
-/** Creates a prompt of a scope whose prompts share a prefix of `sharedCount` tokens, followed by different ones. */
+/** Creates one of several prompts that share a scope and their first `sharedCount` tokens, and differ after that. */
 const alike = (name: number, tokenCount: number, sharedCount: number, more: Partial<NamedPrompt> = {}) =>
   prompt(name, tokenCount, {
     prefixScope: "s",
@@ -63,7 +63,9 @@ const planOf = (prompts: readonly NamedPrompt[], given: Given) =>
     },
   );
 
-/** Checks calls in their order, written as the lane that decodes, or chunks as `name:start+count`. */
+/**
+ * Checks the planned calls in their order. A call is written as the lane that decodes, or as chunks `name:start+count`.
+ */
 const check = (prompts: readonly NamedPrompt[], given: Given, expected: string): void => {
   const { calls } = planOf(prompts, given);
   assert.equal(calls.map(describe).join(" | "), expected);
@@ -130,7 +132,7 @@ test("others share a step if time for a part of theirs is left", () => {
   check(started, { msMax: 45 }, "1:60+30");
   check(started, { msMax: 57 }, "1:60+30");
   check(started, { msMax: 58 }, "1:60+30 2:40+16");
-  // A first part is another call.
+  // The first part of another prompt needs a separate call, which costs additional time.
   check([started[0], prompt(3, 40)], { msMax: 67 }, "1:60+30");
   check([started[0], prompt(3, 40)], { msMax: 68 }, "1:60+30 | 3:0+16");
 });
@@ -165,7 +167,7 @@ test("the first of prompts with a shared prefix computes it for all, and the oth
 test("prompts wait for one that is a little ahead, also if it is not its turn", () => {
   check([alike(1, 90, 40, { computedCount: 16 }), alike(2, 50, 40), prompt(3, 9)], { msMax: 19 }, "3:0+9");
   check([alike(1, 90, 40, { computedCount: 16 }), alike(2, 50, 40)], { msMax: 26 }, "1:16+16");
-  // Its tokens beyond these were not kept.
+  // The cache holds only 32 tokens of the prompt that is ahead, so the other does not wait for it.
   check([alike(1, 90, 40, { computedCount: 32 }), alike(2, 50, 40)], { msMax: 26 }, "2:0+16");
 });
 
@@ -187,7 +189,9 @@ test("a waiting prompt continues on its own when the one before it is gone", () 
   check([alike(2, 40, 40), alike(3, 40, 40)], {}, "2:0+40");
 });
 
-/** Simulates steps of the given length; returns the names of the prompts that each step computes, one letter a step. */
+/**
+ * Simulates steps of the given length. Returns the name of the prompt that each step computes, one character per step.
+ */
 const played = (prompts: readonly NamedPrompt[], stepCount: number, msMax: number): string => {
   let current = prompts;
   let turns: Turns = noTurns;

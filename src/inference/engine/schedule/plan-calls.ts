@@ -1,6 +1,6 @@
 // Plans one step of the engine, from the prompts in prefill, the rows, the budget and estimates of call times. Every
-// step computes the rows. Prompts take turns and get as much of each step as the time allows; they may be cut at any
-// token, because the results have the same bits for every cut.
+// step decodes the rows. Prompts take turns and get as much of a step as the time allows; they may be divided at any
+// token, because the results have the same bits for every division.
 import { laterPartCount } from "../../architectures/serving-graphs.ts";
 import { computesForOther, type PrefillingPrompt } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
@@ -8,22 +8,25 @@ import { sortByTurns, nextTurns, type Turns, type TurnTaker } from "./prompt-tur
 import { pairLanes, type PairGain } from "./pair-lanes.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
-/** A prompt, as the planner needs it. The caller passes its own objects and gets them back in the plan. */
+/**
+ * A prompt with the properties that matter for planning. The caller passes its own objects and gets them back in the
+ * plan.
+ */
 export interface PlannedPrompt extends TurnTaker, PrefillingPrompt {
   readonly laneId: string;
   /**
-   * True if log-probabilities of the prompt's tokens are requested. Logits are then needed after each token instead of
-   * only after the last.
+   * True if log-probabilities of the prompt's tokens are requested. The model then computes logits after each token,
+   * not only after the last.
    */
   readonly needsLogprobs: boolean;
   /**
-   * Number of prompt tokens after which a part should end, so that the state there can be saved; 0 if a part may end
+   * Number of leading tokens after which a part should end, so that the states there can be saved; 0 if parts may end
    * anywhere.
    */
   readonly branchCount: number;
 }
 
-/** Tokens [start, start + count) of a prompt. */
+/** Tokens [start, start + count) of a prompt, which are computed in one call. */
 export interface PromptChunk<Prompt> {
   readonly prompt: Prompt;
   readonly start: number;
@@ -40,15 +43,15 @@ export interface PrefillCall<Prompt> {
   readonly chunks: readonly PromptChunk<Prompt>[];
 }
 
-/** A planned call. */
+/** A call that a step makes. */
 export type PlannedCall<Prompt> =
   | PrefillCall<Prompt>
   /** Decodes one token for each decoding row of a lane, and of a second lane if the two lanes share the call. */
   | { readonly kind: "decode"; readonly laneId: string; readonly pairedId?: string };
 
-/** Time that prompts may take in a step. */
+/** Limit for the time of prompts in a step, and estimates of call times. */
 export interface PromptTime {
-  /** Maximum milliseconds; Infinity if no rows wait for the prompts. */
+  /** Maximum number of milliseconds; Infinity if no rows wait for the prompts. */
   readonly msMax: number;
   readonly costs: CallCosts;
 }
@@ -60,25 +63,25 @@ export interface StepPlan<Prompt> {
   readonly turns: Turns;
 }
 
-/** Minimum share of real tokens among all tokens, including padding, when first parts share a call. */
+/** Minimum share of real tokens in a call with first parts; the other tokens are padding. */
 const realTokenShareMin = 0.75;
 
 /**
- * Minimum number of tokens in a part, even if time is short. In smaller parts, most of the time would be the fixed
- * cost of the call.
+ * Minimum number of tokens in a part, even if time is short. In smaller parts, the fixed cost of the call would take
+ * most of the time.
  */
 const partTokensMin = 16;
 
 /**
- * The first part of a step may take at least this multiple of the smallest part's time, because additional tokens are
- * cheap compared to the fixed cost of the call.
+ * The first part of a step may take this multiple of the smallest part's time, even beyond the limit. Additional tokens
+ * are cheap compared to the fixed cost of the call.
  */
 const smallestPartTimes = 1.3;
 
-/** Granule to which attention pads parts; see part-layout. */
+/** Attention pads parts to a multiple of this number of tokens; see `part-layout`. */
 const partGranule = 8;
 
-/** Minimum size of a remaining part that is computed in a separate call, as a fraction of the part before it. */
+/** Maximum size of a prompt's rest that is computed together with the part before it, as a fraction of that part. */
 const restShareMin = 0.25;
 
 /**
@@ -86,7 +89,7 @@ const restShareMin = 0.25;
  *
  * @param prompts prompts that have slots and are not completely computed
  * @param options.turns state of the turns from the previous plan
- * @param options.pairGain returns the gain of pairing two lanes, which are identified by their ids
+ * @param options.pairGain returns the gain of decoding two lanes in one call, by the ids of the lanes
  */
 export function planCalls<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -111,7 +114,7 @@ export function planCalls<Prompt extends PlannedPrompt>(
   };
 }
 
-/** Returns the work of a call with parts of prompts. */
+/** Returns the amount of work of a call with parts of prompts. */
 export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): CallWork {
   const longest = Math.max(...chunks.map(({ count }) => count));
   const isFirst = chunks.every(({ start }) => start === 0);
@@ -123,8 +126,8 @@ export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): C
 }
 
 /**
- * Drops the prompts that should wait, because another prompt that is earlier or further advanced computes the prefix
- * that they share.
+ * Drops prompts that should wait, because another prompt computes a prefix that both share. That prompt is ahead, or
+ * comes first in the list.
  */
 function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
   return prompts.filter(
@@ -140,7 +143,7 @@ function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): 
 }
 
 /**
- * Chooses one chunk of each prompt, in the order of the prompts, while time and tokens remain; the first prompt always
+ * Chooses one chunk of each prompt, in the order of the prompts, while time and tokens remain. The first prompt always
  * gets a chunk. A prompt whose log-probabilities are requested is skipped if the step has no room for its logits, so
  * later prompts may overtake it.
  */
@@ -172,8 +175,8 @@ function chooseChunks<Prompt extends PlannedPrompt>(
 }
 
 /**
- * Returns the number of a prompt's next tokens up to its branch position; Infinity if these are too few for a separate
- * part.
+ * Returns the number of a prompt's next tokens up to its branch position. Returns Infinity if these are too few for a
+ * separate part, so that they set no limit.
  */
 function untilBranch({ branchCount, computedCount }: PlannedPrompt): number {
   const count = branchCount - computedCount;
@@ -181,8 +184,8 @@ function untilBranch({ branchCount, computedCount }: PlannedPrompt): number {
 }
 
 /**
- * Returns how many tokens of a chunk fit in the remaining time, next to the chunks already chosen; 0 if fewer fit than
- * a part needs.
+ * Returns how many tokens of a chunk can be computed in the remaining time, besides the chunks already chosen. Returns
+ * 0 if fewer than the minimum of a part can be computed.
  */
 function countInTime<Prompt extends PlannedPrompt>(
   chunk: PromptChunk<Prompt>,
@@ -192,7 +195,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   const { prompt, start, count: wanted } = chunk;
   const smallest = Math.min(partTokensMin, wanted);
   const msWith = (count: number): number => estimateMs([...others, { prompt, start, count }], time);
-  // Without an estimate the expected time is infinite; the smallest part is then computed.
+  // Without a measurement the expected time is infinite. The smallest part is then computed, to measure it.
   const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
   const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
   if (fits(wanted)) return wanted;
@@ -209,7 +212,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   return rest === wanted && rest - count <= restShareMin * count ? rest : avoidLoneToken(count, rest);
 }
 
-/** Returns the expected time of the calls for these chunks; Infinity if there is no estimate for calls with prompts. */
+/** Returns the expected time of the calls for these chunks; Infinity if no call with prompts has been measured. */
 function estimateMs<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
   { msMax, costs }: PromptTime,
@@ -223,15 +226,15 @@ function estimateMs<Prompt extends PlannedPrompt>(
 }
 
 /**
- * Shortens a part that would leave only the last token of a prompt, because computing a single token costs as much as
- * computing a whole part.
+ * Shortens a part after which only the last token of a prompt would remain, because a single token costs as much as a
+ * whole part.
  */
 function avoidLoneToken(count: number, rest: number): number {
   return rest - count === 1 && count > 2 ? count - 1 : count;
 }
 
 /**
- * Groups chunks into calls, ordered by the first chunk of each call. All chunks of a call are in one lane, and are
+ * Groups chunks into calls, in the order of each call's first chunk. The chunks of a call are in one lane, and are
  * either all first parts or all later parts.
  */
 function groupChunks<Prompt extends PlannedPrompt>(
@@ -270,7 +273,7 @@ function groupByLength<Prompt>(
   return groups;
 }
 
-/** Groups later parts, as many per call as the graph has room for. They are not padded to each other's length. */
+/** Groups later parts, as many per call as the graph has room for. They need no padding to each other's length. */
 function groupByCount<Prompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly (readonly PromptChunk<Prompt>[])[] {

@@ -1,16 +1,16 @@
-// Decides whose turn it is among the prompts in prefill, by priority first. Within a priority, two orders alternate,
+// Decides in which order prompts in prefill are computed, by priority first. Within a priority, two orders alternate,
 // so that each gets at least half of the computed tokens.
 // * Shortest remainder first: a short prompt never waits for a long one.
 // * The oldest prompt of the least-served owner: no long prompt waits forever, and no owner waits for another owner's
-//   many prompts.
+// many prompts.
 import { compareRanks, type Ranked } from "./slot-holder.ts";
 
-/** A prompt that takes turns. */
+/** A prompt that takes turns with other prompts. */
 export interface TurnTaker extends Ranked {
   /** Owner for fair turns, such as an API key. */
   readonly owner: string;
   readonly tokenIds: readonly number[];
-  /** Number of tokens computed so far, counted from the start of the prompt. */
+  /** Number of leading tokens that have been computed. */
   readonly computedCount: number;
 }
 
@@ -22,8 +22,8 @@ export interface Turns {
    */
   readonly servedCounts: ReadonlyMap<string, number>;
   /**
-   * Number of tokens that the first order gave to shorter prompts, while the second order would have chosen another
-   * prompt.
+   * Number of tokens that the order by length has computed for one prompt, while the order by owner would have chosen
+   * another.
    */
   readonly owedCount: number;
 }
@@ -31,9 +31,9 @@ export interface Turns {
 export const noTurns: Turns = { servedCounts: new Map(), owedCount: 0 };
 
 /**
- * Sorts prompts by turns.
+ * Sorts prompts by whose turn it is.
  *
- * @returns the prompts, beginning with the one whose turn it is
+ * @returns the prompts; the first one has its turn now
  */
 export function sortByTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
@@ -42,7 +42,7 @@ export function sortByTurns<Prompt extends TurnTaker>(
   return turns.owedCount > 0 ? inFairOrder(prompts, turns) : prompts.toSorted(compareRests);
 }
 
-/** Returns the state after a step that computed the given numbers of tokens of some prompts. */
+/** Returns the state of the turns after a step that computed some tokens of some prompts. */
 export function nextTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,
@@ -81,8 +81,8 @@ function inFairOrder<Prompt extends TurnTaker>(prompts: readonly Prompt[], turns
 }
 
 /**
- * A new owner starts with the count of the least-served other owner, so that it gets no credit for the time before it
- * had prompts.
+ * Returns the count of the least-served owner. A new owner starts with this count, so that it gets no credit for the
+ * time before it had prompts.
  */
 function leastServed(prompts: readonly TurnTaker[], { servedCounts }: Turns): number {
   const known = prompts.flatMap(({ owner }) => servedCounts.get(owner) ?? []);

@@ -4,7 +4,7 @@ import { choosePreempted, planAdmissions, slotsThatFit } from "./scheduler.ts";
 import type { LaneLoad, SlotHolder, StepBudget } from "./slot-holder.ts";
 import { smallBudget as budget } from "../testing/step-budget.ts";
 
-/** A prompt with a name for the tests. */
+/** A prompt with a number by which the tests refer to it. */
 interface NamedPrompt extends SlotHolder {
   readonly name: number;
 }
@@ -27,7 +27,7 @@ const lane = (laneId: string, slotCount: number): LaneLoad => ({
   decodingCount: slotCount,
 });
 
-/** Checks the names of those that start. */
+/** Checks which of the waiting prompts are admitted, by their numbers. */
 const check = (
   waiting: readonly NamedPrompt[],
   lanes: readonly LaneLoad[],
@@ -54,7 +54,7 @@ test("nothing overtakes the oldest prompt that does not fit", () => {
 });
 
 test("admits only prompts whose memory can be reserved", () => {
-  // 64 positions of 10 bytes a slot: two slots take 1280 bytes, three 1920.
+  // A slot takes 64 positions of 10 bytes, so two slots take 1280 bytes and three take 1920.
   const three = [prompt(1, 10), prompt(2, 10), prompt(3, 10)];
   check(three, [], [1, 2], { kvCacheBytesMax: 1919 });
   check(three, [], [1, 2, 3], { kvCacheBytesMax: 1920 });
@@ -71,7 +71,7 @@ test("the owner who holds least is next, regardless of arrival", () => {
 });
 
 test("memory counts like slots, whichever share is larger", () => {
-  // A quarter of the memory against an eighth of the slots.
+  // Owner a has a quarter of the memory, and owner b an eighth of the slots.
   const running = [prompt(0, 10, { owner: "a", positionCountMax: 2500 }), prompt(1, 10, { owner: "b" })];
   check([prompt(2, 10, { owner: "a" }), prompt(3, 10, { owner: "b" })], [lane("a", 2)], [3, 2], {}, running);
 });
@@ -96,7 +96,7 @@ test("says how many choices fit at the same time", () => {
   );
 });
 
-/** Checks which holders are preempted for the waiting prompts, by name in the listed order. */
+/** Checks which holders are preempted for the waiting prompts, by their numbers in the order of `running`. */
 const checkPreempted = (
   waiting: readonly NamedPrompt[],
   running: readonly NamedPrompt[],
@@ -132,7 +132,7 @@ test("preempts the last of the worst priority first, and no more than needed", (
 });
 
 test("preempts nothing if that makes no room, and no holder that frees nothing needed", () => {
-  // 64 positions of 10 bytes a slot, and in lanes a and c three times that.
+  // A slot takes 64 positions of 10 bytes, and three times as many in the lanes a and c.
   const tight = { kvCacheBytesMax: 7 * 640 };
   const inLane = (name: number, laneId: string, priority: number) =>
     prompt(name, laneId === "b" ? 10 : 128, { laneId, priority });
@@ -156,7 +156,7 @@ test("a newcomer gets room from the last prompts of an owner who holds much, unt
   checkPreempted(waiting, running, [5, 6, 7, 8]);
   checkPreempted([prompt(9, 10, { owner: "b", slotCount: 4 })], running, [5, 6, 7, 8]);
   checkPreempted([prompt(9, 10, { owner: "b", slotCount: 5 })], running, []);
-  // The owner's own prompts waited earlier, and it is not their turn.
+  // The owner of the running prompts also has a prompt that has waited longer, but it is not that owner's turn.
   checkPreempted([prompt(0, 10, { owner: "a" }), ...waiting.slice(0, 1)], running, [8]);
   checkPreempted([prompt(0, 10, { owner: "a" })], running, []);
 });
@@ -180,6 +180,6 @@ test("makes room for several waiting prompts in their order", () => {
   ];
   checkPreempted(waiting.slice(0, 1), running, [4]);
   checkPreempted(waiting.slice(0, 2), running, [2, 3, 4]);
-  // The third does not fit with the first two, so nothing is preempted for the fourth, though it would fit.
+  // The third prompt does not fit next to the first two, so nothing is preempted for the fourth, although it would fit.
   checkPreempted(waiting, running, [2, 3, 4]);
 });

@@ -1,7 +1,7 @@
-// The scheduler: decides from waiting prompts, running holders and the budget which holders run next; `plan-calls`
-// then plans each step. The order is by priority, then the owner with the smallest share, then first come, first
-// served; no holder overtakes the one whose turn it is. A running holder keeps its slots until it finishes, unless a
-// holder with a better priority, or of an owner with a smaller share, preempts it.
+// The scheduler decides which requests hold slots next ("holders"); `plan-calls` then plans each step. The order is by
+// priority, then the owner with the smallest share, then first come, first served; no holder overtakes the one whose
+// turn it is. A running holder keeps its slots until it finishes, unless a holder with a better priority, or of an
+// owner with a smaller share, preempts it.
 import { laneBytes, type SlotBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 import { inStartOrder, Shares } from "./fair-shares.ts";
@@ -13,7 +13,7 @@ import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from ".
  *
  * @param waiting prompts in the order of {@link compareRanks}
  * @param held.lanes reservations of the running holders
- * @param held.running all holders of slots, from which the owners' shares follow
+ * @param held.running all holders of slots, which determine the owners' shares
  */
 export function planAdmissions<Prompt extends SlotHolder>(
   waiting: readonly Prompt[],
@@ -36,8 +36,8 @@ export function planAdmissions<Prompt extends SlotHolder>(
 
 /**
  * Chooses holders to preempt, so that waiting prompts of better priority, or of owners with smaller shares, can start.
- * For each prompt in turn, chooses the last holders of the worst priority, as few as make enough room. If preempting
- * all of them would not make enough room, chooses none for this prompt.
+ * For each prompt in turn, chooses as few holders as make enough room, from the lowest rank up. If preempting all of
+ * them would not make enough room, chooses none for this prompt.
  *
  * @param waiting prompts in the order of {@link compareRanks}
  * @param running all holders of slots, in any order
@@ -68,8 +68,8 @@ export function choosePreempted<Holder extends SlotHolder>(
 }
 
 /**
- * Returns the holders to preempt for a prompt; null if the prompt does not fit even without all holders that may be
- * preempted.
+ * Returns the holders to preempt for a prompt. Returns null if the prompt would not fit even after preempting all
+ * holders that it may preempt.
  */
 function choosePreemptedFor(
   prompt: SlotHolder,
@@ -82,8 +82,8 @@ function choosePreemptedFor(
   const lastFirst = preemptible.toSorted((one, other) => compareRanks(other, one));
   const together = chooseEnough(lastFirst, prompt, held, budget);
   if (together !== null) return together;
-  // Tries single holders first. Preempting a small holder of an owner could use up the amount that may be taken from
-  // that owner, although preempting one larger holder would suffice.
+  // Tries single holders. The attempt above may fail because preempting an owner's small holder uses up what may be
+  // taken from that owner, although one larger holder would suffice.
   for (const holder of lastFirst) {
     const alone = chooseEnough([holder], prompt, held, budget);
     if (alone !== null) return alone;
@@ -92,8 +92,8 @@ function choosePreemptedFor(
 }
 
 /**
- * Returns some of the holders, in the given order, whose preemption is allowed and makes the prompt fit; null if the
- * prompt would still not fit.
+ * Returns holders whose preemption is allowed and makes the prompt fit, chosen in the given order; null if the prompt
+ * would still not fit.
  */
 function chooseEnough(
   holders: readonly SlotHolder[],
@@ -111,7 +111,7 @@ function chooseEnough(
     if (isEnough()) break;
   }
   if (chosen.size === 0 || !isEnough()) return null;
-  // Removes holders from the choice whose preemption is unnecessary: they would otherwise start again immediately.
+  // Removes holders whose preemption turned out to be unnecessary, because they would start again immediately.
   for (const holder of [...chosen].reverse()) {
     chosen.delete(holder);
     if (!isEnough()) chosen.add(holder);
@@ -130,7 +130,10 @@ function fits(holders: readonly SlotHolder[], budget: StepBudget): boolean {
   return reservation.fits;
 }
 
-/** Returns how many choices of a request can run at the same time if nothing else runs; 0 if it can never run. */
+/**
+ * Returns how many choices of a request can run at the same time if no other request runs; 0 if the request can never
+ * run.
+ */
 export function slotsThatFit(
   positionCountMax: number,
   budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | keyof SlotBytes>,
@@ -141,8 +144,8 @@ export function slotsThatFit(
 }
 
 /**
- * Returns the maximum positions that each of `slotCount` choices can hold if nothing else runs; 0 if they can never
- * run.
+ * Returns the maximum number of positions that each of `slotCount` choices can hold if no other request runs; 0 if the
+ * choices can never run together.
  */
 export function positionsThatFit(
   slotCount: number,
@@ -155,10 +158,10 @@ export function positionsThatFit(
   return Math.max(0, Math.floor(bytes / bytesPerGranule)) * positionGranule;
 }
 
-/** Slots and positions that a lane needs, in total or in addition. */
+/** Slots and positions that a lane needs, either in total or in addition to its present ones. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
-/** Slots and memory of a budget that are reserved. */
+/** Sum of reserved slots and memory, compared with a budget. */
 class Reservation {
   readonly #budget: StepBudget;
   readonly #lanes = new Map<string, LaneNeed>();

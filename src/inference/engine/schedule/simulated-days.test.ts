@@ -1,5 +1,5 @@
-// Simulates random days of the scheduler: clients who come, abort and flood, while slots and memory are full. Rows and
-// prompts are numbers here, and call times follow a line. Every invariant is checked at every step.
+// Simulates the scheduler with clients that come at random, abort and flood it, while slots and memory are full. Rows
+// and prompts are only numbers here, and call times follow a linear function. Every invariant is checked at every step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
@@ -22,12 +22,12 @@ const budget: StepBudget = {
   logprobTokensPerStepMax: 30,
 };
 
-/** A call takes as long as 24 tokens. */
+/** The fixed cost of a call equals the cost of 24 tokens. */
 const cost = { callMs: 24, tokenMs: 1, pairMs: 1e-4 };
 const costs: CallCosts = { first: cost, later: cost, decode: cost };
 /**
- * Time that prompts may take of any step: a little more than a call's fixed cost and the smallest part, plus a small
- * rest.
+ * Time that prompts may always take in a step: enough for a call with the smallest part, and for a small rest of the
+ * prompt.
  */
 const partMsMax = expectedMs(cost, { tokenCount: 32, pairCount: 32 * 200 });
 
@@ -73,7 +73,9 @@ const commonCount = (one: Simulated, other: Simulated): number => {
   return count;
 };
 
-/** Returns how many tokens of a prompt are computed after reading the cache, if reading pays. */
+/**
+ * Returns how many tokens of a prompt count as computed after the prompt has read the cache, if reading is worthwhile.
+ */
 const countAfterReading = (item: Simulated, kept: readonly Simulated[]): number => {
   const found = Math.max(0, ...kept.map((other) => Math.min(other.computedCount, commonCount(item, other))));
   const count = Math.min(found, item.tokenIds.length - 1);
@@ -101,7 +103,7 @@ const groupsOf = (calls: Calls) => calls.flatMap((call) => (call.kind === "prefi
 const decodeMs = (load: LaneLoad): number =>
   expectedMs(cost, { tokenCount: load.decodingCount, pairCount: 0 });
 
-/** Returns the time that prompts may take of a step. */
+/** Returns the maximum time for prompts in a step. */
 const msMaxOf = (running: readonly Simulated[]): number => {
   const owners = new Map<string, { rowCount: number; promptedCount: number }>();
   for (const item of running) {
@@ -134,7 +136,7 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
   const rows = after.reduce((sum, load) => sum + load.decodingCount, 0);
   assert.ok(chunks.length <= 1 || tokens + rows <= budget.tokensPerStepMax, `${context}: tokens`);
   const ms = groups.reduce((sum, group) => sum + expectedMs(cost, prefillWork(group)), 0);
-  // A small rest may be included.
+  // The tolerance allows for a small rest of a prompt, which may be computed beyond the limit.
   assert.ok(ms <= Math.max(1.25 * msMax + 10, partMsMax), `${context}: time`);
   assert.equal(chunks.length > 0, running.some(isPrompt), `${context}: prompts always continue`);
   for (const { chunks: group } of groups) {
@@ -155,8 +157,8 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
 };
 
 /**
- * Checks that no prompt computes what another is about to compute for it, and that none waits for tokens that no
- * prompt computes.
+ * Checks that no prompt computes tokens that another prompt is about to compute for it. Also checks that no prompt
+ * waits for tokens that no prompt computes.
  */
 const checkSharing = (started: readonly Simulated[], calls: Calls, context: string): void => {
   const chunks = groupsOf(calls).flatMap((group) => group.chunks);
@@ -179,7 +181,7 @@ const apply = (calls: Calls, running: readonly Simulated[], context: string): vo
   }
 };
 
-/** Starts and stops prompts as the loop does. */
+/** Starts and preempts prompts as the engine's loop does. */
 const startAndStop = (queue: Simulated[], running: Simulated[], context: string): void => {
   const preempted = choosePreempted(queue, running, budget);
   assert.deepEqual(preempted, choosePreempted(queue, running, budget), context);
@@ -205,8 +207,7 @@ const shareOfOwner = (running: readonly Simulated[], owner: string): number =>
   running.filter((item) => item.owner === owner).reduce((sum, item) => sum + shareOf(item), 0);
 
 /**
- * Checks that a waiting prompt waits only because neither free room nor preempting an owner who holds more would be
- * enough.
+ * Checks that a prompt waits only if neither the free room nor preempting an owner with a larger share would suffice.
  */
 const checkFairness = (
   queue: readonly Simulated[],
@@ -230,7 +231,11 @@ const checkFairness = (
   }
 };
 
-/** @returns number of clients that came */
+/**
+ * Simulates one schedule.
+ *
+ * @returns number of clients that came
+ */
 const simulate = (seed: number): number => {
   const random = seededRandom("scheduler", seed);
   const context = `seed ${seed}`;
@@ -266,13 +271,16 @@ const simulate = (seed: number): number => {
   return arrivalCount;
 };
 
-/** One owner always has more waiting than there is room for; others come occasionally. */
+/**
+ * Simulates an owner that always has more waiting requests than there is room for, and other owners that send requests
+ * occasionally.
+ */
 const simulateFlood = (seed: number): void => {
   const random = seededRandom("flood", seed);
   const context = `flood, seed ${seed}`;
   const queue: Simulated[] = [];
   const running: Simulated[] = [];
-  /** For each occasional prompt, its arrival and the tokens of prompts computed until then. */
+  /** For each occasional prompt, the step at which it arrived, and the number of prompt tokens computed until then. */
   const came = new Map<Simulated, { readonly step: number; readonly servedCount: number }>();
   let turns: Turns = noTurns;
   let servedCount = 0;
@@ -315,8 +323,8 @@ const simulateFlood = (seed: number): void => {
       if (step === since.step)
         assert.ok(running.includes(item), `${context}: ${item.name} starts immediately`);
       if (isPrompt(item)) continue;
-      // Half goes to the shortest rests, the other half rotates over four owners; each part has at most this many
-      // tokens.
+      // Half of the tokens go to the shortest remainder, the other half in turn to four owners. Each part has at most
+      // `promptChunkTokens` tokens.
       const bound = 2 * 4 * (item.tokenIds.length + 2 * budget.promptChunkTokens);
       assert.ok(servedCount - since.servedCount <= bound, `${context}: ${item.name} waited for its prompt`);
       came.delete(item);

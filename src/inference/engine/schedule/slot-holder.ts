@@ -1,5 +1,5 @@
-// Requests that hold slots or wait for them ("holders"), as the planners need them, and the budget of slots and
-// memory.
+// Requests that hold slots or wait for them ("holders"), with the properties that matter for planning, and the budget
+// of slots and memory.
 import type { SlotBytes } from "../cache/kv-cache.ts";
 
 /** Rank that orders all waiting and running holders. */
@@ -14,15 +14,15 @@ export interface Ranked {
 export interface SlotHolder extends Ranked {
   /** Owner for fair shares of slots and memory. */
   readonly owner: string;
-  /** Lane of the holder. Rows of different lanes cannot share a call, except for pairs of lanes. */
+  /** Id of the holder's lane. Rows of different lanes cannot share a call, except for pairs of lanes. */
   readonly laneId: string;
   /** Number of slots, one for each choice. */
   readonly slotCount: number;
-  /** Maximum positions of each slot. */
+  /** Maximum number of positions of each slot. */
   readonly positionCountMax: number;
 }
 
-/** Load of a lane, including the full reservations of all admitted requests. */
+/** Slots and rows of a lane, including the full reservations of all admitted requests. */
 export interface LaneLoad {
   readonly laneId: string;
   readonly slotCount: number;
@@ -37,13 +37,13 @@ export interface StepBudget extends SlotBytes {
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
   /**
-   * Maximum number of prompt tokens per step whose log-probabilities are requested. It is limited because logits after
-   * every token take memory and time.
+   * Maximum number of prompt tokens per step for which log-probabilities are computed. It is limited because logits
+   * after every token take memory and time.
    */
   readonly logprobTokensPerStepMax: number;
 }
 
-/** Compares ranks; returns a negative number if `one` comes first. */
+/** Compares two holders by rank; returns a negative number if `one` comes first. */
 export function compareRanks(one: Ranked, other: Ranked): number {
   return one.priority - other.priority || one.arrival - other.arrival;
 }

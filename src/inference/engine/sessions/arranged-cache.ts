@@ -1,6 +1,6 @@
-// Disk cache of arranged weights, which a model's sessions map into memory; files are reused by later starts. A file
-// is created if none matches the weights, the kind of processor and the runtime. Only `onnx/` knows the form of
-// arranged weights.
+// Disk cache of arranged weights: weights in the layout that the runtime's kernels need. A model's sessions map these
+// files into memory, and later starts reuse them; a file is written if none matches the weights, the kind of processor
+// and the runtime. Only `onnx/` knows the layout.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,18 +16,15 @@ import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.t
 type Weights = ReadonlyMap<string, WeightSource>;
 
 /**
- * Disk space needed while writing, as a multiple of the weights' size: the runtime's file holds the weights in both
- * forms, and Hone's file holds one form.
+ * Disk space needed while writing, as a multiple of the weights' size. The runtime's file holds the weights in both
+ * layouts, and Hone's file holds one.
  */
 const writtenCopies = 3;
 
 /** Location of a model's arranged weights. */
 export interface ArrangedCache {
   readonly folder: string;
-  /**
-   * Name of the model in the cache. For each set of weights with the same names, types and shapes, the model has one
-   * file.
-   */
+  /** Name of the model in the cache. The model has one file for each set of names, types and shapes of weights. */
   readonly model: string;
   /** Hash of the weights' values. */
   readonly weightsHash: string;
@@ -36,8 +33,8 @@ export interface ArrangedCache {
 }
 
 /**
- * Returns the weights of a model's serving graphs as {@link mappedWeights} does. Prompts have a separate file if they
- * use other forms of the weights than decoded tokens.
+ * Returns the weights of a model's serving graphs as {@link mappedWeights} does. If prompts use other forms of the
+ * weights than decoded tokens, they have a separate file.
  *
  * @throws ServiceError as {@link mappedWeights}
  */
@@ -54,8 +51,8 @@ export async function arrangedForSessions(
 }
 
 /**
- * Returns the weights with their arranged copies, mapped from a file; returns them unchanged if they are in memory or
- * small.
+ * Returns the weights together with their arranged copies, mapped from a file. Returns the weights unchanged if they
+ * are in memory or small.
  *
  * @param graph any graph that applies these weights as the model's sessions do
  * @param options.weights weights, some of which may already have arranged copies for another graph of the model
@@ -71,7 +68,7 @@ export async function mappedWeights(
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
-  // If weights were converted, their files are part of the name, because they depend on the conversion.
+  // Converted weights depend on their conversion, so the cache file's name includes the files that hold them.
   const files = inFiles.map(({ name }) => weights.get(name));
   const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);
@@ -81,14 +78,18 @@ export async function mappedWeights(
   mkdirSync(folder, { recursive: true });
   requireRoom(folder, writtenCopies * weightBytes);
   await writeArrangedWeights(file, graph, { weights, threads });
-  // Removes files of this model's earlier weights, and leftovers of a process that crashed while writing.
+  // Removes the files of earlier weights of this model, and files that a crashed process left behind.
   for (const other of readdirSync(folder)) {
     if (other.startsWith(`${modelKey}-`) && other !== name) rmSync(join(folder, other), { recursive: true });
   }
   return withArrangedWeights(file, weights) ?? weights;
 }
 
-/** @throws ServiceError `unavailable` */
+/**
+ * Requires that the disk has this much room.
+ *
+ * @throws ServiceError `unavailable`
+ */
 function requireRoom(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize >= bytes) return;

@@ -9,7 +9,10 @@ test("the sessions that every request needs exist before the first, and others a
   const config = readModelConfig(folder);
   const weights = readModelWeights(folder, config, { cacheFolder: null });
   const sessions = new ServingSessions({ config, weights, threads: 1 });
-  /** The promise of a session in creation is fulfilled later than that of an existing one. */
+  /**
+   * True if the session exists. The promise of a session that is still being created resolves later than the other
+   * promise.
+   */
   const isThere = async (kind: GraphKind): Promise<boolean> =>
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
   await sessions.prepare(graphsOfEveryRequest({ config }));

@@ -1,5 +1,5 @@
-// The sessions of a model's serving graphs, created in advance or at their first use. All sessions use arranged
-// weights, because only with these does a row get the same numbers in every batch.
+// The sessions of a model's serving graphs, created in advance or at their first use. All sessions use arranged weights
+// (`arranged-cache.ts`), because only with these does a row get the same numbers in every batch.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
@@ -18,12 +18,12 @@ import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
 
 /**
- * Kinds of graphs: first parts of prompts, several later parts, one later part, one token per row, several draft
- * tokens per row, and one token per row in two caches.
+ * Kinds of graphs: first parts of prompts, several later parts, one later part, one token per row, several draft tokens
+ * per row, and one token per row over two caches.
  */
 export type GraphKind = "first" | "later" | "later-single" | "token" | "drafts" | "pair";
 
-/** Form in which a graph takes an adapter; null if the graph takes no adapter. */
+/** Form in which a graph takes the matrices of an adapter; null if the graph takes none. */
 type Lora = LoraForm | null;
 
 export interface SessionsOptions {
@@ -33,16 +33,16 @@ export interface SessionsOptions {
   /** Forms in which the weights are stored; float32 if absent. */
   readonly forms?: WeightForms;
   readonly threads: number;
-  /** True to also prepare steps with drafts. */
+  /** True if steps with drafts are possible, so that their graphs are prepared too. */
   readonly takesDrafts?: boolean;
   /** Compute device; the CPU if absent. */
   readonly device?: Device;
 }
 
-/** Graphs that every request needs, by the kinds of their sessions. */
+/** Graphs that every request needs, by the kind of their session. */
 export type GraphsOfEveryRequest = Readonly<Record<"token" | "first", Graph>>;
 
-/** Builds the graphs of a model without an adapter. */
+/** Builds the graphs that every request needs, for the model without an adapter. */
 export function graphsOfEveryRequest({
   config,
   forms,
@@ -66,7 +66,7 @@ export class ServingSessions {
     await this.#keep(nameOf("first", null), first);
   }
 
-  /** True if some request may use graphs of this kind; models with delta rules have no drafts and no pairs of lanes. */
+  /** True if requests may use graphs of this kind. Models with delta rules have neither drafts nor pairs of lanes. */
   #isUsed(kind: GraphKind): boolean {
     const { config, takesDrafts = false } = this.#options;
     if (kind === "drafts") return takesDrafts && config.delta === null;
@@ -74,8 +74,8 @@ export class ServingSessions {
   }
 
   /**
-   * Returns tasks, each of which creates a session that only some requests need. Sessions for adapters of high rank
-   * are created only once such an adapter is used.
+   * Returns tasks that each create a session needed only by some requests. Sessions for adapters of high rank are
+   * created only when such an adapter is used.
    */
   furtherTasks(): readonly (() => Promise<unknown>)[] {
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
@@ -103,7 +103,7 @@ export class ServingSessions {
     return this.#made.has(nameOf(kind, lora));
   }
 
-  /** Returns tasks that each create a session for requests with an adapter of this form. */
+  /** Returns tasks that each create a session for adapters of this form. */
   tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
     const drafts = this.#isUsed("drafts") ? (["drafts"] as const) : [];
     const kinds = ["token", "first", "later", ...drafts] as const;
@@ -123,8 +123,8 @@ export class ServingSessions {
 
   #keep(name: string, graph: Graph): Promise<Session> {
     const { weights, threads, device } = this.#options;
-    // Sessions run one after another with varying sizes. Memory that one session retains would not be available to the
-    // others, so sessions retain none.
+    // Sessions keep no memory between runs. They run one after another with varying sizes, and memory that one session
+    // kept would not be available to the others.
     const memory = { plansMemory: false, keepsMemory: false };
     const making = createSession(graph, { weights, threads, device, ...memory });
     this.#sessions.set(name, making);

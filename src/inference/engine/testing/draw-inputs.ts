@@ -1,11 +1,11 @@
-// For tests: creates the input of a draw from a request in its short form.
+// For tests: creates the input of a draw from a short form of a request.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { drawRulesOf, type DrawInput, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 
 /**
- * Creates the input of a request's first choice after an answer so far, with the request's own random stream unless
- * another is given.
+ * Creates the input for drawing the next token of a request's first choice, after the answer so far. Uses the request's
+ * own random stream unless another is given.
  */
 export function drawInputOf(
   request: GenerationRequest,

@@ -1,4 +1,4 @@
-// The embedded engine in this process, as a subject of the engine's contract.
+// The embedded engine in this process, for the engine's contract tests.
 import type { Quantization } from "../../../base/domain/model.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { answerOf, ask, modelFolder, recorded, vocabulary } from "../contract/engine-under-test.ts";
@@ -9,7 +9,10 @@ import { openModelFolder } from "../opening/open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
 import { constraintSettings } from "../token-masks/settings.ts";
 
-/** So little room that prompts are computed in parts, choices in portions, and requests wait for one another. */
+/**
+ * Settings with so little room that prompts are computed in parts, choices run in groups, and requests wait for one
+ * another.
+ */
 const narrow = {
   threads: 1,
   kvCacheBytesMax: 2 ** 22,
@@ -19,7 +22,7 @@ const narrow = {
   scheduling: "priority",
 } as const satisfies Partial<EngineSettings>;
 
-/** Holds no model. */
+/** A folder without a model. */
 export const emptyFolder = "test/fixtures/goldens/training";
 
 export interface EmbeddedOptions {
@@ -46,12 +49,12 @@ export function embeddedEngine({
   });
 }
 
-/** Tolerance of log-probabilities under rounding, by the bits of most weights. */
+/** Tolerance for log-probabilities computed with rounded weights, by the number of bits of most weights. */
 const toleranceOf = { "8": 0.1, "4": 1 } as const;
 
 /**
- * Returns the engine over rounded weights. Call it before a test is registered: it first computes its own answers, and
- * tests begin when a module waits.
+ * Returns the engine with rounded weights. Must be called before a test is registered: this function waits for the
+ * engine's answers, and registered tests start as soon as a module waits.
  */
 export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Promise<EngineUnderTest> {
   const make = (waitingCountMax: number, folder?: string): LocalEngine =>
@@ -68,7 +71,7 @@ export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Pr
   };
 }
 
-/** Returns the engine in float32. */
+/** Returns the engine with float32 weights. */
 export function embeddedUnderTest(cacheFolder: string): EngineUnderTest {
   return {
     name: "embedded engine",

@@ -1,4 +1,4 @@
-// For tests: an engine whose tokens cost nothing, and which breaks down at one of them.
+// For tests: an engine that produces tokens without computing, and breaks down at one particular token.
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import type { EngineProgress } from "../ipc/serve-engine.ts";
@@ -9,7 +9,7 @@ import { engineSettings } from "../settings.ts";
 import { FakeRunner } from "./fake-runner.ts";
 import { LocalEngine } from "./local-engine.ts";
 
-/** A prompt with this token ends the process. */
+/** Token that breaks down the engine: a prompt with this token ends the process. */
 export const fatalTokenId = 13;
 
 class FragileRunner extends FakeRunner {
@@ -30,7 +30,7 @@ export function fakeEngineOptions(): LoopEngineOptions {
   };
 }
 
-/** Creates the same engine in this process. */
+/** Creates the fake engine in this process. */
 export function createFakeEngine(progress: Partial<EngineProgress> = {}): LocalEngine {
   return new LocalEngine({ ...fakeEngineOptions(), ...progress });
 }

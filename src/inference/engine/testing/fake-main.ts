@@ -1,4 +1,4 @@
-// For tests of `ipc/`: the process of an engine whose tokens cost nothing.
+// For tests of `ipc/`: entry point of a process with the fake engine, which produces tokens without computing.
 import { serveEngine } from "../ipc/serve-engine.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { fakeEngineOptions } from "./fake-engine.ts";

@@ -1,6 +1,6 @@
-// A runner for tests that does not resemble a model: the next token's scores are a hash of the whole history, which it
-// reads back from the cache. A slot that was moved, copied or grown wrongly therefore changes the tokens. On request,
-// the runner also keeps the hash of the history as a state, and checks it.
+// A fake runner for tests. The next token's scores are a hash of the whole history, which the runner reads back from
+// the cache, so a slot that was moved, copied or grown wrongly changes the tokens. Optionally, the runner also keeps
+// the hash of the history as a state, and checks it.
 import { assert } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -17,14 +17,17 @@ export const fakeShape: ModelShape = {
   contextLength: 512,
 };
 
-/** Returns the scores after a history, with an adapter of this revision; tests compute expected answers from it. */
+/**
+ * Returns the scores after a history, with an adapter of this revision. Tests compute expected answers with this
+ * function.
+ */
 export function fakeLogits(history: readonly number[], revision: string | null): Float32Array {
   let state = Array.from(revision ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
   for (const token of history) state = mix(state, token);
   return Float32Array.from({ length: fakeShape.vocabularySize }, (_, id) => (mix(state, id) % 4096) / 512);
 }
 
-/** States of a runner that keeps them: the number of tokens, and their hash in two halves. */
+/** States of a runner with states: the number of tokens, and their hash in two halves. */
 const fakeStates = [
   { kind: "inputs", dims: [1, 1] },
   { kind: "inputs", dims: [2, 1] },
@@ -33,16 +36,16 @@ const fakeStates = [
 export class FakeRunner implements ModelRunner {
   readonly shape: ModelShape;
   readonly hiddenSize = fakeShape.vocabularySize;
-  /** The number of rows of each call, for tests that look at batches. */
+  /** Number of parts in each prefill call. Together with the following lists, this shows how requests were batched. */
   readonly prefillSizes: number[] = [];
   readonly decodeSizes: number[] = [];
-  /** Row counts of both lanes in each shared call. */
+  /** Numbers of rows in both lanes, for each call that two lanes shared. */
   readonly pairSizes: (readonly number[])[] = [];
-  /** Token count of each row in each call with drafts. */
+  /** Numbers of tokens of all rows, for each call with drafts. */
   readonly draftSizes: (readonly number[])[] = [];
   readonly droppedIds: string[] = [];
   readonly readyIds: string[] = [];
-  /** If true, every score is NaN. */
+  /** If true, all scores are NaN. */
   isBroken = false;
 
   constructor({ hasStates = false }: { readonly hasStates?: boolean } = {}) {
@@ -81,7 +84,7 @@ export class FakeRunner implements ModelRunner {
         this.#append(lane, slot, id);
         return this.#scores(lane, adapter, slot);
       });
-      // Here the hidden state is the scores themselves.
+      // For `last-hidden`, returns the scores too: the fake hidden state is equal to them.
       const wanted = logits === "all" ? rows : logits === "none" ? [] : rows.slice(-1);
       const joined = new Float32Array(wanted.length * vocabularySize);
       wanted.forEach((scores_V, row) => joined.set(scores_V, row * vocabularySize));
@@ -164,13 +167,13 @@ export class FakeRunner implements ModelRunner {
     lane.advance(slot, 1);
   }
 
-  /** Returns the scores after a slot's contents. */
+  /** Returns the scores for the token after a slot's contents. */
   #scores(lane: KvLane, adapter: LoadedAdapter | null, slot: number): Float32Array {
     const scores_V = fakeLogits(this.#history(lane, slot), adapter?.revision ?? null);
     return this.isBroken ? scores_V.fill(NaN) : scores_V;
   }
 
-  /** Reads a slot's tokens back, and checks that all layers, heads and values agree. */
+  /** Reads the tokens in a slot back from its keys and values. Checks that all layers and heads agree. */
   #history(lane: KvLane, slot: number): readonly number[] {
     const { layerCount, kvHeadCount, headSize } = this.shape;
     const first = Array.from(lane.keys(0, slot, 1).subarray(0, lane.lengths[slot] * headSize));

@@ -1,4 +1,4 @@
-// An engine over HTTP, like remote ones, for the contract's tests: offers only the given features, is not exact, and
+// For contract tests: an engine behind HTTP, like a remote one. It offers only the given features, is not exact, and
 // knows adapters by the names under which they were loaded. Any engine can be behind the socket.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -23,15 +23,15 @@ import { toServiceError, failureOf, type Failure } from "../../../base/processes
 import type { GenerationStream } from "../generation-stream.ts";
 import { Generations, unavailable } from "../generations.ts";
 
-/** A line of an answer. */
+/** A line of the server's response. */
 type Line = { readonly events: readonly GenerationEvent[] } | { readonly failure: Failure };
 
 export interface HttpEngineOptions {
   readonly features: readonly EngineFeature[];
   readonly waitingCountMax: number;
-  /** The engine behind the socket; started and stopped with this one. */
+  /** The engine behind the socket, which is started and stopped together with this one. */
   readonly behind: Engine;
-  /** True if the server does not listen. */
+  /** True to create an engine whose server does not listen. */
   readonly isDown?: boolean;
 }
 
@@ -50,7 +50,7 @@ export class HttpEngine implements Engine {
       const limits = await this.#post("/limits", null).catch((error: unknown) => {
         throw new ServiceError({ code: "unavailable", message: "Nothing answers.", cause: error });
       });
-      // Safe cast: the answer of this file's own server.
+      // Safe cast: the answer comes from this file's own server.
       if (!signal.aborted) this.#state = { kind: "ready", limits: limits as never };
     },
     stop: async () => {
@@ -122,7 +122,7 @@ export class HttpEngine implements Engine {
         for (const event of line.events) stream.push(restoreNaN(event));
       }
     } catch (error) {
-      // An ended generation receives nothing more.
+      // If the generation has already ended, this has no effect.
       stream.fail(error instanceof ServiceError ? error : unavailable("The engine's server is gone."));
     }
   }
@@ -145,12 +145,12 @@ async function* linesOf({ body }: Response): AsyncGenerator<Line> {
   }
 }
 
-/** Other files under one id are another adapter. */
+/** Returns an adapter's name on the server. Other files under the same id get another name. */
 function nameOf({ id, hash = "" }: AdapterReference): string {
   return `${id}@${hash}`;
 }
 
-/** JSON has no NaN, the log-probability that was not requested. */
+/** Replaces null by NaN, which JSON cannot represent. NaN stands for a log-probability that was not requested. */
 function restoreNaN(event: GenerationEvent): GenerationEvent {
   if (event.kind !== "tokens") return event;
   const tokens = event.tokens.map((token) => ({
@@ -160,7 +160,10 @@ function restoreNaN(event: GenerationEvent): GenerationEvent {
   return { ...event, tokens };
 }
 
-/** Server whose answers come from the engine behind it, with changed last digits and changed seeds. */
+/**
+ * A server that forwards requests to the engine behind it. It changes seeds and the last digits of log-probabilities,
+ * so that the engine is not exact.
+ */
 class RemoteServer {
   readonly #behind: Engine;
   readonly #server: Server;
@@ -179,7 +182,7 @@ class RemoteServer {
     await this.#behind.start();
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
-    // Safe cast: it listens on TCP.
+    // Safe cast: the server listens on TCP.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
@@ -192,7 +195,7 @@ class RemoteServer {
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Safe cast: only the engine above sends requests.
+    // Safe cast: only the engine in this file sends requests.
     const body = (await json(request)) as never;
     switch (request.url) {
       case "/generate":
@@ -224,7 +227,7 @@ class RemoteServer {
   }
 }
 
-/** Makes draws depend on the number of choices, and on other running requests. */
+/** Changes the seed of a request, depending on its number of choices and on other running requests. */
 function varySeed(request: GenerationRequest, others: number): GenerationRequest {
   const { sampling, choices } = request;
   const count = choices.kind === "sample" ? choices.count : 0;

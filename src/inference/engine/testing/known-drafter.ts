@@ -1,4 +1,4 @@
-// A drafter for tests: drafts a known answer, as far as a test wants, and other tokens after it.
+// A drafter for tests. It knows the answers, and drafts a random number of right tokens followed by random tokens.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { Drafter } from "../drafts/drafter.ts";
@@ -11,7 +11,7 @@ export class KnownDrafter implements Drafter {
   /** Number of steps with drafts. */
   stepCount = 0;
 
-  /** @param answersOf the tokens of each choice of a request, without drafts */
+  /** @param answersOf returns the tokens of each choice of a request, as computed without drafts */
   constructor(
     random: Random,
     vocabularySize: number,

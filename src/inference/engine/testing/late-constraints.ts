@@ -1,5 +1,5 @@
-// Constraints for tests, computed in the caller's thread, whose masks are late by as many questions as the test wants.
-// They take no time.
+// Constraints for tests, computed in the caller's thread. Each mask is late: the test decides how many times the loop
+// must ask for it.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readLanguage } from "../../../lib/constraints/grammar/language.ts";
@@ -15,15 +15,15 @@ import type {
 export interface LateConstraintsOptions {
   readonly trie: TokenTrie;
   readonly limits: GrammarLimits;
-  /** Returns for each mask how many questions it is late; infinity if it never comes. */
+  /** Returns for each mask how many times it is asked for in vain; Infinity if it never becomes ready. */
   readonly lateness: () => number;
 }
 
 export class LateConstraints implements ConstraintBackend {
   readonly #options: LateConstraintsOptions;
-  /** Number of open cursors. */
+  /** Number of cursors that are open. */
   openCount = 0;
-  /** Number of constraints that were prepared and not released. */
+  /** Number of constraints that were prepared and have not been released. */
   preparedCount = 0;
 
   constructor(options: LateConstraintsOptions) {

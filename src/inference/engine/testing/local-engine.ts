@@ -1,4 +1,4 @@
-// The embedded engine in this process as an `Engine`, as `ipc/` provides it across processes.
+// The embedded engine in this process, with the same `Engine` interface that `ipc/` provides across processes.
 import type {
   AdapterReference,
   ChoiceRequest,

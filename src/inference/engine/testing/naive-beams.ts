@@ -1,17 +1,18 @@
-// Beam search for the naive engine: recomputes every hypothesis whole at every step. Only for tests.
+// Beam search for the naive engine, which recomputes every hypothesis from its first token at every step. Only for
+// tests.
 import type { GenerationEvent, GenerationRequest } from "../../../base/domain/generation.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import { searchPlainly, type PlainAnswer, type PlainCandidates } from "./plain-beams.ts";
 import { plainDistribution, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
 
-/** Scores after an answer. */
+/** Scores for the token after an answer. */
 export interface Scores {
   readonly logits: readonly number[];
-  /** Null if every token is allowed. */
+  /** Tokens that may follow; null if all tokens may. */
   readonly allowance: PlainAllowance | null;
 }
 
-/** Returns the events of a request whose choices are searched; no event if there is no answer at all. */
+/** Returns the events of a beam search request; no events if the search finds no answer. */
 export async function searchEvents(
   request: GenerationRequest,
   nextScores: (answer: readonly number[]) => Promise<Scores>,

@@ -1,6 +1,6 @@
-// The naive engine, without any optimization: computes one request and one choice at a time, and for every token the
-// whole sequence again. It keeps nothing between tokens that a schedule could spoil, so it is the oracle for every
-// engine. Only for tests.
+// The naive engine, without any optimization: computes one choice of one request at a time, and for every token the
+// whole sequence again. It keeps nothing between tokens that scheduling could spoil, so all other engines are compared
+// with it. Only for tests.
 import { setImmediate } from "node:timers/promises";
 import { present } from "../../../base/domain/assert.ts";
 import {
@@ -44,7 +44,7 @@ export interface NaiveOptions {
 interface Job {
   readonly request: GenerationRequest;
   readonly stream: GenerationStream;
-  /** Choices whose reader wants more. */
+  /** Choices that have not been stopped. */
   readonly wanted: Set<number>;
 }
 
@@ -73,7 +73,7 @@ export class NaiveEngine implements Engine {
   readonly #generations: Generations;
   #model: NaiveModel | null = null;
   #processors: ProcessorRegistry | null = null;
-  /** The first one runs; the best priority follows it, and of equals the oldest. */
+  /** Waiting and running requests. The first one runs; the others are ordered by priority, then by arrival. */
   readonly #jobs: Job[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #working: Promise<void> = Promise.resolve();
@@ -142,7 +142,7 @@ export class NaiveEngine implements Engine {
     return this.#generations.status(this.#state, () => []);
   }
 
-  /** Does nothing if all waiting requests were aborted. */
+  /** Answers the next request; does nothing if all were aborted. */
   async #answerNext(model: NaiveModel): Promise<void> {
     const order = this.#jobs.toSorted((one, other) => one.request.priority - other.request.priority);
     this.#jobs.splice(0, order.length, ...order);
@@ -177,7 +177,7 @@ export class NaiveEngine implements Engine {
         allowance: allowanceAfter?.(answer) ?? null,
       });
       if (request.choices.kind === "beam") return await this.#search(job, nextScores);
-      // Choices that are stopped meanwhile leave the set and are skipped.
+      // Choices that are stopped meanwhile are removed from the set, so the loop skips them.
       for (const choice of wanted) await this.#answerChoice(job, choice, { nextScores, processors });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -226,7 +226,7 @@ export class NaiveEngine implements Engine {
         stream.push({ kind: "choice-finished", choice, reason, stopTokenId });
         return;
       }
-      // Lets the reader react to the events it has read.
+      // Gives the reader time to react to the events so far.
       await setImmediate();
     }
   }
@@ -234,7 +234,7 @@ export class NaiveEngine implements Engine {
 
 type NextScores = (answer: readonly number[]) => Promise<Scores>;
 
-/** Returns the tokens that may follow an answer; null if the request has no constraint. */
+/** Returns a function that gives the tokens that may follow an answer; null if the request has no constraint. */
 function allowances(
   { constraint }: GenerationRequest,
   vocabulary: TokenVocabulary,

@@ -1,5 +1,5 @@
-// A model that computes only whole sequences from their first token, with the same definition as serving. Keeps
-// weights and adapters, but no results. Only for tests.
+// A model that computes only whole sequences from their first token, with the same decoder definition as serving. Keeps
+// weights and adapters in memory, but no results. Only for tests.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Data, int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -11,7 +11,11 @@ import { createSession, type Session } from "../../onnx/session.ts";
 import { AdapterCache } from "../adapters/adapter-cache.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
-/** @throws ServiceError if the folder does not hold a model that can be served */
+/**
+ * Opens the model in a folder.
+ *
+ * @throws ServiceError if the folder does not hold a model that can be served
+ */
 export async function openNaiveModel(folder: string): Promise<NaiveModel> {
   const model = new NaiveModel(folder, readModelConfig(folder));
   await model.prepare();
@@ -24,7 +28,7 @@ export class NaiveModel {
   readonly #adapters: AdapterCache;
   readonly #sessions = new Map<LoraForm | null, Session>();
 
-  /** Use {@link openNaiveModel}. */
+  /** Internal. Callers use {@link openNaiveModel} instead. */
   constructor(folder: string, config: ModelConfig) {
     this.#folder = folder;
     this.config = config;
@@ -40,7 +44,11 @@ export class NaiveModel {
     this.#sessions.clear();
   }
 
-  /** @throws ServiceError if the adapter cannot be read */
+  /**
+   * Reads an adapter; returns null for the base model.
+   *
+   * @throws ServiceError if the adapter cannot be read
+   */
   loadAdapter(reference: AdapterReference | null): LoadedAdapter | null {
     return reference === null ? null : this.#adapters.load(reference);
   }
@@ -49,13 +57,13 @@ export class NaiveModel {
     this.#adapters.drop(id);
   }
 
-  /** Returns the scores of the token after these. */
+  /** Returns the scores for the token after the given tokens. */
   async logitsAfter(tokenIds: readonly number[], adapter: LoadedAdapter | null): Promise<readonly number[]> {
     const [logits_V] = await this.#logits(tokenIds, [tokenIds.length - 1], adapter);
     return logits_V;
   }
 
-  /** Returns the scores of the token after each of these. */
+  /** Returns the scores for the tokens after each of the given tokens. */
   logitsAfterEach(
     tokenIds: readonly number[],
     adapter: LoadedAdapter | null,
@@ -63,7 +71,7 @@ export class NaiveModel {
     return this.#logits(tokenIds, [...tokenIds.keys()], adapter);
   }
 
-  /** Returns the hidden state from which the scores of the token after these are computed. */
+  /** Returns the hidden state after the last of the given tokens. */
   async hiddenAfter(tokenIds: readonly number[], adapter: LoadedAdapter | null): Promise<Float32Array> {
     const outputs = await this.#run(tokenIds, [tokenIds.length - 1], adapter);
     return float32Data(outputs["hidden"]).slice();
@@ -96,7 +104,7 @@ export class NaiveModel {
     });
   }
 
-  /** The last positions of the row and its length, for models with states. */
+  /** Returns the inputs that models with states need: the indices of the row's last positions, and its length. */
   #ends(length: number): Readonly<Record<string, Tensor>> {
     const { convolution, delta } = this.config;
     if (convolution === null) return {};

@@ -1,4 +1,4 @@
-// For one test: a process that starts an engine, reports that on standard output, and then waits to be killed.
+// For one test: a process that starts an engine, reports the start on standard output, and then waits to be killed.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createEmbeddedEngine } from "../embedded-engine.ts";

@@ -1,5 +1,5 @@
-// Beam search by its definition: every hypothesis is a separate list, all complete answers are kept, and it runs to
-// the last token, however hopeless. The oracle of the engine's search. Only for tests.
+// Beam search by its definition: keeps every hypothesis as a separate list, keeps all complete answers, and always
+// continues up to the last token. The engine's search is compared with it. Only for tests.
 import type { FinishReason, GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
 
 export interface PlainAnswer {
@@ -12,7 +12,7 @@ export interface PlainAnswer {
 export interface PlainCandidates {
   /** All allowed tokens, the most probable first. */
   readonly tokens: readonly GeneratedToken[];
-  /** True if the answer may end here without a token; read only if no token is allowed. */
+  /** True if the answer may end here without a stop token. Ignored if any token is allowed. */
   readonly mayEnd: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface PlainSearch {
   readonly candidatesAfter: (answer: readonly number[]) => Promise<PlainCandidates>;
 }
 
-/** Returns the best answers, the best first: at most `width`. */
+/** Returns at most `width` answers, the best first. */
 export async function searchPlainly(search: PlainSearch): Promise<readonly PlainAnswer[]> {
   const { width, promptLength, lengthPenalty, candidatesAfter } = search;
   const { maxTokens, stopTokenIds } = search.stopping;

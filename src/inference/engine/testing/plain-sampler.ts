@@ -1,18 +1,18 @@
-// Draws tokens by the definitions: counts and sorts everything anew for every token. Slow and short, so that its
-// correctness is evident; the engine's sampler is tested against it. Scores are float32 between steps, weights
-// float64.
+// Draws tokens by the definitions of the sampling parameters, counting and sorting everything anew for every token.
+// Slow and short, so that its correctness is evident; the engine's sampler is compared with it. Between steps, scores
+// are float32 and weights float64.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { type ScoreProcessor, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 import { topPDrawCount } from "../logits/top-p.ts";
 
-/** A choice before its next token. */
+/** A choice at the point where its next token is drawn. */
 export interface PlainPlace {
   readonly request: Pick<GenerationRequest, "prompt" | "sampling" | "stopping">;
   /** Generated tokens so far. */
   readonly answer: readonly number[];
   /** Tokens that the constraint allows next, and whether the answer may end; null if unconstrained. */
   readonly allowance: PlainAllowance | null;
-  /** Absent if the request asks for none. */
+  /** Logits processors; absent if the request names none. */
   readonly processors?: readonly ScoreProcessor[];
 }
 
@@ -28,10 +28,10 @@ export interface WeightedId {
 }
 
 /**
- * Draws from all tokens that top-p chooses from, up to a few times, until one is among those it keeps; after that it
- * draws from those.
+ * Draws a token. With top-p, draws from all tokens up to a few times, until the token is one that top-p keeps; after
+ * that, draws from the kept tokens.
  *
- * @param uniform the next number of the choice's random stream; not called for a greedy choice
+ * @param uniform returns the next number of the choice's random stream; not called for a greedy choice
  * @returns the drawn id; null if no token is allowed
  */
 export function drawPlainly(
@@ -56,7 +56,11 @@ function withoutTopP(place: PlainPlace): PlainPlace {
   return { ...place, request: { ...request, sampling: { ...request.sampling, topP: 1 } } };
 }
 
-/** @param part in [0, 1), of the total weight */
+/**
+ * Returns the token at which the running sum of weights exceeds a share of their total.
+ *
+ * @param part share of the total weight, in [0, 1)
+ */
 function pick(weighed: readonly WeightedId[], part: number): number | null {
   let left = part * sumOf(weighed);
   for (const { id, weight } of weighed) {
@@ -67,8 +71,8 @@ function pick(weighed: readonly WeightedId[], part: number): number | null {
 }
 
 /**
- * Returns the remaining tokens with their weights, in the order of the ids: one for a greedy choice, none if no token
- * is allowed.
+ * Returns the tokens that may be drawn with their weights, in the order of the ids. A greedy choice has only one; there
+ * are none if no token is allowed.
  */
 export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeightedId[] {
   const allowed = new Set(allowedIds(logits, place));
@@ -82,7 +86,7 @@ export function plainDistribution(logits: readonly number[], place: PlainPlace):
   return inOrder(weightedIds(scores, ranked, place.request.sampling));
 }
 
-/** Returns the ids that the constraint, the allowed ids, the bad words and the minimum length leave. */
+/** Returns the ids that are allowed by the constraint, the allowed ids, the bad words and the minimum length. */
 function allowedIds(
   logits: readonly number[],
   { request, answer, allowance }: PlainPlace,
@@ -105,7 +109,7 @@ function isTail(beginning: readonly number[], answer: readonly number[]): boolea
   return skipped >= 0 && beginning.every((id, index) => id === answer[skipped + index]);
 }
 
-/** Returns scores with bias, processors and penalties. */
+/** Returns the scores after logit bias, processors and penalties. */
 function shiftedScores(
   logits: readonly number[],
   { request, answer, processors = [] }: PlainPlace,
@@ -150,12 +154,12 @@ function weightedIds(
   return kept;
 }
 
-/** Returns the scores of some ids, in ascending order of the ids. */
+/** Returns the scores of some ids, in the order of the ids. */
 function inRising(ids: readonly number[], scores: readonly number[]): readonly number[] {
   return ids.toSorted((a, b) => a - b).map((id) => scores[id]);
 }
 
-/** Returns the square root of the mean of the squared distances from the mean. */
+/** Returns the population standard deviation: the square root of the mean squared distance from the mean. */
 function deviationOf(values: readonly number[]): number {
   const meanOf = (some: readonly number[]): number =>
     some.reduce((sum, value) => sum + value, 0) / some.length;
@@ -171,14 +175,14 @@ function sumOf(weighed: readonly WeightedId[]): number {
   return weighed.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** Returns natural logarithms of the probabilities of all ids. */
+/** Returns the natural logarithms of the probabilities of all ids. */
 export function plainLogprobs(logits: readonly number[]): readonly number[] {
   const max = Math.max(...logits);
   const total = logits.reduce((sum, logit) => sum + Math.exp(logit - max), 0);
   return logits.map((logit) => logit - max - Math.log(total));
 }
 
-/** Returns all ids, the most probable first, the lower id first among equals. */
+/** Returns all ids, the most probable first; among equal ones, the lower id first. */
 export function rankedIds(logits: readonly number[]): number[] {
   return [...logits.keys()].sort((a, b) => logits[b] - logits[a] || a - b);
 }

@@ -1,4 +1,4 @@
-// For tests: requests in their short form, and a loop that runs until it has no work, with its events by request.
+// For tests: short forms of requests, and a loop that runs until all requests have ended and records their events.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type {
@@ -15,13 +15,16 @@ import type { PrefixCounts } from "../loop/lanes.ts";
 import type { GenerationOutput } from "../loop/sequence.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
-/** A request's parameters for a test. Default: greedy, one choice of 16 tokens, and nothing else. */
+/**
+ * Parameters of a test's request. By default, the request is greedy, has one choice of 16 tokens, and uses nothing
+ * else.
+ */
 export interface ShortRequest {
   readonly id?: string;
   readonly adapter?: AdapterReference | null;
   readonly sampling?: Partial<SamplingParameters>;
   readonly choiceCount?: number;
-  /** Searched instead of drawn. */
+  /** Parameters of a beam search; absent if the choices are sampled. */
   readonly beams?: { readonly width: number; readonly lengthPenalty: number };
   readonly maxTokens?: number;
   readonly minTokens?: number;
@@ -60,7 +63,10 @@ export function withAdapter(request: GenerationRequest, adapter: AdapterReferenc
 export class Transcript implements GenerationOutput {
   readonly events: GenerationEvent[] = [];
   failure: string | null = null;
-  /** Time it waited before it began. Not in the events here, because durations are not compared. */
+  /**
+   * Milliseconds that the request waited before it began. They are removed from the events, so that tests can compare
+   * events.
+   */
   waitedMs: number | null = null;
 
   push(event: GenerationEvent): void {
@@ -89,12 +95,12 @@ export class Transcript implements GenerationOutput {
     return this.#tokens(choice).map((token) => token.alternatives);
   }
 
-  /** Log-probabilities of the prompt's tokens, from all parts. */
+  /** Returns the log-probabilities of the prompt's tokens, from all events that carry some. */
   promptLogprobs(): readonly (PromptLogprob | null)[] {
     return this.events.flatMap((event) => (event.kind === "prompt-logprobs" ? event.tokens : []));
   }
 
-  /** Null if there is none. */
+  /** Returns the embedding; null if the request got none. */
   embedding(): readonly number[] | null {
     const event = this.events.find(({ kind }) => kind === "embedding");
     return event?.kind === "embedding" ? [...event.values] : null;
@@ -119,11 +125,11 @@ export const smallLimits = {
   prefixCachePercent: 0,
   tokensPerStepMax: 64,
   promptChunkTokens: 32,
-  // Calls that take no time leave prompts unlimited time.
+  // With this clock, calls seem to take no time, so prompts get unlimited time in each step.
   clock: { ...systemClock, monotonicMs: () => 0 },
 } as const satisfies LoopOptions;
 
-/** A loop whose requests have keys for access to their transcripts. */
+/** A loop that identifies requests by keys, by which tests find their transcripts. */
 export class ObservedLoop {
   readonly #loop: EngineLoop;
   readonly #submissions = new Map<number, Submission>();
@@ -184,7 +190,7 @@ export class ObservedLoop {
   }
 }
 
-/** Creates a loop with the transcripts of its requests. */
+/** Creates a loop, and a function that returns the transcript of a request by its key. */
 export function observedLoop(
   runner: ModelRunner,
   limits: LoopOptions = smallLimits,
@@ -193,7 +199,7 @@ export function observedLoop(
   return { loop, transcript: (key) => loop.transcript(key) };
 }
 
-/** Runs requests together until all have ended; the key of each is its index. */
+/** Runs requests together until all have ended, and returns their transcripts. The key of a request is its index. */
 export async function runTogether(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],

@@ -1,6 +1,6 @@
 import type { StepBudget } from "../schedule/slot-holder.ts";
 
-/** Budget of a step in planner tests: small, so that few prompts exceed it. */
+/** Budget of a step for planner tests. It is small, so that a few prompts exceed it. */
 export const smallBudget: StepBudget = {
   slotCountMax: 8,
   kvCacheBytesMax: 100_000,

@@ -1,11 +1,11 @@
 // The loop's interface to constraints: prepares a constraint for a request, and provides a mask of allowed tokens
-// before each token of each choice. The computation of a mask begins as soon as the preceding token is drawn, in
-// parallel with the model. While a mask is not ready, the loop asks for it again in each step.
+// before each token of each choice. Computing a mask begins as soon as the preceding token is drawn, in parallel with
+// the model. While a mask is not ready, the loop asks for it again in each step.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 
 export interface ConstraintBackend {
   /**
-   * Prepares a constraint; resolves when it is ready to use.
+   * Prepares a constraint. The promise resolves when the constraint is ready to use.
    *
    * @param options.signal when it aborts, the promise rejects, and a constraint that still waits to be prepared is
    * dropped
@@ -17,20 +17,20 @@ export interface ConstraintBackend {
   close(): Promise<void>;
 }
 
-/** A constraint on the choices of one request. */
+/** A constraint that is ready to use for the choices of one request. */
 export interface PreparedConstraint {
-  /** Notices for the caller, one sentence each. */
+  /** Notices for the caller of the API, one sentence each. */
   readonly notices: readonly string[];
   /**
-   * Opens a cursor and starts computing its mask. The cursor is positioned after the given tokens of a choice, all of
-   * which earlier masks allowed, or before the choice's first token.
+   * Opens a cursor, which follows one choice, and starts computing its first mask. Without tokens, the cursor is before
+   * the choice's first token; otherwise it is after the given tokens, all of which earlier masks allowed.
    */
   open(tokenIds?: readonly number[]): ConstraintCursor;
-  /** Releases the constraint; no cursors may be opened afterwards. Idempotent. */
+  /** Releases the constraint. No cursors may be opened after that. Idempotent. */
   release(): void;
 }
 
-/** Position in the answer of one choice. */
+/** Follows the tokens of one choice through its constraint. */
 export interface ConstraintCursor {
   /** Moves past a token that the last mask allowed, and starts computing the next mask. */
   accept(tokenId: number): void;

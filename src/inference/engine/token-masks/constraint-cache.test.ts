@@ -63,7 +63,7 @@ test("a failed compilation leaves nothing behind", () => {
 
 test("a constraint's reported size is close to its real size", () => {
   setFlagsFromString("--expose-gc");
-  // With that flag, a new context has it.
+  // In contexts created after the flag was set, the global name `gc` refers to V8's garbage collection.
   const collect = runInNewContext("gc") as () => void;
   const used = (): number => {
     collect();

@@ -1,6 +1,6 @@
-// Cache of compiled constraints, keyed by content, so that the next request with the same constraint begins
-// immediately. Constraints in use are never evicted. When all constraints together take too much memory, unused ones
-// are evicted, the least recently used first.
+// Cache of compiled constraints by their content, so that the next request with the same constraint begins immediately.
+// Constraints in use are never evicted. When all constraints together take too much memory, unused ones are evicted,
+// the least recently used first.
 import { present } from "../../../base/domain/assert.ts";
 import type { CompiledConstraint } from "../../../lib/constraints/grammar/matcher.ts";
 
@@ -12,7 +12,7 @@ export interface CacheCounts {
   readonly bytes: number;
 }
 
-/** A constraint that requests use. */
+/** A compiled constraint that requests use. */
 export interface CachedConstraint {
   readonly content: string;
   readonly compiled: CompiledConstraint;
@@ -22,7 +22,7 @@ export class ConstraintCache {
   readonly #bytesMax: number;
   /** Cached constraints by content, the most recently used last. */
   readonly #kept = new Map<string, CachedConstraint>();
-  /** Usage of every constraint that is cached or in use. */
+  /** Number of users and size of every constraint that is cached or in use. */
   readonly #usage = new Map<CachedConstraint, { userCount: number; bytes: number }>();
   #hits = 0;
   #misses = 0;
@@ -36,7 +36,10 @@ export class ConstraintCache {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#bytes };
   }
 
-  /** Returns the constraint with this content, and counts one more user; throws the errors of `compile`. */
+  /**
+   * Returns the constraint with this content, which `compile` creates if it is not cached. Counts one more user; throws
+   * the errors of `compile`.
+   */
   take(content: string, compile: () => CompiledConstraint): CachedConstraint {
     const known = this.#kept.get(content);
     if (known === undefined) this.#misses += 1;
@@ -50,7 +53,7 @@ export class ConstraintCache {
     return constraint;
   }
 
-  /** Counts one user less of a constraint that {@link take} returned. */
+  /** Counts one user less of a constraint that {@link ConstraintCache.take} returned. */
   giveBack(constraint: CachedConstraint): void {
     const usage = this.#usageOf(constraint);
     usage.userCount -= 1;
@@ -60,17 +63,17 @@ export class ConstraintCache {
 
   /**
    * Removes a constraint from the cache; requests that use it can continue. The next request with the same content
-   * compiles the constraint anew.
+   * compiles the constraint again.
    */
   forget(constraint: CachedConstraint): void {
     if (this.#kept.get(constraint.content) === constraint) this.#kept.delete(constraint.content);
   }
 
   /**
-   * Measures the size of a constraint, which grows while the constraint is used, and evicts unused constraints if
-   * necessary.
+   * Measures the size of a constraint, which grows while the constraint is used. Evicts unused constraints if all
+   * together take too much memory.
    *
-   * @returns false if there is no room for all constraints in use and this one is the largest
+   * @returns false if the constraints in use still take too much memory and this one is the largest
    */
   measure(constraint: CachedConstraint): boolean {
     const usage = this.#usageOf(constraint);

@@ -1,23 +1,23 @@
 // Memory shared between the engine's thread and a mask thread. The board has a numbered place for each constrained
-// choice, with the choice's last token, one mask, and whether the mask is ready; each value is written by only one of
-// the two threads. A place's turns are numbered, so a result is never attributed to a choice that used the place
-// before.
+// choice, with the choice's last token, one mask, and whether the mask is ready; only one of the two threads writes
+// each value. The turns of a place are numbered, so a late result cannot be mistaken for one of the next choice that
+// uses the place.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 
-/** Result of a place's turn; for `failed`, a message gives the reason. */
+/** Result of computing the mask for a turn. For `failed`, a message gives the reason. */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";
 
 const outcomes: readonly MaskOutcome[] = ["goes-on", "may-end", "failed"];
 
-/** A token that was added to the choice of a place, and the number of the turn that this began. */
+/** A token that was added to a place's choice, with the number of the turn that began with it. */
 export interface Move {
   readonly turn: number;
   readonly tokenId: number;
 }
 
-/** Words per place: requested turn, its token, finished turn, and the outcome of the finished turn. */
+/** Number of 32-bit words per place: requested turn, its token, finished turn, and the outcome of the finished turn. */
 const wordsPerPlace = 4;
 
 export class MaskBoard {
@@ -53,18 +53,18 @@ export class MaskBoard {
     Atomics.store(this.#asked, place, turn);
   }
 
-  /** Returns the last move of a place; called by the thread that computes the masks. */
+  /** Returns the latest token and turn of a place. Called by the thread that computes the masks. */
   lastMove(place: number): Move {
     const turn = Atomics.load(this.#asked, place);
     return { turn, tokenId: this.#tokens[place] };
   }
 
-  /** Returns the mask of a place; called by the thread that writes the mask. */
+  /** Returns the mask of a place for writing. Called by the thread that computes the masks. */
   maskOf(place: number): Uint32Array {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Marks a turn of a place as finished, and wakes the thread that waits for it. */
+  /** Marks a turn of a place as finished, and wakes the engine's thread if it waits for that. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);
@@ -75,7 +75,7 @@ export class MaskBoard {
     return Atomics.load(this.#done, place) === turn;
   }
 
-  /** Returns the mask of a turn of a place; null if the mask is not ready, or could not be computed. */
+  /** Returns the mask for a turn of a place; null if it is not ready, or could not be computed. */
   read(place: number, turn: number): TokenMask | null {
     if (!this.isDone(place, turn)) return null;
     const outcome = outcomes[this.#outcomes[place]];

@@ -1,10 +1,10 @@
-// Messages between the engine's thread and a mask thread. Messages identify constraints and places by numbers; tokens
-// and masks are passed through shared memory (`mask-board.ts`).
+// Messages between the engine's thread and a mask thread. Messages identify constraints and the board's places by
+// numbers; tokens and masks are passed through shared memory (`mask-board.ts`).
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
-/** Start parameters of the thread. */
+/** Parameters with which the thread starts. */
 export interface MaskThreadData {
   readonly vocabulary: TokenVocabulary;
   readonly limits: GrammarLimits;
@@ -12,7 +12,7 @@ export interface MaskThreadData {
   readonly cacheBytesMax: number;
   readonly threadCount: number;
   readonly placeCount: number;
-  /** Shared memory of the board and of the signals. */
+  /** Memory that both threads share, for the board and for the signals. */
   readonly board: SharedArrayBuffer;
   readonly signals: SharedArrayBuffer;
   /** Niceness of the thread; see setpriority(2). */
@@ -25,8 +25,8 @@ export type MaskRequest =
   /** Releases a constraint that is prepared, or that still waits to be prepared. */
   | { readonly kind: "release"; readonly key: number }
   /**
-   * Requests the mask that follows the given tokens, as the given turn of a place. For the first mask of an answer,
-   * there are no tokens.
+   * Requests the mask after the given tokens; the mask is for the given turn of a place. For the first mask of an
+   * answer, there are no tokens.
    */
   | {
       readonly kind: "open";
@@ -39,7 +39,7 @@ export type MaskRequest =
 
 export type MaskAnswer =
   | { readonly kind: "prepared"; readonly key: number; readonly outcome: Preparation | Refusal }
-  /** The mask of a turn of a place could not be computed. */
+  /** Reports that the mask for a turn of a place could not be computed. */
   | {
       readonly kind: "failed";
       readonly place: number;
@@ -47,14 +47,14 @@ export type MaskAnswer =
       readonly refusal: Refusal;
     };
 
-/** Information about a constraint that can be served. */
+/** Information about a constraint that was compiled successfully. */
 export interface Preparation {
-  /** Notices for the caller, one sentence each. */
+  /** Notices for the caller of the API, one sentence each. */
   readonly notices: readonly string[];
 }
 
 export interface Refusal {
   readonly message: string;
-  /** Keyword, construct or limit that caused the refusal. */
+  /** Keyword, construct or limit because of which the constraint was refused. */
   readonly subject: string;
 }

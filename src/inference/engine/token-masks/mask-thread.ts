@@ -1,6 +1,6 @@
-// Mask thread: compiles constraints and computes masks in parallel with the model. It alternates between computing all
-// requested masks and compiling one constraint, so that neither kind of work delays the other for long. It runs until
-// it is terminated, and sleeps while there is no work.
+// Entry point of a mask thread, which compiles constraints and computes masks in parallel with the model. It alternates
+// between computing all requested masks and compiling one constraint, so that neither kind of work delays the other for
+// long. It runs until it is terminated, and sleeps while there is no work.
 import { setPriority } from "node:os";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { assert, present } from "../../../base/domain/assert.ts";
@@ -16,19 +16,19 @@ import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
 import { SharedSignals } from "./shared-signals.ts";
 
-/** Place of a choice under a constraint. */
+/** A place on the board with its choice, which follows a constraint. */
 interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** Number of the turn whose move was processed last. */
+  /** Number of the turn that was processed last. */
   movedAt: number;
 }
 
 const port = present(parentPort, "the port of the engine's thread");
-// Safe cast: the engine's thread sets it.
+// Safe cast: the engine's thread sets this data.
 const data = workerData as MaskThreadData;
-// Only on Linux does this set the priority of a single thread.
+// Only Linux can set the priority of a single thread.
 if (process.platform === "linux") setPriority(data.niceness);
 const trie = buildTokenTrie({ bytes: unpackVocabulary(data.vocabulary) });
 const board = new MaskBoard(data.placeCount, Math.ceil(trie.tokenCount / 32), data.board);
@@ -38,7 +38,7 @@ const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
 
-// Done at the start of the thread, so that no request waits for it if the thread starts before the first request.
+// Runs at the start of the thread, so that the first request need not wait for it.
 constraintBase();
 warmUp();
 
@@ -49,7 +49,7 @@ for (;;) {
   if (!prepareOne() && !wasBusy) signals.sleepSince(ringCount);
 }
 
-/** Warms up the code that every constraint needs; stores nothing. */
+/** Runs the code that every constraint needs once, so that V8 has compiled it. Keeps no result. */
 function warmUp(): void {
   const options = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
   refusalOf(() => {
@@ -83,7 +83,7 @@ function takeRequest(request: MaskRequest): void {
       const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
       const { place, turn, tokenIds } = request;
       const matcher = constraint.compiled.matcher();
-      // The last move on the board was made for the constraint that used the place before, so it counts as processed.
+      // The board's latest move may be one of the choice that used the place before, so it counts as processed.
       const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
       places.set(place, opened);
       return compute(opened, turn, tokenIds);
@@ -93,7 +93,7 @@ function takeRequest(request: MaskRequest): void {
   }
 }
 
-/** Computes the masks of all places that have moved; returns true if any had. */
+/** Computes the masks of all places that got a new token. Returns true if there was any. */
 function computeMasks(): boolean {
   let hasComputed = false;
   for (const place of places.values()) {
@@ -106,7 +106,7 @@ function computeMasks(): boolean {
   return hasComputed;
 }
 
-/** Adds tokens to the choice of a place, and writes the place's next mask, or the reason why it cannot be computed. */
+/** Adds tokens to the choice of a place. Writes the next mask, or the reason why the mask cannot be computed. */
 function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
   const refusal = refusalOf(() => {
     assert(
@@ -117,8 +117,8 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
     if (!cache.measure(constraint)) throw noRoom();
   });
   if (refusal !== null) {
-    // The constraint has exhausted its limit of states. Removed from the cache, so that the next request compiles it
-    // anew.
+    // The constraint has used up its limit of states. It is removed from the cache, so that the next request compiles
+    // it again.
     cache.forget(constraint);
     answer({ kind: "failed", place, turn, refusal });
     board.finish(place, turn, "failed");
@@ -126,7 +126,7 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
   signals.finish(cache.counts);
 }
 
-/** Compiles the constraint that has waited longest; returns false if none waits. */
+/** Compiles the constraint that has waited longest. Returns false if no constraint waits. */
 function prepareOne(): boolean {
   for (const [key, constraint] of waiting) {
     waiting.delete(key);

@@ -1,6 +1,6 @@
-// A running mask thread, as the engine's thread uses it. The thread is started immediately and counts as broken at its
-// first fault, or when it makes no progress for too long; all later calls then fail. This module also allocates the
-// places of the thread's board.
+// A running mask thread, from the view of the engine's thread, and the places on its board. The thread starts
+// immediately. It counts as broken after its first error, or when it makes no progress for too long; all later calls
+// then fail.
 import { Worker } from "node:worker_threads";
 import { present } from "../../../base/domain/assert.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
@@ -12,21 +12,21 @@ import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } fr
 import { SharedSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
-  /** Name of the thread, for people. */
+  /** Name of the thread in messages to people. */
   readonly name: string;
-  /** Module with the thread's code. */
+  /** Module that the thread runs. */
   readonly module: URL;
   readonly data: Omit<MaskThreadData, "signals" | "board">;
   /**
-   * Time without progress after which the thread counts as broken. No single piece of work that the limits permit
-   * takes this long.
+   * Time in milliseconds without progress after which the thread counts as broken. Within the limits, no single piece
+   * of work takes this long.
    */
   readonly silenceDeadlineMs: number;
   /** Called when the thread counts as broken. */
   readonly onBreak: (error: Error) => void;
 }
 
-/** Place on the board where the masks of one choice are computed. */
+/** A place on the board: the masks of one choice are computed there. */
 export interface MaskPlace {
   /** Adds a token to the choice, and starts computing the next mask. */
   accept(tokenId: number): void;
@@ -46,16 +46,16 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** The last turn of a place in use. */
+/** The latest turn of a place in use. */
 interface Turn {
   turn: number;
-  /** Reason for the turn's failure; null if it did not fail. */
+  /** Reason why the mask of this turn cannot be computed; null if it can. */
   refusal: Refusal | null;
 }
 
 /**
- * Number of checks for silence per deadline. With several checks, a machine that was suspended for a while does not
- * make the thread count as silent.
+ * Number of times per deadline that progress is checked. With several checks, a machine that was suspended for a while
+ * does not make the thread seem broken.
  */
 const checksPerDeadline = 10;
 
@@ -65,7 +65,7 @@ export class MaskWorker {
   readonly #signals = new SharedSignals();
   readonly #board: MaskBoard;
   readonly #freePlaces: number[];
-  /** Number of the last turn, by place; numbering continues when another choice gets the place. */
+  /** Number of the latest turn of each place. The numbers continue when another choice gets the place. */
   readonly #turns: Int32Array;
   readonly #open = new Map<number, Turn>();
   readonly #asked = new Map<number, Asked>();
@@ -84,7 +84,7 @@ export class MaskWorker {
     this.#worker.on("message", (answer: MaskAnswer) => this.#receive(answer));
     this.#worker.on("error", (error) => this.#break(error));
     this.#worker.on("exit", () => this.#break(new Error("The thread ended.")));
-    // Lets the process end while the thread runs, except while a caller waits for the thread.
+    // The thread does not keep the process alive, except while a caller waits for it.
     this.#worker.unref();
   }
 
@@ -133,7 +133,10 @@ export class MaskWorker {
     this.#post({ kind: "release", key });
   }
 
-  /** Opens a place for a choice, after the given tokens of a prepared constraint, and starts computing its next mask. */
+  /**
+   * Takes a place for a choice, which continues a prepared constraint after the given tokens. Starts computing the
+   * choice's next mask.
+   */
   open(key: number, tokenIds: readonly number[]): MaskPlace {
     const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");
     const state: Turn = { turn: ++this.#turns[place], refusal: null };
@@ -184,7 +187,7 @@ export class MaskWorker {
     if (state?.turn === answer.turn) state.refusal = answer.refusal;
   }
 
-  /** Watches the thread's progress while requests to it are pending. */
+  /** Starts checking that the thread makes progress, for as long as it has unanswered requests. */
   #beginWatch(): NodeJS.Timeout {
     const { silenceDeadlineMs } = this.#options;
     let last = this.#signals.finishedCount;

@@ -1,4 +1,4 @@
-// A request's constraint that can move to another thread. If it exceeds the cost limit of its thread, another thread
+// A request's constraint that can move to another thread. If it exceeds the cost limit of its thread, the other thread
 // compiles it again, and the request's choices continue there after the tokens that they already have.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -6,7 +6,7 @@ import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constrai
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 
-/** Memory that is never written; waiting on it is a plain sleep. */
+/** Memory that is never written, so that waiting for a change of it only sleeps. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 /** A compiled constraint, and the key by which its thread identifies it. */
@@ -17,8 +17,8 @@ export interface Compiled {
 }
 
 /**
- * Compiles a constraint in another thread after a refusal; returns null if that thread would refuse the constraint
- * too.
+ * Compiles a constraint in another thread after the first thread refused it. Returns null if the other thread would
+ * refuse it too.
  */
 type Recompile = (refusal: Refusal, options: { readonly signal: AbortSignal }) => Promise<Compiled> | null;
 
@@ -46,11 +46,14 @@ export class MigratingConstraint implements PreparedConstraint {
     if (signal.aborted) return;
     this.#released.abort();
     releaseKey(this.#first);
-    // If the second compilation has not finished, the abort of the signal has already cancelled it.
+    // A compilation that has not finished was already cancelled when the signal aborted.
     void this.#second?.then(releaseKey, () => undefined);
   }
 
-  /** Returns the second compilation, with which choices continue after a refusal. */
+  /**
+   * Returns the compilation in the other thread, after the first thread refused the constraint; null if the other
+   * thread would refuse it too. All choices share this compilation.
+   */
   #moved(refusal: Refusal): Promise<Compiled> | null {
     const { signal } = this.#released;
     return (this.#second ??= this.#recompile(refusal, { signal }));
@@ -60,7 +63,7 @@ export class MigratingConstraint implements PreparedConstraint {
 class MigratingCursor implements ConstraintCursor {
   readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
   readonly #tokenIds: number[];
-  /** Current place; null while the cursor moves to another thread, and once it is closed. */
+  /** Place on the current thread's board; null while the cursor moves to another thread, and once it is closed. */
   #place: MaskPlace | null;
   #isClosed = false;
   #hasMoved = false;
@@ -95,8 +98,8 @@ class MigratingCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // The move completes when a message arrives, which can only happen between steps. So this sleeps for the time that
-    // the caller allows, a few milliseconds.
+    // The move ends with a message, which can only arrive between steps. So this sleeps for the time that the caller
+    // allows, a few milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 
@@ -124,7 +127,7 @@ function releaseKey({ worker, key }: Compiled): void {
   worker.release(key);
 }
 
-/** Creates the error of a request whose constraint is refused. */
+/** Returns the error for a request whose constraint was refused. */
 export function refused({ message }: Refusal): ServiceError {
   return new ServiceError({ code: "unsupported", message });
 }

@@ -1,4 +1,4 @@
-// Settings for constraints on answers: settings of the operator, cost limits, and the size of the cache.
+// Settings for constraints on answers: those of the operator, cost limits, and the size of the cache.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
@@ -14,8 +14,8 @@ const schema = {
 const fixed = {
   ...defaultGrammarLimits,
   /**
-   * Maximum size in bytes of the compiled constraints of one model's engine, including those in use. This is enough
-   * for a hundred large constraints. Beyond it, unused constraints are evicted, the least recently used first.
+   * Maximum size in bytes of the compiled constraints of one model's engine, including those in use; enough for a
+   * hundred large constraints. Beyond it, unused constraints are evicted, the least recently used first.
    */
   cacheBytes: 256 * 1024 ** 2,
 };

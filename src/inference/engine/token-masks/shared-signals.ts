@@ -1,5 +1,5 @@
-// Memory shared between the engine's thread and a mask thread. It has a bell that announces work, the number of
-// finished pieces of work, and cache statistics. The work itself is described in messages and on the board.
+// Memory shared between the engine's thread and a mask thread, with a bell that announces work, the number of finished
+// pieces of work, and cache statistics. The work itself is described in messages and on the board.
 import type { CacheCounts } from "./constraint-cache.ts";
 
 const [bell, finished, hits, misses, kibibytes, size] = [0, 1, 2, 3, 4, 5];
@@ -14,20 +14,20 @@ export class SharedSignals {
     this.#words = new Int32Array(memory);
   }
 
-  /** Wakes the other thread; if that thread is awake, prevents it from going to sleep before it has looked for work. */
+  /** Announces work: wakes the other thread, or keeps it from falling asleep before it has looked for work. */
   ring(): void {
     Atomics.add(this.#words, bell, 1);
     Atomics.notify(this.#words, bell);
   }
 
-  /** Number of times that the bell was rung so far. */
+  /** Number of times that the bell has been rung. */
   get ringCount(): number {
     return Atomics.load(this.#words, bell);
   }
 
   /**
-   * Blocks the thread until the bell has been rung more than `ringCount` times; for a thread that waits for no other
-   * event.
+   * Blocks the thread until the bell has been rung more than `ringCount` times. Only for a thread that waits for no
+   * other event.
    */
   sleepSince(ringCount: number): void {
     Atomics.wait(this.#words, bell, ringCount);
@@ -38,7 +38,7 @@ export class SharedSignals {
     return Atomics.load(this.#words, finished);
   }
 
-  /** Counts a finished piece of work, and publishes the cache statistics. */
+  /** Counts one more finished piece of work, and publishes the cache statistics. */
   finish(kept: CacheCounts): void {
     this.#words[hits] = kept.hits;
     this.#words[misses] = kept.misses;
@@ -46,7 +46,7 @@ export class SharedSignals {
     Atomics.add(this.#words, finished, 1);
   }
 
-  /** Statistics of the other thread's cache. */
+  /** Cache statistics that the other thread has published. */
   get kept(): CacheCounts {
     const words = this.#words;
     return { hits: words[hits], misses: words[misses], bytes: 1024 * words[kibibytes] };

@@ -1,5 +1,5 @@
-// Tests constraints over threads, and those of tests, with the common contract; then the special behaviour of threads:
-// moving costly constraints out of the way of others, and breaking.
+// Runs the contract tests on constraints that threads compute, and on those that other tests use. Then tests the
+// behaviour of threads: costly constraints move to another thread, and threads break down.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -19,7 +19,7 @@ import { constraintSettings, type ConstraintSettings } from "./settings.ts";
 import { ThreadedConstraints, type ThreadedConstraintsOptions } from "./threaded-constraints.ts";
 
 const made: ThreadedConstraints[] = [];
-// The threads themselves keep no process alive.
+// The threads do not keep the process alive, so this timer does until the tests end.
 const alive = setInterval(() => undefined, 1000);
 after(async () => {
   clearInterval(alive);
@@ -67,7 +67,7 @@ test("a choice whose constraint turns out to be costly continues in another thre
     }
     assert.ok((await nextMask(cursor)).mayEnd);
   }
-  // Compiled once on each of the two threads.
+  // The constraint was compiled once in each of the two threads.
   assert.equal(constraints.kept.misses, 2);
   for (const cursor of [one, other]) cursor.close();
   prepared.release();

@@ -1,6 +1,6 @@
 // Constraints whose masks are computed in two threads: a quick thread for cheap constraints, and a slow thread for
-// constraints that turn out to be costly. So costly constraints delay only each other. Each thread is started in
-// advance or at its first use, and restarted after a breakdown.
+// constraints that turn out to be costly. So costly constraints delay only each other. A thread is started in advance
+// or at its first use, and started again after a breakdown.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -18,21 +18,21 @@ export interface ThreadedConstraintsOptions {
   readonly choiceCountMax: number;
   /** Called when a thread breaks down, after its pending requests have failed. */
   readonly onBreakdown: (error: Error) => void;
-  /** Module with the threads' code and deadline for silence; set only by tests. */
+  /** Module that the threads run, and their deadline for progress. Set only by tests. */
   readonly module?: URL;
   readonly silenceDeadlineMs?: number;
-  /** Maximum cost on the quick thread of compiling a constraint, and of computing one mask; about 10 ms if absent. */
+  /** Cost limit of the quick thread for compiling a constraint, and for computing one mask; about 10 ms if absent. */
   readonly quickSteps?: number;
 }
 
 type Pace = "quick" | "slow";
 
 const defaultQuickSteps = 5_000;
-/** Niceness of each thread. The slow thread has a high niceness, so that it leaves the cores to the model. */
+/** Niceness of each thread. The slow thread has a high one, so that it leaves the processor's cores to the model. */
 const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
 /**
- * Default deadline for silence, in milliseconds. It is far longer than any work that the limits permit, even for a
- * slow thread on a busy machine.
+ * Default time in milliseconds without progress after which a thread counts as broken. It is much longer than any work
+ * within the limits, even in the slow thread on a busy machine.
  */
 const defaultSilenceMs = 60_000;
 const defaultModule = new URL("./mask-thread.js", import.meta.url);
@@ -56,7 +56,7 @@ export class ThreadedConstraints implements ConstraintBackend {
     return [...this.#workers.values()].map(({ kept }) => kept).reduce(sum, { hits: 0, misses: 0, bytes: 0 });
   }
 
-  /** Starts the thread that the first constraint would otherwise wait for. */
+  /** Starts the quick thread ahead of time, so that the first constraint need not wait for it. */
   startAhead(): void {
     this.#workerOf("quick");
   }
@@ -78,8 +78,8 @@ export class ThreadedConstraints implements ConstraintBackend {
   }
 
   /**
-   * Compiles a constraint on the slow thread, after the quick thread refused it. Returns null if the slow thread would
-   * refuse the constraint too.
+   * Compiles a constraint in the slow thread after the quick thread refused it. Returns null if the slow thread would
+   * refuse it too.
    */
   #retry(
     { subject }: Refusal,

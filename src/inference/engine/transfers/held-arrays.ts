@@ -1,14 +1,14 @@
-// Creates an immutable snapshot of a computed prompt in blocks: its cached blocks, and copies of the rest and of
-// the states.
+// Creates an unchanging snapshot of a computed prompt for transfer: its cached blocks without a copy, and copies of the
+// remaining positions and of the states.
 import { blockValues } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
 
-/** Number of positions in each copied block. */
+/** Number of positions in each block that is copied. */
 const copiedPositions = 32;
 
 /**
- * @param lent cached blocks from the first token on
+ * @param lent full blocks from the prefix cache, from the first token on
  * @param ref slot that holds exactly the tokens of the prompt
  */
 export function heldArrays(

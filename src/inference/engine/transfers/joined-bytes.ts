@@ -1,7 +1,7 @@
-// Reads and writes arrays of numbers as one contiguous range of bytes, so that pieces of one size can be stored in
-// blocks of another.
+// Reads and writes several arrays of numbers as one contiguous range of bytes. So pieces of one size can be stored in
+// blocks of another size.
 
-/** Returns a copy of `count` bytes, starting at `offset`. */
+/** Returns a copy of `count` bytes of the arrays, starting at `offset`. */
 export function readJoined(arrays: readonly Float32Array[], offset: number, count: number): Uint8Array {
   const bytes = new Uint8Array(count);
   eachRun(arrays, { offset, count }, (run, at) => bytes.set(run, at));
@@ -9,7 +9,7 @@ export function readJoined(arrays: readonly Float32Array[], offset: number, coun
 }
 
 /**
- * Writes bytes, starting at `offset`.
+ * Writes bytes into the arrays, starting at `offset`.
  *
  * @throws RangeError for more bytes than there is room for
  */
@@ -17,7 +17,7 @@ export function writeJoined(arrays: readonly Float32Array[], offset: number, byt
   eachRun(arrays, { offset, count: bytes.length }, (run, at) => run.set(bytes.subarray(at, at + run.length)));
 }
 
-/** Visits the part of each array that is within the range, with its offset in the range. */
+/** Calls a function for the part of each array that lies within the range, with the part's offset in the range. */
 function eachRun(
   arrays: readonly Float32Array[],
   { offset, count }: { readonly offset: number; readonly count: number },

@@ -1,15 +1,15 @@
-// A prompt received from another engine, for the request that uses it. It is copied into the request's slot part by
+// A prompt that another engine computed, for the request that uses it. It is copied into the request's slot part by
 // part, so that no step takes long, and then released.
 import { present } from "../../../base/domain/assert.ts";
 import type { HeldPrompt } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
 
-/** Maximum size copied in one step, which takes a few milliseconds; exceeded only if the last block is larger. */
+/** Maximum number of bytes that one step copies, which takes a few milliseconds. A single block may be larger. */
 const copiedBytesPerStep = 8 * 2 ** 20;
 
 export class ReceivedPrompt {
-  /** Number of usable tokens from the start of the request's prompt; 0 if the two prompts share too few. */
+  /** Number of leading tokens of the request's prompt that need not be computed; 0 if the two prompts share too few. */
   readonly tokenCount: number;
   readonly #prompt: HeldPrompt;
   readonly #arrays: readonly Float32Array[];
@@ -17,7 +17,7 @@ export class ReceivedPrompt {
   readonly #release: () => void;
 
   /**
-   * @param arrays the blocks, then the states, then the logits
+   * @param arrays the received blocks, then the states, then the logits
    * @param tokenIds prompt of the request
    * @param release called once none of the received data is needed any more
    */
@@ -31,9 +31,10 @@ export class ReceivedPrompt {
     this.#release = release;
     const common = commonCount(prompt.tokenIds, tokenIds);
     this.#isWhole = common === tokenIds.length && common === prompt.tokenIds.length;
-    // Without the logits after it, the last token must be computed.
+    // Without the logits after the request's prompt, its last token must be computed to get them.
     const count = this.#isWhole ? common : Math.min(common, tokenIds.length - 1);
-    // Keys and values can be cut after any token; the states are known only after the last one.
+    // Keys and values are usable for any number of leading tokens. The states are usable only after the last received
+    // token.
     const isUsable = prompt.shape.stateSize === 0 || count === prompt.tokenIds.length;
     this.tokenCount = this.#isWhole || (isUsable && count >= sharedCountMin) ? count : 0;
   }
@@ -44,10 +45,10 @@ export class ReceivedPrompt {
   }
 
   /**
-   * Continues filling a slot, which has room for all usable tokens.
+   * Copies the next positions into a slot. The slot must have room for all usable tokens.
    *
-   * @param start number of prompt tokens that the slot holds
-   * @returns number of added tokens; 0 if the slot holds all usable ones
+   * @param start number of prompt tokens that the slot already holds
+   * @returns number of copied tokens; 0 if the slot holds all usable ones
    */
   copyTo({ lane, slot }: SlotRef, start: number): number {
     let end = 0;

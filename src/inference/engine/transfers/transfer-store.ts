@@ -1,5 +1,5 @@
-// Prompts in transfer between engines: held prompts until another engine takes them, and received prompts until a
-// request uses them. Their total size is limited; unclaimed prompts expire.
+// Prompts that are transferred between engines: computed prompts that are held until another engine takes them, and
+// received prompts until a request uses them. Their total size is limited, and unclaimed prompts expire.
 import type { Clock } from "../../../base/domain/clock.ts";
 import {
   blockValues,
@@ -15,14 +15,17 @@ import type { ModelShape } from "../model-shape.ts";
 import { readJoined, writeJoined } from "./joined-bytes.ts";
 import { ReceivedPrompt } from "./received-prompt.ts";
 
-/** A prompt to hold. */
+/** A prompt to hold for another engine. */
 export interface HoldRequest {
   readonly hold: PromptHold;
   readonly owner: string;
   readonly tokenIds: readonly number[];
 }
 
-/** Blocks in token order with the number of positions in each; the states and the logits after the last token. */
+/**
+ * Data of a held prompt: its keys and values in blocks, in token order, with the number of positions in each block; the
+ * states and the logits after the last token.
+ */
 export interface HeldArrays {
   readonly blockPositions: readonly number[];
   readonly blocks: readonly Float32Array[];
@@ -32,9 +35,9 @@ export interface HeldArrays {
 
 interface Entry {
   readonly prompt: HeldPrompt;
-  /** The blocks, then the states, then the logits. */
+  /** Blocks of keys and values, then the states, then the logits. */
   readonly arrays: readonly Float32Array[];
-  /** Owner that may take the prompt; null once it was taken, and for received prompts. */
+  /** Owner that may take the prompt; null once the prompt was taken, and for received prompts. */
   owner: string | null;
   /** Aborted when the prompt is released. */
   readonly end: AbortController;
@@ -43,7 +46,7 @@ interface Entry {
 interface TransferStoreOptions {
   readonly bytesMax: number;
   readonly clock: Clock;
-  /** Called when a prompt has expired. */
+  /** Called when a prompt has expired, that is, nobody has taken or used it in time. */
   readonly onExpired?: () => void;
 }
 
@@ -74,7 +77,7 @@ export class TransferStore implements PromptTransfers {
   }
 
   /**
-   * Holds a prompt if there is room for it.
+   * Holds a prompt for another engine if there is room for it.
    *
    * @param arraysOf called only if there is room
    * @returns true if the prompt is held
@@ -127,8 +130,8 @@ export class TransferStore implements PromptTransfers {
   }
 
   /**
-   * Returns the prompt received under an id, for the request with these tokens; null if there is none, or the two
-   * prompts share nothing.
+   * Returns the prompt that was received under an id, for a request with these tokens. Returns null if there is none,
+   * or if the two prompts share too few tokens.
    */
   findReceived(id: string, tokenIds: readonly number[]): ReceivedPrompt | null {
     const entry = this.#entries.get(id);
@@ -163,7 +166,10 @@ export class TransferStore implements PromptTransfers {
     entry.end.abort();
   }
 
-  /** Expires a prompt after its time. A prompt that is being read then gets the same time once more. */
+  /**
+   * Removes a prompt after its time. If another engine has taken the prompt by then, the prompt stays for the same time
+   * once more.
+   */
   async #expireAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
     const { signal } = entry.end;
     try {
@@ -172,12 +178,12 @@ export class TransferStore implements PromptTransfers {
       this.#remove(handle, entry);
       this.#onExpired();
     } catch {
-      // The prompt was released before.
+      // The prompt was released before it expired.
     }
   }
 }
 
-/** Returns the dimensions of the prompts of a model. */
+/** Returns the dimensions of a model that prompts in transfer must match. */
 export function promptShapeOf({
   layerCount,
   kvHeadCount,
@@ -188,7 +194,11 @@ export function promptShapeOf({
   return { layerCount, kvHeadCount, headSize, stateSize: stateValues(states), vocabularySize };
 }
 
-/** @throws ServiceError `conflict` for data that does not fit the model, or is inconsistent */
+/**
+ * Requires that received data fits the model and is consistent.
+ *
+ * @throws ServiceError `conflict` otherwise
+ */
 function refuseOther(prompt: HeldPrompt, shape: PromptShape): void {
   const { tokenIds, blockPositions, byteLength } = prompt;
   const names = Object.keys(shape) as (keyof PromptShape)[];

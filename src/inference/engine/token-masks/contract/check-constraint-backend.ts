@@ -1,4 +1,4 @@
-// The contract of every constraint backend as a suite: masks equal those of trying every token, cursors of one
+// Contract tests that every constraint backend must pass: masks equal those of trying every token, cursors of one
 // constraint are independent, and unsupported constraints are refused by name.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -26,11 +26,11 @@ import type { ConstraintSettings } from "../settings.ts";
 
 export const tokens = tokensOfFile("test/fixtures/goldens/models/qwen3/tokenizer.json");
 export const trie = buildTokenTrie({ bytes: tokens });
-/** Compiles in no time; after a few tokens a mask takes a thousand steps. */
+/** A constraint that is cheap to compile, but whose masks take a thousand steps each after a few tokens. */
 export const costlyMasks = grammar(
   'root ::= "ca" (a | b | c)+\na ::= [a-z]+ [ ]? a? b?\nb ::= [a-m]+ [ ]? c? a?\nc ::= [c-z]* "x" c? | [a-z]',
 );
-/** Exceeds the cost limit of a quick thread. */
+/** A constraint whose compilation exceeds the cost limit of the quick thread. */
 export const costlyToCompile = choice(
   ...Array.from({ length: 1000 }, (_, index) => `choice ${index * 7919}`),
 );
@@ -50,7 +50,7 @@ export function prepare(
   return constraints.prepare(constraint, { signal });
 }
 
-/** Waits for the next mask. */
+/** Waits until the next mask is ready, and returns it. */
 export async function nextMask(cursor: ConstraintCursor): Promise<TokenMask> {
   for (;;) {
     const mask = cursor.next();
@@ -60,7 +60,10 @@ export async function nextMask(cursor: ConstraintCursor): Promise<TokenMask> {
   }
 }
 
-/** Follows the text byte by byte and compares each mask; the vocabulary has a token for each byte. */
+/**
+ * Follows a text byte by byte, and compares each mask with the tokens that are allowed by trying. The vocabulary has a
+ * token for each byte.
+ */
 export async function followText(
   cursor: ConstraintCursor,
   constraint: Constraint,
