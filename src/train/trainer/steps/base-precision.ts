@@ -17,11 +17,14 @@ const expectedMeanMax = 0.25;
 
 export interface PrecisionDifference {
   readonly metrics: Metrics;
-  /** Warning for the job's sender; null if the difference is as expected. */
+  /** Warning to the job's creator; null if the difference is not larger than expected. */
   readonly warning: string | null;
 }
 
-/** Compares the two precisions on a sample, with one forward pass for each. Does nothing if training uses float32. */
+/**
+ * Compares quantized and float32 weights on a sample, with one forward pass for each. Does nothing if training uses
+ * float32.
+ */
 export async function comparePrecision(
   trainer: Trainer,
   { batches, read }: Pick<TrainingPlan, "batches" | "read">,
@@ -54,7 +57,7 @@ function precisionWarning(basePrecision: BasePrecision, mean: number): string {
   );
 }
 
-/** Returns the sequences of the first steps. */
+/** Returns the sequences of the first steps, each once, until the sample has enough tokens. */
 function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const sample = new Set<PlannedSequence>();
   let tokenCount = 0;

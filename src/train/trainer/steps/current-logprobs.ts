@@ -1,10 +1,13 @@
-// Log-probabilities that are computed before the first step and replace the recorded ones as old log-probabilities.
+// Computes log-probabilities before the first step, which then replace the recorded ones as old log-probabilities.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer, TrainingSequence } from "../trainer.ts";
 
-/** Returns the current log-probabilities of each sequence's trained tokens, in the order of first appearance. */
+/**
+ * Computes the log-probabilities of each sequence's trained tokens under the current policy. The result is in the order
+ * in which the sequences first appear in the batches.
+ */
 export async function currentLogprobs(
   trainer: Trainer,
   { batches, read }: Pick<TrainingPlan, "batches" | "read">,
@@ -22,7 +25,10 @@ export async function currentLogprobs(
   return result;
 }
 
-/** Assigns the log-probabilities to their sequences, in the order of first appearance. */
+/**
+ * Assigns the log-probabilities to their sequences. `logprobs` is in the order in which the sequences first appear in
+ * the batches.
+ */
 export function bySequence(
   batches: readonly PlannedBatch[],
   logprobs: readonly Float32Array[],
@@ -36,8 +42,8 @@ export function bySequence(
 /**
  * Replaces the old log-probabilities of a batch.
  *
- * @param logprobs new values for each row's trained tokens
- * @param truncation if above 0, weighs each token by the ratio of its new to its recorded probability, but by at most
+ * @param logprobs new values for each sequence's trained tokens
+ * @param truncation if above 0, weights each token by the ratio of its new to its recorded probability, but by at most
  * this value. This truncated importance sampling (Ionides, 2008) corrects for tokens that another policy sampled
  */
 export function withOldLogprobs(
@@ -61,7 +67,10 @@ function withOldLogprobsOf(
   return { ...sequence, oldLogprobs, tokenWeights };
 }
 
-/** Returns 1 for unrecorded and untrained tokens. */
+/**
+ * Returns the ratio of a token's new to its recorded probability, but at most `truncation`. Returns 1 for tokens that
+ * were not recorded or are not trained on.
+ */
 function truncatedRatio(old: number, recorded: number, truncation: number): number {
   const ratio = Math.min(Math.exp(old - recorded), truncation);
   return Number.isNaN(ratio) ? 1 : ratio;

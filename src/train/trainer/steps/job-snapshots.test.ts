@@ -1,4 +1,4 @@
-// The frequency of snapshots, and the snapshot that another attempt finds.
+// Tests how often a job takes snapshots, and which snapshot the next attempt finds.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,12 +11,12 @@ import { JobSnapshots, noSteps, snapshotStates, type SnapshotOptions } from "./j
 
 const { signal } = new AbortController();
 
-/** A job whose snapshots take `saveMs` each. */
+/** Simulates a job for which saving a snapshot takes `saveMs` milliseconds. */
 class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-snapshots-"));
   readonly clock = new FakeClock();
   saveMs = 100;
-  /** The trainer's states, which have no files. */
+  /** Keys of the states that the fake trainer has saved. They have no files. */
   readonly states = new Set<string>();
 
   constructor(t: TestContext) {
@@ -45,7 +45,7 @@ class Bench {
     });
   }
 
-  /** Takes a step of this duration and offers a snapshot. */
+  /** Simulates a step of `ms` milliseconds, then offers a snapshot. Returns true if the snapshot was taken. */
   async step(snapshots: JobSnapshots, index: number, ms: number): Promise<boolean> {
     await this.clock.advance(ms);
     const saveState = async (name: string): Promise<string> => {
@@ -67,7 +67,7 @@ test("snapshots take at most their share of the time, starting with the first st
   const snapshots = bench.snapshots();
   const made: boolean[] = [];
   for (const index of Array.from({ length: 20 }).keys()) made.push(await bench.step(snapshots, index, 100));
-  // The first measures the cost; with 0.9 s of work to 0.1 s, every ninth step has one.
+  // The first snapshot measures the cost. At 0.9 s of work per 0.1 s of saving, every ninth step then has a snapshot.
   assert.deepEqual(
     made.flatMap((isMade, index) => (isMade ? [index] : [])),
     [0, 9, 18],

@@ -1,6 +1,6 @@
 // Saves a job's progress in its folder, so that another attempt continues after the last saved step. A snapshot
-// contains the steps' reports and the trainer's state; values computed before the first step are saved separately. A
-// snapshot is taken only if it is worth its time, and an error while writing one is ignored.
+// contains the steps' reports and the trainer's state. It is taken only if it is worth its time, and errors while
+// writing one are ignored.
 import { existsSync } from "node:fs";
 import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -18,13 +18,13 @@ import { writeSafetensors } from "../../../lib/model-files/write-safetensors.ts"
 import type { Metrics } from "../job-metrics.ts";
 import type { Trainer, TrainerProvider } from "../trainer.ts";
 
-/** The content of a snapshot, except the trainer's state. */
+/** The content of a snapshot, without the trainer's state. */
 export interface PastSteps {
   /** Metrics of each step so far, in order. */
   readonly metrics: readonly Metrics[];
-  /** Warnings of the steps. */
+  /** Warnings that the steps so far have given. */
   readonly warnings: readonly string[];
-  /** Time that all attempts have spent on these steps. */
+  /** Time in seconds that all attempts together have spent on these steps. */
   readonly seconds: number;
 }
 
@@ -32,38 +32,41 @@ export const noSteps: PastSteps = { metrics: [], warnings: [], seconds: 0 };
 
 export interface Snapshot {
   readonly past: PastSteps;
-  /** Name of the state to continue from, as the trainer returned it. */
+  /** Key of the trainer state from which to continue, as the trainer returned it. */
   readonly state: string;
 }
 
 export interface SnapshotOptions {
   readonly trainers: Pick<TrainerProvider, "profile" | "discard">;
   readonly artifacts: Pick<ArtifactStore, "names" | "remove">;
-  /** Folder used only by this job. */
+  /** Folder that only this job uses. */
   readonly workFolder: string;
-  /** Key prefix of the trainer's states. */
+  /** Prefix of the artifact keys of the trainer's states. */
   readonly runKey: string;
-  /** Maximum share of a job's time that snapshots take. With 1, there is one after each step; with 0, there is none. */
+  /**
+   * Maximum share of the job's time that taking snapshots may use. With 1, there is a snapshot after each step; with 0,
+   * there is none.
+   */
   readonly share: number;
-  /** Everything on which the steps depend. A snapshot that was written with another key is not used. */
+  /** Everything on which the steps depend. Snapshots that were written with another key are not used. */
   readonly key: Readonly<Record<string, string | number>>;
   readonly clock: Clock;
-  /** Logs why a snapshot or a saved value could not be written or used. */
+  /** Logs the reason why a snapshot or a saved value cannot be written or used. */
   readonly note: (message: string) => Promise<void>;
 }
 
-/** Content of a snapshot's file in the job's folder. A state without this file is not used. */
+/** Content of a snapshot's file in the job's folder. A trainer state without such a file is not used. */
 interface SnapshotRecord extends PastSteps {
   readonly key: SnapshotOptions["key"];
-  /** State prefixed with the trainer's name. */
+  /** Key of the trainer state, prefixed with the trainer's name. */
   readonly state: string;
 }
 
 export class JobSnapshots {
   readonly #options: SnapshotOptions;
-  /** Time when the last snapshot ended. If the process is lost, the work since then is lost. */
+  /** Time when the last snapshot was complete. If the process dies, all work after that is lost. */
   #sinceMs: number;
-  /** Duration of the last snapshot in milliseconds. It is 0 until the first snapshot has been measured. */
+  /** Duration of the last snapshot in milliseconds; 0 before the first one. */
   #costMs = 0;
 
   constructor(options: SnapshotOptions) {
@@ -72,7 +75,7 @@ export class JobSnapshots {
   }
 
   /**
-   * Returns the newest snapshot that can be used; null if the job has to start from the beginning.
+   * Returns the newest snapshot from which the job can continue; null if the job must start from the beginning.
    *
    * @param needed names of values that `once` must have saved for a snapshot to be usable
    */
@@ -87,13 +90,13 @@ export class JobSnapshots {
     return null;
   }
 
-  /** Removes all snapshots because training cannot continue from any of them. */
+  /** Removes all snapshots, because training cannot continue from any of them, and logs the reason. */
   async discard(reason: string): Promise<void> {
     await this.#options.note(reason);
     for (const step of await this.#snapshotSteps()) await this.#remove(step);
   }
 
-  /** Writes a snapshot if losing the work since the last one would cost enough. Returns true if it wrote one. */
+  /** Takes a snapshot if losing the work since the last one would cost enough. Returns true if it took one. */
   async offer(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
     const { share, clock, note } = this.#options;
     const beganMs = clock.monotonicMs();
@@ -112,8 +115,8 @@ export class JobSnapshots {
   }
 
   /**
-   * Returns the result of `compute`, and saves it under this name. A later attempt reads the saved result, because its
-   * trainer starts from a later state and would compute another one.
+   * Returns the result of `compute`, and saves it under a name. A later attempt reads the saved result instead of
+   * computing, because its trainer starts from a later state, which would give another result.
    */
   async once(
     name: string,
@@ -151,7 +154,10 @@ export class JobSnapshots {
     for (const earlier of await this.#snapshotSteps()) if (earlier !== step) await this.#remove(earlier);
   }
 
-  /** Reads a snapshot. If it is unreadable or belongs to other steps, removes it and returns null. */
+  /**
+   * Reads the snapshot after a step. If it is unreadable or belongs to a different job configuration, removes it and
+   * returns null.
+   */
   async #read(step: number): Promise<Snapshot | null> {
     const { trainers, key, note } = this.#options;
     try {
@@ -169,7 +175,10 @@ export class JobSnapshots {
     return null;
   }
 
-  /** The file is removed before the state, because a state without its file is not used. */
+  /**
+   * Removes the snapshot's file before the trainer state. If the process dies in between, the state remains, but is not
+   * used without its file.
+   */
   async #remove(step: number): Promise<void> {
     const { trainers } = this.#options;
     const file = this.#recordFile(step);
@@ -190,7 +199,10 @@ export class JobSnapshots {
     return join(this.#options.workFolder, `step-${step}.json`);
   }
 
-  /** Returns null if no values are saved under this name, or if they belong to other steps. */
+  /**
+   * Reads saved values. Returns null if there are none under this name, or if they belong to a different job
+   * configuration.
+   */
   #keptArrays(name: string): readonly Float32Array[] | null {
     const file = this.#arraysFile(name);
     return existsSync(file) ? readArrays(file, this.#keyText) : null;
@@ -205,8 +217,7 @@ export class JobSnapshots {
   }
 
   /**
-   * Removes incomplete files, and states that belong to no complete snapshot because the process died before it was
-   * written.
+   * Removes incomplete files, and trainer states without a snapshot file. The process died before it wrote that file.
    */
   async #removeIncomplete(): Promise<void> {
     const { artifacts, workFolder, runKey } = this.#options;
@@ -223,7 +234,10 @@ async function readRecord(file: string): Promise<SnapshotRecord> {
   return JSON.parse(await readFile(file, "utf8")) as SnapshotRecord; // Safe cast: `#write` wrote it.
 }
 
-/** Returns the stored states of all snapshots in a job's folder, including those of runs that it repeats. */
+/**
+ * Returns the keys of the trainer states of all snapshots in a job's folder, including those of earlier jobs that the
+ * job repeats.
+ */
 export async function snapshotStates(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder, { recursive: true }).catch((): string[] => []);
   const marks = names.filter((name) => /^step-\d+\.json$/.test(basename(name)));

@@ -1,5 +1,5 @@
-// Reference values for preference losses. The reference model's log-probabilities are computed once, before the first
-// step. KTO's reference point is estimated in each step, from prompts paired with answers to other prompts.
+// Computes the reference values of preference losses. Computes the reference model's log-probabilities once, before the
+// first step. Estimates KTO's reference point in each step, from prompts paired with answers to other prompts.
 import { present } from "../../../base/domain/assert.ts";
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
@@ -7,13 +7,13 @@ import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/pla
 import type { Trainer } from "../trainer.ts";
 import type { JobSnapshots } from "./job-snapshots.ts";
 
-/** Adds the reference values that the loss needs to a step's batch. */
+/** Adds the reference values that the loss needs to the batch of the step with this index. */
 export type WithReference = (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
 
 const referenceName = "reference-logprobs";
 const mismatchedName = "mismatched-reference-logprobs";
 
-/** Returns the names of the reference values that must be saved to continue a plan's steps. */
+/** Returns the names of the reference values that an earlier attempt must have saved for this one to continue. */
 export function requiredReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
   if (preferences === null || preferences.reference === null) return [];
   const isEstimated = preferences.mismatches.some(({ length }) => length > 0);
@@ -21,9 +21,9 @@ export function requiredReference({ preferences }: Pick<TrainingPlan, "preferenc
 }
 
 /**
- * Computes the reference values.
- * @param trainer a trainer at the version that the job starts from, unless the needed values were stored by an earlier
- * attempt
+ * Computes the reference values of a preference loss.
+ *
+ * @param trainer must be at the job's start version, unless an earlier attempt saved the needed values
  */
 export async function preferenceReference(
   trainer: Trainer,
@@ -73,7 +73,10 @@ export async function preferenceReference(
   };
 }
 
-/** Returns the mean log ratio of answers to other prompts. It estimates a divergence, so the result is at least 0. */
+/**
+ * Estimates KTO's reference point: the mean log ratio of policy to reference over answers to other prompts. The ratio
+ * estimates a divergence, so the result is at least 0.
+ */
 async function estimateReferencePoint(
   trainer: Trainer,
   {
@@ -99,7 +102,7 @@ async function estimateReferencePoint(
   return Math.max(0, sum / mismatches.length);
 }
 
-/** Returns the batches without those items that already occur in an earlier batch. */
+/** Removes from each batch the items that already occur in an earlier batch. */
 function withoutRepeats<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
   const known = new Set<Item>();
   return batches.map((batch) =>

@@ -1,17 +1,19 @@
-// Log-probabilities of a batch under the base model. A KL penalty needs them for all tokens, and a metric for a share
-// of the tokens.
+// Computes log-probabilities under the base model. A KL penalty needs them for all trained tokens; a metric needs them
+// for a share of the tokens.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer, TrainerCall } from "../trainer.ts";
 
-/** The base model's log-probabilities of some rows of a batch. */
+/** The base model's log-probabilities for some sequences of a batch, given by their indices (`rows`). */
 export interface BaseComparison {
   readonly rows: readonly number[];
-  /** Log-probabilities of the trained tokens, one array per row. */
+  /** Log-probabilities of the trained tokens, one array for each of `rows`. */
   readonly logprobs: readonly Float32Array[];
 }
 
-/** Computes these rows with the base model in one forward pass. Does nothing if there are no rows. */
+/**
+ * Computes the given sequences of a batch with the base model, in one forward pass. Does nothing if `rows` is empty.
+ */
 export async function compareWithBase(
   trainer: Trainer,
   batch: OptimizerBatch,
@@ -24,7 +26,7 @@ export async function compareWithBase(
   return { rows, logprobs };
 }
 
-/** Returns the compared rows with their reference log-probabilities. */
+/** Returns only the compared sequences, with the base model's log-probabilities as their reference. */
 export function withReferenceLogprobs(
   batch: OptimizerBatch,
   { rows, logprobs }: BaseComparison,

@@ -1,5 +1,5 @@
-// Takes the steps of a job. For each batch, it computes a gradient, takes an AdamW step, reports the step with an
-// estimate of the remaining time, and may take a snapshot. Steps that an earlier attempt saved are not repeated.
+// Takes the steps of a job. For each batch, computes a gradient, takes an AdamW step, reports the step with the
+// estimated remaining time, and may take a snapshot. Does not repeat steps that an earlier attempt saved.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { JobReport } from "../../../base/domain/job.ts";
@@ -18,14 +18,14 @@ export interface StepContext {
   readonly report: JobReport;
   readonly snapshots: JobSnapshots;
   readonly clock: Clock;
-  /** Precision of the products with the base model's weights. */
+  /** Precision in which products with the base model's weights are computed. */
   readonly basePrecision: BasePrecision;
-  /** Returns the time that this attempt has spent so far, including the time before the steps. */
+  /** Returns the time in seconds that this attempt has taken so far, including the time before the first step. */
   readonly secondsSpent: () => number;
   readonly signal: AbortSignal;
 }
 
-/** Returns the names of the values that must be saved to continue a plan's steps. */
+/** Returns the names of the values that an earlier attempt must have saved for this one to continue the plan. */
 export function requiredArrays(plan: TrainingPlan): readonly string[] {
   return [
     ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
@@ -37,22 +37,22 @@ export function requiredArrays(plan: TrainingPlan): readonly string[] {
 const currentLogprobsName = "current-logprobs";
 const checkedLogprobsName = "checked-logprobs";
 
-/** True if the checked sequences need a separate forward pass before the first step. */
+/** True if the checked sequences need a forward pass of their own before the first step. */
 function needsStartCheck({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
   return metrics.result !== null && !precalculatesLogprobs && batches.length > 0;
 }
 
-/** All steps of a job, including those of earlier attempts. */
+/** The results of all steps of a job, including steps of earlier attempts. */
 export interface TakenSteps extends PastSteps {
-  /** The checked sequences with the log-probabilities of the policy before the job. */
+  /** The checked sequences, with the log-probabilities that the policy gave them before the job. */
   readonly checked: OptimizerBatch;
 }
 
 /**
- * Takes one step for each batch of the plan.
+ * Takes one step for each batch of the plan that earlier attempts did not take.
  *
  * @param trainer has the state after the past steps
- * @param past steps of earlier attempts
+ * @param past results of the steps that earlier attempts took
  */
 export async function takeSteps(
   trainer: Trainer,
@@ -65,7 +65,7 @@ export async function takeSteps(
   const withCompared = await oldLogprobs(trainer, plan, context);
   const withReference = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
-  // The list is extended in place, because copying it in every step would take quadratic time.
+  // Extends this list in place. Copying it in every step would take quadratic time.
   const metrics = [...past.metrics];
   const warnings = [...past.warnings];
   const steps = (): PastSteps => ({ metrics, warnings, seconds: past.seconds + secondsSpent() });
@@ -103,7 +103,7 @@ export async function takeSteps(
       secondsLeft: timeLeft.after(index, nowMs - beganMs),
     });
     beganMs = nowMs;
-    // After the last step, the version itself is saved, so no snapshot is needed.
+    // Offers no snapshot after the last step, because the job then saves the version itself.
     const isLast = index === batches.length - 1;
     if (!isLast && (await snapshots.offer(trainer, steps(), signal)))
       await report({ kind: "saved", stepCount: index + 1 });
@@ -111,7 +111,7 @@ export async function takeSteps(
   return { ...steps(), checked };
 }
 
-/** Returns the checked sequences with the log-probabilities of the policy before the job. */
+/** Returns the checked sequences, with the log-probabilities that the policy gives them before the job. */
 async function computeStartCheck(
   trainer: Trainer,
   plan: TrainingPlan,
@@ -133,7 +133,10 @@ function trainedLogprobs(sequence: OptimizerBatch[number]): Float32Array {
   return Float32Array.from(trainedIndices(sequence), (index) => sequence.oldLogprobs[index]);
 }
 
-/** Reports the number of steps that an earlier attempt saved, and those of them that it may not have reported. */
+/**
+ * Reports how many steps an earlier attempt saved, and repeats the reports of these steps, in case that attempt died
+ * before it sent them.
+ */
 export async function repeatReports(
   { metrics, warnings }: PastSteps,
   plan: TrainingPlan,
@@ -146,7 +149,7 @@ export async function repeatReports(
   await report({ kind: "saved", stepCount: metrics.length });
 }
 
-/** Returns the batch with the old log-probabilities that the loss uses. */
+/** Returns the batch with those old log-probabilities that the loss uses. */
 async function oldLogprobs(
   trainer: Trainer,
   plan: TrainingPlan,
@@ -168,23 +171,23 @@ function tokenCountOf(batch: PlannedBatch): number {
   return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }
 
-/** Number of recent steps from which the speed is measured. It is small, because the machine's speed may change. */
+/** Number of latest steps from which the speed is measured. It is small, because the machine's speed may change. */
 const measuredMax = 16;
 
-/** Estimates the time of a job's remaining steps from the speed of its last ones. */
+/** Estimates the time of a job's remaining steps from the speed of its latest steps. */
 export class TimeLeft {
   readonly #tokenCounts: readonly number[];
   readonly #measured: { readonly ms: number; readonly tokenCount: number }[] = [];
   #isFirst = true;
 
-  /** @param tokenCounts number of tokens of each step of the job; a step's time is assumed to be proportional to it */
+  /** @param tokenCounts number of tokens in each step of the job; a step's time is assumed to be proportional to it */
   constructor(tokenCounts: readonly number[]) {
     this.#tokenCounts = tokenCounts;
   }
 
   /**
-   * Returns the estimated seconds after this step until the last one. Undefined after the first step of an attempt,
-   * whose time includes loading its program.
+   * Returns the estimated time in seconds from the end of this step to the end of the last one. Undefined after an
+   * attempt's first step, whose time includes loading its program.
    *
    * @param index index of the finished step
    * @param ms duration of the step, including the work around it

@@ -1,4 +1,4 @@
-// The estimate of the time left, against known times.
+// Compares the estimate of the remaining time with known times.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TimeLeft } from "./take-steps.ts";

@@ -1,4 +1,4 @@
-// Runs jobs on a trainer that records its calls.
+// For tests: runs jobs with a trainer that records its calls.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { linesOf } from "./lines-of.ts";
 import { type JobInput, runJob } from "./run-job.ts";
 import { type SeenEvents, silentReport } from "./silent-report.ts";
 
-/** Each trajectory contains its tokens, so no text is rendered or encoded. */
+/** A tokenizer that must not be called: each trajectory contains its tokens, so no text is rendered or encoded. */
 export const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -30,7 +30,10 @@ export const tokenizer: TrainingJobDependencies["tokenizer"] = {
   idOfToken: () => null,
 };
 
-/** Returns two groups of the contract's sequences. With 12 computed tokens per batch, they make three steps. */
+/**
+ * Returns two groups with the sequences of the trainer contract. At 12 computed tokens per batch, they make three
+ * steps.
+ */
 export function someGroups(): readonly TrajectoryGroup[] {
   const trajectories = tinyBatch().map((sequence, index) =>
     trajectoryOf({
@@ -51,7 +54,7 @@ export interface Given {
   readonly on?: SeenEvents;
 }
 
-/** Settings with which the groups make three steps and no step is compared with the base model. */
+/** Settings with which `someGroups` makes three steps, and no step is compared with the base model. */
 export const few = { batchTokens: 12, baseComparisonShare: 0 };
 
 export const run = { id: "check", signal: new AbortController().signal };
@@ -102,7 +105,10 @@ export class Bench {
     return this.trainers.calls.map(({ kind }) => kind);
   }
 
-  /** Entries of the model's folder of versions, and of the work folder with incomplete versions. */
+  /**
+   * Names of the entries in the folder of the model's versions, and in the work folder, which contains incomplete
+   * versions.
+   */
   get published(): readonly string[] {
     const folders = ["adapters/m", "work/server"].map((name) => join(this.dataFolder, name));
     return folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
@@ -123,13 +129,13 @@ export function rejectsWith(code: string): (error: unknown) => boolean {
 
 export const death = new Error("the process died");
 
-/** Returns handlers with which the process dies at the n-th report of this kind, counted from 1. */
+/** Returns report handlers that kill the process at the n-th report of the given kind, counted from 1. */
 export function atReport(name: "stepped" | "saved", wanted: number): SeenEvents {
   let count = 0;
   const die = async (): Promise<void> => {
     if (++count === wanted) throw death;
   };
-  // The first `saved` report has the step count 0, because no state has been saved yet.
+  // The first `saved` report has step count 0, because no state has been saved yet, so it does not count.
   return name === "stepped"
     ? { stepped: die }
     : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };

@@ -1,4 +1,4 @@
-// Lines of a job's training data, in memory, for tests.
+// For tests: the lines of a job's training data, in memory.
 import type { WorkLines } from "../prepared/token-file.ts";
 
 export function linesOf<Item>(items: readonly Item[]): WorkLines<Item> {

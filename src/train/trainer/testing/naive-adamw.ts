@@ -1,12 +1,12 @@
-// AdamW and sums of gradients in double precision, written directly from the formulas as a reference for adamw.ts. The
-// functions modify nothing in place.
+// A reference for adamw.ts: AdamW and sums of gradients in double precision, written directly from the formulas.
+// Modifies nothing in place.
 import { present } from "../../../base/domain/assert.ts";
 import type { OptimizerStep } from "../trainer.ts";
 
-/** Values of each adapter matrix, by its name. */
+/** Values of each adapter matrix, by the matrix's name. */
 export type Matrices = ReadonlyMap<string, Float64Array>;
 
-/** All values that training changes. A step creates a new state instead of modifying it. */
+/** All values that training changes. Each step creates a new state instead of modifying the old one. */
 export interface NaiveState {
   readonly stepCount: number;
   readonly matrices: Matrices;
@@ -15,7 +15,7 @@ export interface NaiveState {
 }
 
 /**
- * Returns the state after a step of AdamW as in its paper (arXiv:1711.05101, algorithm 2), with the gradient clipped
+ * Returns the state after one AdamW step. Follows the paper (arXiv:1711.05101, algorithm 2), with the gradient clipped
  * by its global norm.
  */
 export function steppedState(
@@ -50,7 +50,7 @@ export function steppedState(
   return { stepCount, matrices, firstMoments, secondMoments };
 }
 
-/** Returns the sum of two gradients; the second one if the first is null. */
+/** Returns the sum of two gradients; returns `right` if `left` is null. */
 export function sumOf(left: Matrices | null, right: Matrices): Matrices | null {
   if (left === null) return right;
   const added = (name: string, values: Float64Array): Float64Array =>

@@ -1,6 +1,6 @@
 // A reference for the embedded trainer, for tests with tiny models, written to be obviously correct. The reference
 // interpreter computes one sequence at a time in double precision; loss and AdamW follow their formulas. Nothing is
-// packed, padded or cached between calls.
+// packed, padded or cached.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, present, unreachable } from "../../../base/domain/assert.ts";
@@ -47,13 +47,13 @@ export interface NaiveTrainerOptions {
 
 const stateFileName = "naive-state.json";
 
-/** State from which a trainer continues. Only the shape of `adapter` is used; its values are in `state`. */
+/** State from which a trainer continues. Of `adapter`, only the shape counts; the values are in `state`. */
 interface Kept {
   readonly adapter: LoraAdapter;
   readonly state: NaiveState;
 }
 
-/** Trainers without a memory check, because their models are tiny. */
+/** Trainers without a memory check, which tiny models do not need. */
 export class NaiveTrainers implements TrainerProvider {
   readonly profile: TrainerProfile = {
     name: "naive",
@@ -100,7 +100,7 @@ export class NaiveTrainers implements TrainerProvider {
 
 class NaiveTrainer implements Trainer {
   readonly #options: NaiveTrainerOptions;
-  /** Only the shape is used; the values are in `#state`. */
+  /** Adapter of which only the shape counts; the current values are in `#state`. */
   readonly #adapter: LoraAdapter;
   readonly #graph: Graph;
   readonly #weightFeeds: Readonly<Record<string, Dense>>;
@@ -197,8 +197,8 @@ class NaiveTrainer implements Trainer {
   }
 
   /**
-   * Runs a call unless a call with this id was run before. Each call ends before the next one begins, so calls take
-   * effect in order.
+   * Runs a call, or returns the earlier result if a call with the same id was run. Each call ends before the next one
+   * begins, so calls take effect in order.
    */
   async #once<Result>(method: string, { id, signal }: TrainerCall, compute: () => Result): Promise<Result> {
     if (this.#isClosed) throw new ServiceError({ code: "unavailable", message: "The trainer is closed." });
@@ -208,7 +208,7 @@ class NaiveTrainer implements Trainer {
     return this.#results.get(key) as Result; // Safe cast: this method's result.
   }
 
-  /** Returns the log-probabilities of one sequence, and the gradient of their sum, weighted by `slopes`. */
+  /** Computes the log-probabilities of one sequence, and the gradient of their sum weighted by `slopes`. */
   #compute(
     sequence: TrainingSequence,
     {
@@ -243,7 +243,7 @@ class NaiveTrainer implements Trainer {
 }
 
 /**
- * Builds a graph that computes the log-probabilities of one sequence, and the gradient of their sum, weighted by the
+ * Builds a graph that computes the log-probabilities of one sequence, and the gradient of their sum weighted by the
  * input `slopes`.
  */
 function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {

@@ -1,4 +1,4 @@
-// Trainers that record their calls and pass them on to other trainers, for tests of whole jobs.
+// For tests of whole jobs: trainers that record their calls and pass them to other trainers.
 import type {
   OptimizerStep,
   Trainer,
@@ -8,7 +8,7 @@ import type {
   TrainingSequence,
 } from "../trainer.ts";
 
-/** A call of the trainer contract. */
+/** A recorded call of a method of the trainer contract. */
 export type RecordedCall =
   | { readonly kind: "open"; readonly start: TrainerStart; readonly run: string }
   | {
@@ -21,13 +21,13 @@ export type RecordedCall =
   | { readonly kind: "exportAdapter" | "close" };
 
 export class RecordingTrainers implements TrainerProvider {
-  /** Calls in the order in which they were made. */
+  /** All calls, in the order in which they were made. */
   readonly calls: RecordedCall[] = [];
-  /** Ids of all calls that have one, in the same order. */
+  /** Ids of those calls that have one, in the order of `calls`. */
   readonly ids: string[] = [];
-  /** Present if the other trainers check memory. */
+  /** Memory check of the other trainers; absent if they have none. */
   requireMemory?: NonNullable<TrainerProvider["requireMemory"]>;
-  /** Called with each call before it is passed on. */
+  /** Called with each call before the call is passed to the other trainers. */
   onCall: (call: RecordedCall) => void = () => undefined;
   readonly #trainers: TrainerProvider;
 

@@ -1,11 +1,11 @@
-// Runs a job on the trainer of a test, with defaults for all values that the test does not set.
+// For tests: runs a job with a given trainer, and uses defaults for all values that the test does not set.
 import { join } from "node:path";
 import type { JobOutcome } from "../../../base/domain/job.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "../settings.ts";
 import type { TrainingRun } from "../training-run.ts";
 
-/** Values that a test can set. */
+/** Values of a job that a test can set. */
 export type JobInput = Partial<
   Omit<TrainingJobDependencies, GivenName> & Omit<TrainingRun, "task" | "lineCount" | "workFolder">
 >;

@@ -1,4 +1,4 @@
-// Runs whole jobs in real training processes, with a small model.
+// For tests: runs whole jobs in real training processes, on a small model.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -24,22 +24,22 @@ export const settings = trainingSettings.with({ batchTokens: 80, memoryBytes: 8e
 
 export const baseFolder = "test/fixtures/small-model";
 
-/** Yields the groups as stored lines. Each group is large enough to be folded into several lines. */
+/** Yields the groups as stored lines. Each group is so large that it is folded into several lines. */
 export async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {
   for (const group of list) yield* foldedLine(JSON.stringify({ ...group, logs: ["x".repeat(1 << 20)] }));
 }
 
 export interface Given {
   readonly jobId?: string;
-  /** Version from which the job continues; 0 for the base model. */
+  /** Number of the version from which the job continues; 0 for the base model. */
   readonly from?: number;
-  /** True if the job also continues from the optimizer state of that version. */
+  /** True to continue also from the optimizer state of version `from`. */
   readonly withState?: boolean;
   readonly baseModel?: string;
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   readonly basePrecision?: BasePrecision;
-  /** Overrides of the pins that the runner would choose. */
+  /** Pins that replace those that the runner would choose. */
   readonly pins?: Partial<JobPins>;
 }
 
@@ -85,7 +85,7 @@ export class Bench {
     return runner;
   }
 
-  /** Runs a job that makes version `step`. */
+  /** Runs a job that makes the model's version `step`. */
   async run(
     step: number,
     given: Given = {},
@@ -99,7 +99,7 @@ export class Bench {
         assert.equal(index, steps.length);
         const { tokens_per_second: speed, ...others } = metrics;
         assert.ok(speed > 0);
-        // The speed is left out, because it differs between attempts.
+        // Leaves out the speed, because it differs between attempts.
         steps.push(others);
       },
       warned: async () => undefined,
@@ -124,7 +124,7 @@ export class Bench {
   }
 }
 
-/** Bench for tests that do not need a separate one, because starting a training process takes as long as most tests. */
+/** Bench that several tests share, because starting a training process takes as long as most tests. */
 export const shared = new Bench({ after });
 
 export interface RunOptions {

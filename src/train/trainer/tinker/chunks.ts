@@ -1,12 +1,12 @@
-// Splits data into several requests that respect the server's limits.
+// Splits training data into several requests, so that each stays within the server's limits.
 import type { Datum, Encoding } from "./wire/encoding.ts";
 
-/** Limits that the service's own client uses. */
+/** Maximum number and size of the data in one request, as in the service's own client. */
 const chunkLimits = { count: 1024, bytes: 5_000_000 } as const;
 
 /**
- * Yields the data in chunks, in order. A datum larger than the limit becomes a separate chunk, which the server may
- * accept or refuse.
+ * Yields the data in chunks, in order. A datum that exceeds the size limit becomes a chunk of its own, which the server
+ * may accept or refuse.
  */
 export function* chunksOf(
   data: readonly Datum[],

@@ -1,5 +1,5 @@
-// Runs the trainer contract against each kind of server: a stub that computes with the embedded trainer. Losses, norms
-// and adapters must equal those of the embedded trainer without a server.
+// Runs the trainer contract with each kind of Tinker server. The server is a stub that computes with the embedded
+// trainer, so losses, norms and adapters must equal those of the embedded trainer without a server.
 import { type TestContext, test } from "node:test";
 import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { losses } from "../contract/check-numbers.ts";
@@ -19,7 +19,7 @@ import { seedOf } from "./tinker-trainers.ts";
 import { type ServerKindName, serverKindNames } from "./server-kinds.ts";
 import { tinyTinker } from "./testing/tiny-tinker.ts";
 
-/** Returns trainers whose server starts on first use. */
+/** Returns trainers of a server of this kind. The server starts when it is first used. */
 function trainersOf(kind: ServerKindName): MakeTrainers {
   return (dataFolder, context) => {
     const { server, trainersAt } = tinyTinker(kind, dataFolder, context);
@@ -36,7 +36,7 @@ function trainersOf(kind: ServerKindName): MakeTrainers {
 }
 
 const others = serverKindNames.filter((kind) => kind !== "skyrl-jax");
-// One kind that averages the loss, and one of the kinds that sum it.
+// Checks one kind of server that averages the loss, and one of the kinds that sum it.
 for (const kind of ["skyrl-jax", ...searchedOf(others, 1, "kinds of servers")] as const)
   checkTrainer(`a Tinker server, ${kind}`, trainersOf(kind), searchedOf(losses, 1, kind));
 
@@ -46,7 +46,10 @@ interface Outcome {
   readonly adapter: readonly number[];
 }
 
-/** Takes three steps, the last one with other data. Clipping and weight decay are off, because some servers lack them. */
+/**
+ * Trains three steps, of which the last has other data. Uses no clipping and no weight decay, because some servers lack
+ * them.
+ */
 async function train(make: MakeTrainers, seed: string, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);
   const trainer = await bench.openAt({ kind: "new", seed });
@@ -72,7 +75,8 @@ for (const loss of searchedOf(losses, 4, "three steps"))
   test(`three steps with loss ${losses.indexOf(loss)} have the same results as on the embedded trainer`, async (t) => {
     const [kind] = searchedOf(serverKindNames, 1, `${losses.indexOf(loss)}`);
     const actual = await train(trainersOf(kind), "twin", loss, t);
-    // The server initializes its adapter with the integer seed that the client sends.
+    // The server initializes its adapter with the integer seed that the client sends, so this trainer must use the same
+    // seed.
     const expected = await train(embedded, `${seedOf("twin")}`, loss, t);
     assertClose(actual.losses, expected.losses, 1e-5);
     assertClose(actual.norms, expected.norms, 1e-4);

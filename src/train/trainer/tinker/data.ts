@@ -1,20 +1,20 @@
-// Converts sequences to the server's data, and the server's results back. The server expects one value per target,
-// where a target is the token that follows an input token. Hone has one value per trained token.
+// Converts sequences to the data format of a Tinker server, and the server's results back. The server expects one value
+// per target, which is the token after an input token. Hone has one value per trained token.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import type { ServerKind } from "./server-kinds.ts";
 import type { Datum } from "./wire/encoding.ts";
 
-/** A sequence, and the derivatives of the loss at its trained tokens. */
+/** A sequence, and the derivative of the loss by the log-probability of each trained token. */
 export interface SlopedSequence {
   readonly sequence: TrainingSequence;
   /** Current log-probability of each trained token. */
   readonly logprobs: ArrayLike<number>;
-  /** Derivative of the loss with respect to each log-probability: the gradient is the sum of slope · ∇ log π. */
+  /** Derivative of the loss by each log-probability. The gradient is the sum of slope · ∇ log π over the tokens. */
   readonly slopes: ArrayLike<number>;
 }
 
-/** Returns the datum for a forward pass without a gradient. */
+/** Returns a sequence in the server's format, for a forward pass without a gradient. */
 export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | "mask">): Datum {
   return {
     inputs: tokenIds.slice(0, -1),
@@ -24,7 +24,8 @@ export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | 
 }
 
 /**
- * Returns the values of the trained targets.
+ * Picks the values of the trained tokens from those of all targets.
+ *
  * @param values one value per target
  */
 export function atTrainedTargets(
@@ -35,11 +36,11 @@ export function atTrainedTargets(
 }
 
 /**
- * Returns data for which the server's loss `importance_sampling` has the given gradient. This loss is −r · A per
- * target, where r is the ratio of the current to a given probability. The current probability is given, so r is 1 and
- * the gradient is −A · ∇ log π; A is therefore the negative slope.
+ * Returns data for which the server's loss `importance_sampling` has the gradient that the slopes describe. This loss
+ * is −r · A per target, where r is the ratio of the current to a given probability. The current probability is given,
+ * so r is 1 and the gradient is −A · ∇ log π; A is therefore the negative slope.
  * - If the server averages, A also contains its divisors: the sum of a sequence's weights (1 per trained target), and
- *   the number of sequences.
+ * the number of sequences.
  *
  * @param sequences all sequences since the last optimizer step
  */

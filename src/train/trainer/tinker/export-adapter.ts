@@ -1,5 +1,5 @@
-// Exports an adapter that a server trained: downloads the server's archive, or reads the folder to which the server
-// writes. Hone then writes the adapter's files anew, so that they are complete even if the server omits fields.
+// Exports an adapter that a server trained. Downloads the server's archive, or reads the folder to which the server
+// writes. Then writes the adapter's files anew, so that they are complete even if the server omits fields.
 import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,24 +17,24 @@ import { garbled, refusalOf, type Reply } from "./http/refusals.ts";
 import type { RemoteModel, TinkerService } from "./remote-model.ts";
 
 export interface ExportPlace {
-  /** An empty folder, to which the adapter is written. */
+  /** An empty folder, to which Hone writes the adapter. */
   readonly folder: string;
   /** Folder to which the server writes adapters; null if it sends archives. */
   readonly adapters: string | null;
 }
 
 /**
- * Maximum size of an adapter's archive and of its files: enough for all projections of a model with a trillion
- * parameters at a high rank.
+ * Maximum size in bytes of an adapter's archive and of its files. It suffices for all projections of a model with a
+ * trillion parameters at a high rank.
  */
 const adapterBytesMax = 2 ** 34;
 const configBytesMax = 1 << 20;
 const entriesMax = 64;
 
 /**
- * Writes a model's adapter to a folder, in the PEFT layout.
+ * Exports a model's adapter from the server to a folder, in the PEFT layout.
  *
- * @param name name of the adapter on the server until it is removed; unique per model
+ * @param name name of the adapter on the server until the export removes it; unique per model
  * @throws ServiceError `unsupported` if a value is not finite, or if the adapter changes parts of the model that Hone
  * does not serve; `unavailable`
  */
@@ -58,7 +58,7 @@ export async function exportAdapter(
   } finally {
     await rm(received, { recursive: true, force: true });
     const path = `training_runs/${model.id}/checkpoints/sampler_weights/${name}`;
-    // If the removal fails, the adapter stays until the server's own retention removes it.
+    // Ignores a failure to remove the adapter, because the server's own retention removes it later.
     await service.connection.once({ method: "DELETE", path }).catch(() => undefined);
   }
 }
@@ -114,7 +114,7 @@ async function fetchArchive(
   }
 }
 
-/** Returns the URL of the archive. Servers use one of two paths for archives. */
+/** Returns the URL of an adapter's archive. Tries two paths, because servers differ. */
 async function locate(connection: TinkerConnection, checkpoints: string, name: string): Promise<string> {
   const what = "the archive of an adapter";
   let reply: Reply | null = null;
@@ -133,8 +133,8 @@ async function locate(connection: TinkerConnection, checkpoints: string, name: s
 }
 
 /**
- * Copies the adapter from the server's folder. The folder contains one subfolder per model, or the files of a single
- * adapter.
+ * Copies an adapter from the folder to which the server writes. That folder has one subfolder per model, or the files
+ * of a single adapter.
  */
 async function copyFiles(adapters: string, modelId: string, folder: string): Promise<void> {
   const places = [join(adapters, modelId, modelId), join(adapters, modelId), adapters];

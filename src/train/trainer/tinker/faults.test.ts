@@ -1,4 +1,4 @@
-// Tests of jobs whose trainer dies, answers nonsense, loses state or refuses for a while, at any request. The job must
+// Tests jobs whose trainer dies, answers nonsense, loses state or refuses for a while, at any request. The job must
 // still make its one version, continuing from the last saved state, and leave only few states on the server.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -42,7 +42,7 @@ function statesOf(server: StubServer): readonly string[] {
   return server.kept.filter((kept) => kept.includes("/training/"));
 }
 
-/** Faults, each of which occurs once, at the request with the chosen number. */
+/** Faults that the server can have. Each occurs once, at the request with the chosen number. */
 const faults: Readonly<Record<string, Fault>> = {
   "dies before it": { kind: "restart", when: "before" },
   "dies after it": { kind: "restart", when: "after" },
@@ -67,10 +67,10 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Number of requests to choose from; later requests of a job repeat the pattern of these. */
+/** Number of a job's first requests at which faults occur. Later requests repeat their pattern. */
 const requestCount = 60;
 
-/** The job of a trainer without faults, and the number of its requests. */
+/** The result of the job without any faults, and the number of its requests. */
 let soundJob: Promise<{ readonly job: TinkerJob; readonly requestCount: number }> | null = null;
 
 async function runSound(t: TestContext): Promise<Awaited<NonNullable<typeof soundJob>>> {
@@ -91,8 +91,8 @@ for (const [what, fault] of Object.entries(faults))
       assert.ok(job.losses.length <= 1, named);
       assertClose(flat(job.adapter), flat(sound.job.adapter), 1e-4);
       assert.ok(job.outcome.trainerState?.startsWith("tinker-skyrl-jax:tinker://"), named);
-      // At most three states remain: that of the version, the last snapshot (removed by the model's next job), and one
-      // state that was saved before the job recorded its model, or whose removal failed.
+      // At most three states remain: the version's; the last snapshot, which the model's next job removes; and one that
+      // was saved before the job recorded its model, or that could not be removed.
       assert.ok(statesOf(bench.server).length <= 3, `${named} left ${statesOf(bench.server).join(", ")}`);
     }
   });
@@ -182,7 +182,7 @@ test("continues a model from its last state, and removes the states of earlier v
   const { adapterFolder, trainerState } = first.outcome;
   const second = await bench.run({ version: 2, from: { adapterFolder, trainerState } });
   assert.deepEqual(second.losses, []);
-  // The first job's last snapshot is removed too.
+  // The second job has also removed the last snapshot of the first job.
   const [, model] = /\/\/([^/]+)\//.exec(trainerState ?? "") ?? [];
   assert.equal(statesOf(bench.server).filter((state) => state.startsWith(`${model}/`)).length, 1);
   assert.ok(

@@ -1,4 +1,4 @@
-// Loads the remote trainer in a training process, which does not load the base model's weights.
+// Loads the remote trainer in a training process, which needs no weights of the base model.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
@@ -6,9 +6,9 @@ import { TinkerTrainers } from "./tinker-trainers.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
 /**
- * Returns trainers that use the remote server.
+ * Returns trainers that compute on the remote server.
  *
- * @param options.onHeartbeat called after each response of the server
+ * @param options.onHeartbeat called after each response from the server
  */
 export function loadTrainers(
   { baseModel, settings }: TrainingLoad,

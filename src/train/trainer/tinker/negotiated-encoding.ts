@@ -1,5 +1,5 @@
-// The encoding in which a server accepts requests. If the kind of server does not determine it, requests are encoded
-// as protocol buffers. If the server refuses one because of its encoding, requests are encoded as JSON from then on.
+// Finds the encoding in which a server accepts requests. If the kind of server does not determine it, requests are
+// protocol buffers until the server refuses one because of its encoding; from then on, they are JSON.
 import type { ServerKind } from "./server-kinds.ts";
 import { reasonOf, type Reply } from "./http/refusals.ts";
 import {
@@ -13,7 +13,7 @@ import { jsonEncoding } from "./wire/json-encoding.ts";
 import { protobufEncoding } from "./wire/protobuf-encoding.ts";
 
 export class NegotiatedEncoding {
-  /** Encoding of the next request. */
+  /** Encoding to use for the next request. */
   current: Encoding;
   readonly #mayChange: boolean;
 
@@ -31,7 +31,7 @@ export class NegotiatedEncoding {
   }
 
   /**
-   * True if a request was refused only because of its encoding. The caller must then repeat the request in the other
+   * True if the server refused a request only because of its encoding. The caller must then repeat it in the other
    * encoding, which later requests use too.
    */
   shouldRetry(reply: Reply, { contentType }: EncodedRequest): boolean {
@@ -43,5 +43,5 @@ export class NegotiatedEncoding {
   }
 }
 
-/** Error messages of servers that expected JSON, or fields of a JSON object. */
+/** Matches error messages of servers that expected JSON, or fields of a JSON object. */
 const jsonPattern = /json|decode|utf-?8|content.?type|field required|valid dictionary/i;

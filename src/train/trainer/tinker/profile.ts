@@ -3,10 +3,7 @@ import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 import { serverKinds } from "./server-kinds.ts";
 
-/**
- * Supported losses. The gradient of each is that of a weighted sum of log-probabilities, which every server can
- * compute.
- */
+/** Supported losses. Each has the gradient of a weighted sum of log-probabilities, which every server can compute. */
 const losses: TrainerProfile["losses"] = ["policy", "cross-entropy", "preference"];
 
 export function tinkerProfile({ kind }: Pick<TrainerAddress, "kind">): TrainerProfile {

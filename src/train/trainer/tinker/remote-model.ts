@@ -1,4 +1,5 @@
-// A model in training on a server. Its operations are numbered and submitted in order; their results are awaited.
+// A model that a server is training. Numbers the model's operations, submits them in order, and waits for their
+// results.
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { OptimizerStep } from "../trainer.ts";
@@ -14,7 +15,7 @@ import { logprobsOfJson } from "./wire/json-encoding.ts";
 import { logprobsOfProtobuf } from "./wire/protobuf-encoding.ts";
 import { jsonType } from "./wire/encoding.ts";
 
-/** Objects that all models on a server share. */
+/** Objects that all models on one server share. */
 export interface TinkerService {
   readonly connection: TinkerConnection;
   readonly futures: Futures;
@@ -27,7 +28,7 @@ export interface NewModel {
   /** Name of the base model on the server. */
   readonly base: string;
   readonly rank: number;
-  /** Integer of at least 0 and less than 2^31. */
+  /** Seed of the new adapter: an integer of at least 0 and less than 2^31. */
   readonly seed: number;
 }
 
@@ -37,8 +38,8 @@ export class RemoteModel {
   readonly #session: TinkerSession;
   #seqId = 0;
   /**
-   * The previous submission. Operations are submitted one after the other, because some servers execute them in the
-   * order of arrival.
+   * Resolves when the latest operation is submitted. Operations are submitted one after the other, because some servers
+   * execute them in the order of arrival.
    */
   #submitted: Promise<unknown> = Promise.resolve();
 
@@ -49,10 +50,10 @@ export class RemoteModel {
   }
 
   /**
-   * Creates a model with a new adapter, which does not change the base model's output. A request that is retried may
-   * create a second model. Both models end with the session.
+   * Creates a model with a new adapter, which does not change the base model's output yet. If the request is retried,
+   * the server may create a second model; both end with the session.
    *
-   * @param count number of models that the session created before
+   * @param count number of models that the session has created before
    */
   static async create(
     service: TinkerService,
@@ -72,20 +73,20 @@ export class RemoteModel {
     const reply = await service.connection.ask({ path: what, json }, { isRepeatable: true, signal });
     requireAccepted(reply, what);
     const result = await service.futures.result(requestIdOf(reply, what), { what, signal });
-    // The model's id is in the result, or else in the answer with which the server accepted the operation.
+    // Servers return the model's id in the result, or else in the answer with which they accept the operation.
     const id = jsonOf(result, what)["model_id"] ?? jsonOf(reply, what)["model_id"];
     if (typeof id !== "string") throw garbled(what, "no model_id");
     return new RemoteModel(id, service, session);
   }
 
-  /** Returns the log-probability of each target. */
+  /** Computes the log-probability of each target token. */
   async forward(data: readonly Datum[], signal: AbortSignal): Promise<readonly Float32Array[]> {
     return await this.#compute(data, { loss: "cross_entropy", isForwardOnly: true }, signal);
   }
 
   /**
-   * Adds to the accumulated gradient, and returns the log-probability of each target. If the call fails, a part of the
-   * gradient may have been added.
+   * Adds to the gradient that the server accumulates, and returns the log-probability of each target token. If the call
+   * fails, a part of the gradient may have been added.
    */
   async forwardBackward(data: readonly Datum[], loss: LossName): Promise<readonly Float32Array[]> {
     return await this.#compute(data, { loss, isForwardOnly: false });
@@ -94,7 +95,7 @@ export class RemoteModel {
   /**
    * Takes an optimizer step with the accumulated gradient.
    *
-   * @returns the server's metrics, under its own names
+   * @returns the server's metrics, under the server's own names
    */
   async optimStep(step: OptimizerStep): Promise<Readonly<Record<string, unknown>>> {
     const what = "optim_step";
@@ -127,8 +128,9 @@ export class RemoteModel {
   }
 
   /**
-   * Loads a saved state. Allowed only as the model's first operation. @throws ServiceError `not_found` if the state
-   * does not exist
+   * Loads a saved state. Must be the model's first operation.
+   *
+   * @throws ServiceError `not_found` if the state does not exist
    */
   async load(
     path: string,
@@ -143,15 +145,13 @@ export class RemoteModel {
     await this.#service.futures.result(requestIdOf(reply, what), { what, signal });
   }
 
-  /**
-   * Frees the memory of the model on the server. Failures are ignored, because the model ends with the session anyway.
-   */
+  /** Frees the model's memory on the server. Ignores failures, because the model ends with the session anyway. */
   async unload(): Promise<void> {
     const json = { type: "unload_model", model_id: this.id };
     await this.#service.connection.once({ path: "unload_model", json }).catch(() => undefined);
   }
 
-  /** Sends the data in as many requests as are needed, and waits for all of them, even if one fails. */
+  /** Sends the data in as many requests as necessary, and waits for all of them, even if one fails. */
   async #compute(
     data: readonly Datum[],
     { loss, isForwardOnly }: { readonly loss: LossName; readonly isForwardOnly: boolean },

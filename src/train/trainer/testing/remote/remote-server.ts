@@ -1,18 +1,18 @@
-// Server side of a remote trainer, like a training service. It answers each message immediately with the name of a
-// future, computes later, and stores states under names that it chooses. It takes no adapters, has no base pass, and
-// leaves the computation to other trainers.
+// Server side of a remote trainer, similar to a training service. Answers each message immediately with the name of a
+// future, and lets another trainer compute later. Stores states under names that it chooses; accepts no adapters, and
+// has no base pass.
 import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { unreachable } from "../../../../base/domain/assert.ts";
 import { ServiceError, notFound, type ErrorCode } from "../../../../base/domain/service-error.ts";
 import type { Loss, OptimizerStep, Trainer, TrainerProvider, TrainingSequence } from "../../trainer.ts";
 
-/** An operation on a model in training. */
+/** An operation on a model that is being trained. */
 export type RemoteOperation =
   | { readonly kind: "forward"; readonly data: readonly TrainingSequence[] }
   | { readonly kind: "forward_backward"; readonly data: readonly TrainingSequence[]; readonly loss: Loss }
   | { readonly kind: "optim_step"; readonly step: OptimizerStep }
-  /** The name has a form that such services allow: letters, digits, `_` and `-`; it is unique per model. */
+  /** The name has only characters that such services allow (letters, digits, `_` and `-`). It is unique per model. */
   | { readonly kind: "save_state"; readonly name: string }
   | { readonly kind: "export_adapter" };
 
@@ -20,8 +20,8 @@ export type RemoteRequest =
   | { readonly kind: "create_model"; readonly run: string; readonly seed: string }
   | { readonly kind: "load_model"; readonly run: string; readonly state: string; readonly optimizer: boolean }
   /**
-   * The sequence number grows by one with each operation on a model. An operation with a repeated number takes effect
-   * once.
+   * An operation on a model. The sequence number grows by one with each operation on the model; if a number is
+   * repeated, the operation takes effect only once.
    */
   | {
       readonly kind: "operate";
@@ -32,7 +32,7 @@ export type RemoteRequest =
   | { readonly kind: "unload_model"; readonly model: string }
   | { readonly kind: "delete_state"; readonly state: string };
 
-/** Current state of a future. */
+/** Current state of a future, which a client polls for the result of its message. */
 export type RemoteFuture =
   | { readonly kind: "pending" }
   | { readonly kind: "done"; readonly result: unknown }
@@ -40,18 +40,18 @@ export type RemoteFuture =
 
 interface RemoteModel {
   readonly trainer: Trainer;
-  /** Name of the future of each operation, by its sequence number. */
+  /** For each operation, by its sequence number, the name of its future. */
   readonly futures: Map<number, string>;
 }
 
 export class RemoteServer {
   readonly #trainers: TrainerProvider;
-  /** Folder that only the server uses. */
+  /** Folder in which the computing trainers write; clients do not see it. */
   readonly #folder: string;
   readonly #models = new Map<string, RemoteModel>();
-  /** Open model of each run. */
+  /** Id of each run's open model, by the run's name. */
   readonly #runs = new Map<string, string>();
-  /** For each state, its name in the computing trainer. */
+  /** For each state, by the name that clients know, its key in the computing trainer. */
   readonly #states = new Map<string, string>();
   readonly #futures = new Map<string, RemoteFuture>();
   #count = 0;
@@ -61,7 +61,7 @@ export class RemoteServer {
     this.#folder = folder;
   }
 
-  /** Accepts a message, and returns the name of the future with its result. */
+  /** Accepts a message. Returns the name of the future that will have the result. */
   post(request: RemoteRequest): string {
     if (request.kind !== "operate") return this.#future(() => this.#manage(request));
     const { model, sequence, operation } = request;

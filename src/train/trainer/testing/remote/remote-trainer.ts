@@ -1,6 +1,6 @@
-// A trainer that computes nothing itself, like the client of a training service: each call sends a message and polls a
-// future, and states are names. It shows that the contract can be implemented remotely. It also shows how jobs handle
-// a trainer that takes no adapters, has no base pass and is not repeatable.
+// A trainer that computes nothing itself: like the client of a training service, it sends a message for each call and
+// polls a future. Shows that the trainer contract can be implemented remotely. Shows also how jobs handle a trainer
+// that accepts no adapters, has no base pass and is not repeatable.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -58,8 +58,8 @@ export class RemoteTrainers implements TrainerProvider {
 }
 
 /**
- * Sends messages to a server and receives answers. Messages are copied so that nothing is shared, and an answer takes
- * at least one turn of the event loop.
+ * Sends messages to a server and receives answers. Copies each message, so that client and server share nothing. An
+ * answer takes at least one turn of the event loop.
  */
 class RemoteService {
   readonly #server: RemoteServer;
@@ -69,7 +69,7 @@ class RemoteService {
   }
 
   /**
-   * Sends a request and returns its result.
+   * Sends a request and waits for its result.
    *
    * @throws ServiceError the server's error if the future failed
    */
@@ -123,7 +123,7 @@ class RemoteTrainer implements Trainer {
 
   saveState(name: string, call: TrainerCall): Promise<string> {
     return this.#calls.run("saveState", call, () => {
-      // A service accepts each name only once.
+      // The suffix makes the name new, because a service accepts each name only once.
       const plain = `${name.replaceAll(/[^\w-]/g, "_")}-${this.#sequence}`;
       return this.#operate({ kind: "save_state", name: plain });
     });
@@ -141,7 +141,10 @@ class RemoteTrainer implements Trainer {
     await this.#service.ask({ kind: "unload_model", model: this.#model });
   }
 
-  /** Runs an operation. A sent operation takes full effect, so an abort after sending does not end the wait for it. */
+  /**
+   * Runs an operation on the model. After sending, an abort does not end the wait, because the operation takes effect
+   * anyway.
+   */
   #operate<Result>(operation: RemoteOperation): Promise<Result> {
     this.#sequence += 1;
     return this.#service.ask({ kind: "operate", model: this.#model, sequence: this.#sequence, operation });

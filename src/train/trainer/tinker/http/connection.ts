@@ -1,5 +1,5 @@
-// HTTP requests to a Tinker API server. Each request has a timeout. After a transient failure it is retried with
-// exponential, randomized back-off, unless the server might carry it out twice.
+// Sends HTTP requests to a Tinker API server. Each request has a timeout. After a transient failure, retries it with
+// randomized exponential back-off, unless the server might carry it out twice.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import { freshSeed } from "../../../../base/domain/random.ts";
@@ -21,14 +21,14 @@ export interface ConnectionOptions {
 }
 
 export interface ConnectionLimits {
-  /** Timeout of one request. */
+  /** Timeout of one request in milliseconds. */
   readonly requestMs: number;
-  /** Maximum total time of all attempts of a request. */
+  /** Maximum total time in milliseconds of a request with all its retries. */
   readonly patienceMs: number;
-  /** First back-off, which doubles with each retry. */
+  /** First back-off in milliseconds; each further retry doubles it. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
-  /** Maximum size of a buffered answer. */
+  /** Maximum size in bytes of an answer that is read into memory. */
   readonly answerBytesMax: number;
 }
 
@@ -37,33 +37,33 @@ const defaults: ConnectionLimits = {
   patienceMs: 60_000,
   pauseMs: 500,
   pauseMsMax: 10_000,
-  // Enough for a thousand sequences of a hundred thousand tokens, as floats.
+  // Enough for the log-probabilities of a thousand sequences of a hundred thousand tokens.
   answerBytesMax: 1 << 29,
 };
 
 export interface Asked {
   readonly method?: "GET" | "POST" | "DELETE";
-  /** Path below `/api/v1`. */
+  /** URL path below `/api/v1`. */
   readonly path: string;
-  /** Body that is sent as JSON. */
+  /** Request body, to be sent as JSON. */
   readonly json?: unknown;
-  /** Body that is sent unchanged. */
+  /** Request body that is already encoded, to be sent unchanged. */
   readonly encoded?: EncodedRequest;
   readonly accept?: string;
-  /** Timeout of the request; `requestMs` by default. */
+  /** Timeout of this request in milliseconds; `requestMs` if absent. */
   readonly timeoutMs?: number;
 }
 
 export interface AskOptions {
   /**
-   * True if a request has no second effect when the server receives it twice. A request that never reached the server
-   * is always retried.
+   * True if the request has no second effect when the server receives it twice. A request that certainly did not reach
+   * the server is retried in any case.
    */
   readonly isRepeatable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request failed without an answer. */
+/** Error of a request to which the server sent no answer. */
 export class Unanswered extends Error {
   /** True if the request may have reached the server. */
   readonly hasArrived: boolean;
@@ -113,7 +113,7 @@ export class TinkerConnection {
         failure = this.#trainerUnavailable(asked, error.message, error);
         if (error.hasArrived && !isRepeatable) throw failure;
       }
-      // With status 503, the server has not begun to process the request. With other server errors, it may have.
+      // Status 503 means that the server has not begun to process the request. With other server errors, it may have.
       if (reply !== null && reply.status >= 500 && reply.status !== 503 && !isRepeatable) throw failure;
       const full = Math.min(pauseMs * 2 ** failedCount, pauseMsMax);
       const waitMs = Math.max(
@@ -128,7 +128,7 @@ export class TinkerConnection {
   }
 
   /**
-   * Sends a request once, for callers that do their own retries.
+   * Sends a request once, for callers that retry it themselves.
    *
    * @throws Unanswered if there is no answer; ServiceError `cancelled` if the signal aborted
    */
@@ -169,7 +169,8 @@ export class TinkerConnection {
   }
 
   /**
-   * Requests a URL, whose body the caller streams. The API key is sent only if the URL belongs to this server.
+   * Requests a URL and returns the answer, whose body the caller streams. Sends the API key only if the URL belongs to
+   * this server.
    *
    * @throws ServiceError `unavailable`; reading the body may throw other errors
    */
@@ -183,7 +184,7 @@ export class TinkerConnection {
     }
   }
 
-  /** True if the URL belongs to this server. */
+  /** True if the URL has the origin of this server. */
   isOwn(url: string): boolean {
     return new URL(url).origin === new URL(this.url).origin;
   }

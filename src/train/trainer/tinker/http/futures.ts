@@ -1,5 +1,5 @@
-// Fetches the results of a server's futures by long polling. A future is an operation that the server has accepted and
-// whose result it sends later.
+// Fetches the results of a server's futures by long polling. A future is an operation that the server has accepted, and
+// whose result it returns later.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
@@ -15,15 +15,15 @@ export interface FutureOptions {
 
 export interface FutureLimits {
   /**
-   * Timeout of an operation in milliseconds, including the operations before it in the server's queue. The first
-   * operation may have to load the server's model.
+   * Timeout of an operation in milliseconds. It includes the operations before it in the server's queue; before the
+   * first one, the server may have to load its model.
    */
   readonly operationMs: number;
-  /** Timeout of one poll; shorter than the request timeouts of servers and proxies. */
+  /** Timeout of one poll in milliseconds, shorter than the request timeouts of servers and proxies. */
   readonly pollMs: number;
-  /** Maximum time in milliseconds during which the server gives no answer at all. */
+  /** Maximum time in milliseconds for which the server may give no answer at all. */
   readonly silenceMs: number;
-  /** Minimum time between the starts of two polls. */
+  /** Minimum time in milliseconds from the start of one poll to the start of the next. */
   readonly pauseMs: number;
 }
 
@@ -35,8 +35,8 @@ export const futureLimits: FutureLimits = {
 };
 
 /**
- * The server no longer has the result of the future: hosted servers keep results only for a while. The operation
- * itself may have been carried out.
+ * Error for a future whose result the server no longer has, because hosted servers keep results only for a while. The
+ * operation itself may have been carried out.
  */
 export class ForgottenFuture extends ServiceError {}
 
@@ -44,7 +44,7 @@ export class Futures {
   readonly #connection: TinkerConnection;
   readonly #clock: Clock;
   readonly #limits: FutureLimits;
-  /** Called after each response, because a response shows that the server is alive. */
+  /** Called after each response, which shows that the server is alive. */
   readonly #onHeartbeat: () => void;
 
   constructor(
@@ -65,8 +65,8 @@ export class Futures {
    * Waits for the result of an operation.
    *
    * @param requestId name of the future
-   * @throws ServiceError `unsupported` if the operation failed permanently; `unavailable` if the server lost it or
-   * does not answer; `cancelled`; ForgottenFuture, whose code is also `unavailable`
+   * @throws ServiceError `unsupported` if the operation failed permanently; `unavailable` if the server lost it or does
+   * not answer; `cancelled`; ForgottenFuture, whose code is also `unavailable`
    */
   async result(requestId: string, { what, accept = jsonType, signal }: FutureOptions): Promise<Reply> {
     const { operationMs, pollMs, silenceMs } = this.#limits;
@@ -87,15 +87,15 @@ export class Futures {
         const result = resultOf(reply, what);
         if (result !== null) return result;
       }
-      // There is no pause after a poll that lasted at least the minimum time.
+      // Pauses only if the poll took less than the minimum time.
       const restMs = this.#limits.pauseMs - (nowMs - askedMs);
       if (restMs > 0) await this.#pause(restMs, signal);
     }
   }
 
   /**
-   * Polls once. Returns null if the server does not answer. A poll that timed out counts as pending if the server
-   * answers a health check.
+   * Polls once. Returns null if the server does not answer. If the poll times out but the server answers a health
+   * check, the result counts as pending.
    */
   async #poll({
     requestId,
@@ -117,7 +117,10 @@ export class Futures {
     }
   }
 
-  /** Sends a health check. If the server answers it, the poll counts as answered with a pending result. */
+  /**
+   * Sends a health check. If the server answers it, returns an answer that says that the result is pending; otherwise
+   * null.
+   */
   async #sign(signal: AbortSignal | undefined): Promise<Reply | null> {
     try {
       const reply = await this.#connection.once(
@@ -138,7 +141,7 @@ export class Futures {
   }
 }
 
-/** Returns the result, or null if it is pending. */
+/** Returns the answer if it contains the result; null if the result is still pending. */
 function resultOf(reply: Reply, what: string): Reply | null {
   if (reply.status === 408) return null;
   if (reply.status === 410)
@@ -156,7 +159,11 @@ function resultOf(reply: Reply, what: string): Reply | null {
   throw lost(`The trainer failed at ${what}: ${JSON.stringify(error)}.`);
 }
 
-/** Returns the name of the future that an answer promises. @throws ServiceError `unavailable` if the answer has none */
+/**
+ * Returns the name of the future in the server's answer to an operation.
+ *
+ * @throws ServiceError `unavailable` if the answer names no future
+ */
 export function requestIdOf(reply: Reply, what: string): string {
   const { request_id: requestId, future_id: futureId } = jsonOf(reply, what);
   const id = requestId ?? futureId;

@@ -1,31 +1,35 @@
-// Converts the error formats of servers to service errors. All functions are pure.
+// Converts the error formats of Tinker servers to service errors. Pure functions.
 import { cut, ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** A buffered answer. */
+/** A server's answer, read into memory. */
 export interface Reply {
   readonly status: number;
-  /** Media type in lowercase, without parameters. */
+  /** Media type of the body in lowercase, without parameters. */
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** URL that a redirect names; null if the answer is no redirect. */
+  /** URL to which the answer redirects; null if it does not redirect. */
   readonly location: string | null;
-  /** Delay before a retry that the server asks for; null if it asks for none. */
+  /** Delay in seconds that the server requests before a retry; null if it requests none. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** Returns the JSON object in an answer. @throws ServiceError `unavailable` if there is none */
+/**
+ * Parses the body of an answer as a JSON object.
+ *
+ * @throws ServiceError `unavailable` if it is none
+ */
 export function jsonOf({ body, status }: Reply, what: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString());
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Reported after this block.
+    // The error is thrown after this block.
   }
   throw garbled(what, `status ${status}, and no JSON object: ${JSON.stringify(cut(textOf(body)))}`);
 }
 
-/** Returns the error for an answer that cannot be interpreted. */
+/** Returns the error for an answer that Hone cannot interpret. */
 export function garbled(what: string, found: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -34,7 +38,9 @@ export function garbled(what: string, found: string, cause?: unknown): ServiceEr
   });
 }
 
-/** Returns the reason in a refusal: FastAPI's `detail`, otherwise `error`, `error_message` or the whole text. */
+/**
+ * Returns the reason that a refusal states: FastAPI's `detail`, otherwise `error`, `error_message` or the whole text.
+ */
 export function reasonOf({ body, status }: Reply): string {
   const text = textOf(body);
   let said: unknown;
@@ -48,18 +54,18 @@ export function reasonOf({ body, status }: Reply): string {
   return cut(typeof reason === "string" ? reason : JSON.stringify(reason));
 }
 
-/** True if a retry may succeed. */
+/** True if the same request may succeed when it is retried. */
 export function isTransient({ status }: Pick<Reply, "status">): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Messages of a restarted server about models that it has lost. */
+/** Matches messages with which a restarted server refers to models that it has lost. */
 const lostPattern =
   /not loaded|stale request|model .*not found|session not found|future not found|model not found/i;
-/** Messages of a server that has no capacity for another model. */
+/** Matches messages of a server that has no capacity for another model. */
 const fullPattern = /maximum number of lora|no free (?:adapter|slot)/i;
 
-/** Returns the error for a refusal; `what` names the operation, as in "refused …". */
+/** Returns the error for an operation that the server refused. `what` names the operation, as in "refused …". */
 export function refusalOf(reply: Reply, what: string): ServiceError {
   const { status } = reply;
   const reason = reasonOf(reply);
@@ -73,12 +79,12 @@ export function refusalOf(reply: Reply, what: string): ServiceError {
   return new ServiceError({ code: "unsupported", message: `The trainer refused ${what}: ${reason}.` });
 }
 
-/** True if the requested object does not exist or no longer exists. */
+/** True if the requested object does not exist, or was removed. */
 export function isGone({ status }: Pick<Reply, "status">): boolean {
   return status === 404 || status === 410;
 }
 
-/** Returns a transient error. A job that meets it waits instead of failing. */
+/** Returns an error that makes a job wait for the trainer instead of failing. */
 export function trainerUnavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "trainer-away", message, cause });
 }

@@ -7,7 +7,7 @@ import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";
 import { TinkerConnection } from "./connection.ts";
 import { TinkerSession } from "./session.ts";
 
-/** Opens a session with a server that answers heartbeats with these statuses, in this order. */
+/** Opens a session with a server that answers the session's heartbeats with the given statuses, in order. */
 async function opened(t: TestContext, statuses: readonly number[]) {
   const clock = new FakeClock();
   const left = [...statuses];
@@ -45,7 +45,7 @@ for (const status of [404, 410])
       await beating;
     }
     assert.equal(left.length, 0);
-    // The server has sent its answer, but the session may not have processed it yet.
+    // Waits, because the server has sent its answer but the session may not have processed it yet.
     while (isThere(session)) await new Promise(setImmediate);
     assert.throws(() => session.requireThere(), { code: "unavailable", message: /has ended the session/ });
   });

@@ -1,13 +1,13 @@
-// A session with a server. While it is open, it sends heartbeats, which keep its models alive. After a few minutes
-// without a heartbeat, the server ends the session and removes all its models.
+// A session with a Tinker server. While the session is open, it sends heartbeats, which keep its models alive. After a
+// few minutes without a heartbeat, the server ends the session and removes all its models.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { TinkerConnection } from "./connection.ts";
 import { trainerUnavailable, garbled, isGone, jsonOf, refusalOf } from "./refusals.ts";
 
-/** Interval between heartbeats; servers end a session after five minutes without one. */
+/** Interval between heartbeats in milliseconds; servers end a session after five minutes without one. */
 const beatMs = 20_000;
-/** Client version that is reported to the server, which chooses the form of its answers by it. */
+/** Client version that the session reports. The server chooses the format of its answers by it. */
 const sdkVersion = "0.25.0";
 
 export class TinkerSession {
@@ -22,7 +22,7 @@ export class TinkerSession {
   }
 
   /**
-   * Opens a session.
+   * Opens a session with the server.
    *
    * @param run name of the job, which the server shows
    * @throws ServiceError `unavailable`, marked as transient, if the server is unreachable; `cancelled`
@@ -55,7 +55,7 @@ export class TinkerSession {
       });
   }
 
-  /** Stops the heartbeats. The server then ends the session after its own timeout. */
+  /** Stops the heartbeats, so that the server ends the session after its own timeout. */
   close(): void {
     this.#closing.abort();
   }
@@ -70,14 +70,15 @@ export class TinkerSession {
         const { status } = await this.#connection.once(asked, { signal });
         this.#isGone = isGone({ status });
       } catch {
-        // Ignored: the next heartbeat is the retry, and operations in progress report a server that does not answer.
+        // Ignores the error. The next heartbeat is a retry, and operations in progress report a server that does not
+        // answer.
         if (signal.aborted) return;
       }
     }
   }
 }
 
-/** Marks an error as transient, so that the job waits: at its start, no progress can be lost. */
+/** Marks an error at the start of a job as transient, so that the job waits. No progress can be lost at that point. */
 function asAway(error: unknown): never {
   if (error instanceof ServiceError && error.code === "unavailable")
     throw trainerUnavailable(error.message, error);
