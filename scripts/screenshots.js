@@ -91,7 +91,7 @@ async function takePictures(url, key) {
       const take = async (name) => {
         for (const loading of await page.getByText("Loading …").all())
           await loading.waitFor({ state: "detached" });
-        // A curve is drawn in the frame after its numbers have arrived.
+        // Waits, because a curve is drawn only in the frame after its numbers have arrived.
         await page.waitForTimeout(500);
         if ((colorScheme === "dark") === (name === "job"))
           await page.screenshot({ path: join(folder, `dashboard-${name}.png`) });
@@ -111,7 +111,8 @@ async function takePictures(url, key) {
       await page.getByRole("region", { name: "Trajectories" }).waitFor();
       await take("trajectories");
       await page.locator("[data-row]").first().click();
-      // The numbers of a token are shown while its answer has the focus.
+      // Selects a token of the last answer, because the page shows the numbers of a token only while its answer has the
+      // focus.
       await page.getByRole("listbox").last().focus();
       await page.keyboard.press("ArrowRight");
       await take("trajectory");

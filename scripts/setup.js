@@ -38,11 +38,11 @@ export function setUp() {
 }
 
 function installAndBuild() {
-  // Checked again: another process may have installed them before this one got the lock.
+  // Checked again, because another process may have installed the dependencies before this one got the lock.
   if (!isInstalled()) {
     say("installing dependencies (npm ci)");
-    // This variable keeps the install script of ONNX Runtime from downloading CUDA libraries; older npm versions need
-    // it.
+    // The variable is for older npm versions: it keeps the install script of ONNX Runtime from downloading CUDA
+    // libraries.
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { ONNXRUNTIME_NODE_INSTALL: "skip" });
     writeFileSync(installStamp, lockHash());
   }
@@ -55,7 +55,7 @@ function installAndBuild() {
   }
   if (!isBundled()) {
     say("bundling (esbuild)");
-    // The bundle is built last, because its stamp stands for all three.
+    // The bundle is built last, because its stamp shows that page, client and bundle are all up to date.
     for (const script of ["page.js", "client.js", "bundle.js"])
       run(process.execPath, [join(root, "scripts", script)], {});
   }

@@ -24,13 +24,13 @@ export function built(file) {
   return join("dist", file.replace(/\.ts$/, ".js"));
 }
 
-// Environment of the test processes, some three hundred that each live shortly. It turns off extra certificates, which
-// each process would parse although no request leaves the machine, and huge pages, which would have to be zeroed.
-// Servers run the bundle, as users' servers do.
+// Environment of the test processes, about three hundred short-lived ones. It turns off extra certificates, which each
+// process would parse, and huge pages, which the kernel would have to zero. Servers run the bundle, as users' servers
+// do.
 export const environment = {
   ...process.env,
   TEST_SERVER: bundledEntry,
-  // Original value, for the test whose programs connect to a registry.
+  // Original value of NODE_EXTRA_CA_CERTS, for the test whose programs connect to a registry.
   TEST_CERTIFICATES: process.env.NODE_EXTRA_CA_CERTS ?? "",
   GLIBC_TUNABLES: "glibc.malloc.hugetlb=0",
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --require ${JSON.stringify(join(root, "scripts", "short-lived.cjs"))}`,

@@ -37,9 +37,9 @@ for (const file of files) {
   if (group === null) alone.push(built(file));
   else together.set(group, [...(together.get(group) ?? []), file]);
 }
-// By default, the runner leaves one core free, which is half of a machine with two cores. Because tests sometimes
-// wait, one process more than there are cores is run. A file that exceeds the time limit, which is many times longer
-// than the longest file takes, is reported as failed, and the other files' results are still shown.
+// The runner's default leaves one core free, which is half of a machine with two cores. Because tests sometimes wait,
+// one process more than there are cores runs. A file that exceeds the time limit counts as failed; no file normally
+// takes nearly as long.
 const fileLimitMs = 15 * 60_000;
 const flags = [
   "--test",
@@ -86,7 +86,8 @@ process.exit(result.status ?? 1);
 /** Returns the name of the shared process that runs the file; null if the file needs a separate process. */
 function groupOf(file) {
   const text = readFileSync(join(root, file), "utf8");
-  // The file measures the memory of its process, or defines hooks that would run before the other files' tests.
+  // These files need a process of their own: they measure its memory, or define hooks that would run before the tests
+  // of other files.
   if (/^before(Each)?\(|memoryUsage\(/m.test(text)) return null;
   const [top, folder, ...below] = file.split(sep);
   if (top === "src") {

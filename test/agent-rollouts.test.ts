@@ -71,7 +71,7 @@ async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
     body: {
       model_id: modelId,
       trajectory_groups: [{ trajectories }],
-      // Four steps at the default rate would cause a warning.
+      // At the default rate, four steps would change the model so little that the job would warn.
       experimental_config: { learning_rate: 1e-3 },
     },
   });

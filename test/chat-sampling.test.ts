@@ -96,8 +96,7 @@ test("a smaller `top_n_sigma` keeps fewer tokens, separately for each choice; 0 
   const hot = { temperature: 3, n: 3, seed: 11 };
   const drawnOf = async (body: object): Promise<readonly (readonly number[])[]> =>
     (await choices({ ...hot, ...body })).map(({ token_ids }) => token_ids);
-  // No other logit is within such a small multiple of the standard deviation of the greatest one, so the temperature
-  // does not matter.
+  // With such a small value, only the token with the greatest logit remains, so the temperature does not matter.
   assert.deepEqual(await drawnOf({ top_n_sigma: 1e-6 }), [best, best, best]);
   const [plain, off, llamaOff] = [
     await drawnOf({}),
@@ -125,7 +124,7 @@ test("the same `seed` draws the same, another seed draws differently, and -1 or 
 });
 
 test("`frequency_penalty` and `presence_penalty` discourage tokens that the answer already has, and negative values encourage them", async () => {
-  // Bans the end of the turn, which would otherwise be most of the answer.
+  // Bans the end-of-turn token, which most of the answer would otherwise consist of.
   const text = { ...endless, logit_bias: { [endOfTurn]: -100 } };
   const kindsWith = async (more: object): Promise<number> => new Set(await idsOf({ ...text, ...more })).size;
   const plain = await kindsWith({});
@@ -210,7 +209,8 @@ test("`stop_token_ids` end the answer, with the id as the reason and without the
   assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ["stop", stopId]);
   assert.deepEqual(stopped.token_ids, plain.token_ids.slice(0, plain.token_ids.indexOf(stopId) + 1));
   assert.ok(plain.message.content.startsWith(stopped.message.content));
-  // The model's own end token is not reported as a reason, unless it counts only because the request lists it.
+  // An answer that ends with the model's own end token has no stop reason, even if the request lists this token. With
+  // `ignore_eos`, the token ends the answer only because the request lists it, so it is the stop reason.
   assert.equal((await only({ ...greedy, stop_token_ids: [endOfTurn] })).stop_reason, null);
   const told = await only({ ...greedy, ignore_eos: true, stop_token_ids: [endOfTurn] });
   assert.deepEqual([told.token_ids, told.stop_reason], [plain.token_ids, endOfTurn]);

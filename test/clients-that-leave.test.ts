@@ -11,7 +11,7 @@ import { validRequests, type ValidRequest } from "./fuzz/valid-requests.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
-/** More waits than any request causes. */
+/** Upper bound: no request makes the server wait this often. */
 const waitsMax = 100;
 
 async function listening(t: TestContext): Promise<{ readonly server: Server; readonly calls: HeldCalls }> {
@@ -136,7 +136,7 @@ async function leavesAt(
   answered.catch(() => undefined);
   client.write(Buffer.concat([Buffer.from(head), body.subarray(0, sent)]));
   const leaving = new AbortController();
-  // A route without credentials only waits for its body.
+  // On a route without credentials, the server waits for nothing but the body.
   const isReading = async (): Promise<boolean> => {
     while (
       !leaving.signal.aborted &&

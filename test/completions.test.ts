@@ -87,7 +87,7 @@ test("a stream contains the same as the whole answer for each choice, and its us
     for (const { index, text, logprobs, finish_reason: reason } of chunk.choices) {
       texts[index] += text;
       offsets[index]?.push(...(logprobs?.text_offset ?? []));
-      // The SDK's type is wrong in declaring that there always is a reason.
+      // The SDK's type wrongly declares that the reason is never null.
       if ((reason as string | null) !== null) reasons[index] = reason;
     }
     usage = chunk.usage ?? usage;

@@ -76,7 +76,7 @@ interface Sender {
 interface Answer {
   readonly attempt: Attempt;
   readonly status: number;
-  /** Equal for answers with the same meaning. */
+  /** The answer in a comparable form. Answers with the same meaning have equal texts. */
   readonly text: string;
 }
 

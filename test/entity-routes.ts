@@ -120,7 +120,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/webhooks/:webhook_id/replay": [
       ...ofWebhook(other, (id) => ({
         ...post(`${webhooks}/${id}/replay`, { delivery_id: other.deliveryId }, 404),
-        // For the owner: the message is still waiting to be sent.
+        // The owner gets 409, because the message is still waiting to be sent.
         statusOfOwner: 409,
       })),
       post(`${webhooks}/${own.webhookId}/replay`, { delivery_id: other.deliveryId }, 404),
@@ -214,7 +214,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/training-jobs": creations(other, own),
     "POST /v1/preview/sft-training-jobs": [
       ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
-        // Keys cover jobs of every kind, so those attempts would repeat the ones above.
+        // Idempotency keys cover jobs of every kind, so attempts with such a key would repeat those above.
         ({ headers }) => headers?.["idempotency-key"] === undefined,
       ),
       ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
@@ -241,7 +241,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       method: "POST",
       url: `${jobs}/${id}/replay`,
       status: 404,
-      // For the owner: the job has not succeeded.
+      // The owner gets 409, because the job has not succeeded.
       statusOfOwner: 409,
     })),
     "POST /v1/preview/training-jobs/:job_id/retry": ofJob(other, (id) => ({
@@ -512,7 +512,10 @@ function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly At
   return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
 }
 
-/** Only administrators may use keys, so it does not matter which entity a key belongs to. */
+/**
+ * Returns attempts on the routes for keys. Only administrators may use these routes, so the entity of a key does not
+ * matter.
+ */
 function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attempt[]>> {
   const one = `${keys}/key-${entity}`;
   const forAdmins = (...attempts: readonly Attempt[]): readonly Attempt[] =>

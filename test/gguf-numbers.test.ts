@@ -56,7 +56,10 @@ function folderOf(file: string): string {
   return folder;
 }
 
-/** Returns the places of the row's last positions, for models with convolutions. */
+/**
+ * Returns inputs for models with convolutions: the rows in which the sequence's last positions are, and with delta
+ * rules also its length.
+ */
 function rowEnds({ convolution, delta }: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
   if (convolution === null) return {};
   const size = convolution.kernelSize - 1;

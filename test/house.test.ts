@@ -9,20 +9,20 @@ import { type Source, sources, isTest, isProduct, importsOf, packageOf } from ".
 
 /** A room: a folder within an area. */
 interface Room {
-  /** Rooms of the same area that it may import; each comes before it in the table. */
+  /** Rooms of the same area that this room may import. Each comes before this room in the table. */
   readonly mayImport: readonly string[];
   /** Packages that only this room imports. */
   readonly vendors: readonly string[];
-  /** Areas that it may import, if fewer than its area may import. */
+  /** Areas that this room may import, if fewer than its area may import. */
   readonly areas?: readonly string[];
 }
 
 interface Area {
-  /** Areas that its rooms may import; each comes before it in the table. */
+  /** Areas that the rooms of this area may import. Each comes before this area in the table. */
   readonly mayImport: readonly string[];
-  /** Modules of other areas that it may import; all if absent. */
+  /** Modules of other areas that this area may import; all if absent. */
   readonly modules?: readonly string[];
-  /** Its rooms by folder name. */
+  /** Rooms of this area, by folder name. */
   readonly rooms: Readonly<Record<string, Room>>;
 }
 

@@ -34,7 +34,7 @@ interface Absence {
   readonly pattern: RegExp;
   /** Product files to search; all of `src/` if absent. */
   readonly among?: RegExp;
-  /** Files and folders that may contain it. */
+  /** Files and folders that may contain the text. */
   readonly allowed: readonly string[];
   /** An example of a text that the pattern matches. */
   readonly example: string;
@@ -63,7 +63,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 1,
     pattern: /\bprocess\.env\b/,
-    // The first file reads them; all others set variables that a library reads.
+    // The first file reads the environment; the others set variables that a library reads.
     allowed: [
       "src/apps/server/config.ts",
       "src/inference/onnx/environment.ts",
@@ -81,7 +81,7 @@ const absences: readonly Absence[] = [
     invariant: 3,
     pattern: /"\.[^"]*\/embedded\//,
     allowed: [
-      // These are the embedded trainer's process, and the code that starts it.
+      // Allowed: the embedded trainer's process, and the code that starts it.
       "src/train/trainer/child-main.ts",
       "src/train/trainer/child-runner.ts",
     ],
@@ -116,14 +116,14 @@ const absences: readonly Absence[] = [
   {
     invariant: 13,
     pattern: /(?<!\w)\["(body|query)"/,
-    // The JSON reader reads only request bodies.
+    // `json-body.ts` is allowed, because it reads only request bodies.
     allowed: ["src/api/wire/", "src/api/http/", "src/base/validation/json-body.ts"],
     example: 'const location = ["body", "batch"];',
   },
   {
     invariant: 14,
     pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
-    // A copy creates the tables of an older version in memory in order to list them.
+    // `tables-of-version.ts` is allowed: it creates the tables of an older version in memory, in order to list them.
     allowed: [
       "src/store/database/sqlite/",
       "src/store/database/dump/tables-of-version.ts",

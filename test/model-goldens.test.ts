@@ -115,7 +115,10 @@ function servingLora(config: ModelConfig, adapter: LoraAdapter | null): Feeds {
   );
 }
 
-/** Returns the form of the adapter's matrices: in these tests the rank is such that they stay whole. */
+/**
+ * Returns the form of the adapter's matrices. The adapters of these tests have low ranks, for which matrices stay
+ * whole.
+ */
 function formOf(lora: Feeds | null): "whole" | null {
   return lora === null ? null : "whole";
 }
@@ -133,7 +136,10 @@ async function withSession<T>(
   }
 }
 
-/** The places of each row's last positions; nothing for models without convolutions. */
+/**
+ * Returns inputs for models with convolutions: the rows in which each sequence's last positions are, and with delta
+ * rules also its length. Returns no inputs for other models.
+ */
 function rowEnds(
   config: ModelConfig,
   { rowCount, length, padding }: Readonly<Record<"rowCount" | "length" | "padding", number>>,
@@ -149,7 +155,7 @@ function rowEnds(
   };
 }
 
-/** The logits after every token of each row, [rows, T, V] flat. */
+/** Returns the logits after every token of each row as a flat array [rows, T, V]. */
 async function prefillLogits(
   model: Model,
   tokens: readonly number[][],
@@ -213,7 +219,7 @@ async function trainingLogprobs(
   });
 }
 
-/** A KV cache for tests with one row, filled from the outputs of either graph. */
+/** A KV cache with one row, which the tests fill from the outputs of prefill and decode graphs. */
 class RowCache {
   readonly #config: ModelConfig;
   readonly #capacity: number;
@@ -239,7 +245,7 @@ class RowCache {
     return { ...this.#feedsOf([1, kvHeadCount, 1, this.#capacity, headSize]), ...this.stateFeeds() };
   }
 
-  /** States of one row. */
+  /** Returns the inputs with the states of the cache's only row. */
   stateFeeds(): Feeds {
     return Object.fromEntries(
       stateShapes(this.#config).map(({ dims }, state) => [
@@ -249,7 +255,9 @@ class RowCache {
     );
   }
 
-  /** States of `partCount` parts, of which the first has this row's. */
+  /**
+   * Returns the inputs with the states of `partCount` parts. The first part has this row's states, the others zeros.
+   */
   partStateFeeds(partCount: number): Feeds {
     const feeds: Feeds = {};
     for (const [state, { kind, dims }] of stateShapes(this.#config).entries()) {
@@ -316,7 +324,7 @@ function continuation(config: ModelConfig, cache: RowCache, tokens: readonly num
   };
   if (config.convolution !== null) {
     const size = config.convolution.kernelSize - 1;
-    // The first part's state, then its tokens; other parts have only their state.
+    // The inputs of the first part are its state, then its tokens. The other parts have only their state.
     const before = Array.from({ length: size }, (_, place) => place);
     const inputs = [...before, ...places.map((place) => laterPartCount * size + place)];
     const tapPlaces = before.flatMap((place) => inputs.slice(place, place + tokens.length));

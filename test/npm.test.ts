@@ -66,6 +66,6 @@ function endGroup(id: number): void {
   try {
     process.kill(-id, "SIGKILL");
   } catch {
-    // The whole group has already ended.
+    // Ignored: the whole group has already ended.
   }
 }

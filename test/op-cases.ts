@@ -307,7 +307,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
       };
       const x = b.negate(source);
-      // Covers two products with one operand, whose codes are computed once, and rows of zeros.
+      // Covers two products with the same operand, whose codes are computed once. Also covers rows of zeros.
       return [
         b.int8MatMul(x, weight, scales, learned),
         b.int8MatMul(x, codesOf(b, dtype, [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
@@ -359,7 +359,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.moveRows(value("table"), value("ids"), value("places")),
     },
     {
-      // Row 3 does not occur.
+      // No id selects row 3 of the table.
       inputs: {
         ...floats("table", [5, 3]),
         ...ints("ids", [2, 2], [4, 1, 0, 2], ["B", "T"]),
@@ -370,7 +370,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   ],
   placeRows: [
     {
-      // Both occurrences of 3 refer to the same row.
+      // The id 3 occurs twice; both times the same row is written.
       inputs: {
         ...floats("table", [5, 3], { shape: ["N", 3] }),
         ...floats("row", [1, 3]),

@@ -86,7 +86,7 @@ async function stepsOfJob(client: Hone, { id }: { readonly id: string | null }):
   return taken;
 }
 
-/** Id of the model that gives either answer; trained once. */
+/** Id of the model that was taught to give either answer; taught once. */
 let taught: Promise<string> | null = null;
 
 async function teach(client: Hone): Promise<string> {
@@ -97,7 +97,7 @@ async function teach(client: Hone): Promise<string> {
   return id;
 }
 
-/** Trains a copy of that model, and checks that it gives the preferred answer more often than before. */
+/** Trains a copy of the taught model, and checks that the copy gives the preferred answer more often than before. */
 async function check(name: string, train: (client: Hone, modelId: string) => Promise<void>): Promise<void> {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
   taught ??= teach(client);

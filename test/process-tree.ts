@@ -13,7 +13,7 @@ export function signalTree(id: number, signal: NodeJS.Signals): void {
     try {
       process.kill(each, signal);
     } catch {
-      // The process has already ended.
+      // Ignored: the process has already ended.
     }
   }
 }

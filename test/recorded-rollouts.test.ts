@@ -220,7 +220,7 @@ for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3
         assert.deepEqual(choices.map(tokensOf), await servedTokens(request));
     }
     const bodies = trajectories.map((trajectory, reward) => trajectory.finish({ reward }));
-    // Four steps at the default rate would cause a warning.
+    // At the default rate, four steps would change the model so little that the job would warn.
     const jobId = await model.train([{ trajectories: bodies }], { learning_rate: 1e-3 });
     const job = await hone.jobs.wait(jobId);
     // Expected warnings: hone-tiny writes calls with other spaces than its template, and answers may be cut off.

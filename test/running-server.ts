@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Much longer than anything here takes; a longer wait would never end. */
+/** Maximum wait in milliseconds. It is much longer than anything here takes, so a longer wait would never end. */
 const waitMs = 180_000;
 
 const builtEntry = "dist/src/apps/cli/main.js";

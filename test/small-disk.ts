@@ -43,7 +43,7 @@ function appendUntilFull(file: string, size: number): void {
   try {
     for (;;) writeSync(descriptor, piece);
   } catch {
-    // The disk is full.
+    // Expected: the disk is full.
   } finally {
     closeSync(descriptor);
   }

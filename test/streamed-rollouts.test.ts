@@ -56,7 +56,7 @@ async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts
     body: {
       model_id: modelId,
       trajectory_groups: [{ trajectories }],
-      // Two steps at the default rate would cause a warning.
+      // At the default rate, two steps would change the model so little that the job would warn.
       experimental_config: { learning_rate: 1e-3 },
     },
   });

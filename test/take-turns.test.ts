@@ -1,4 +1,4 @@
-// Tests that processes do something one at a time, as set-ups of the same checkout must.
+// Tests the lock with which set-ups of the same checkout run one at a time.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

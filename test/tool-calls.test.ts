@@ -173,7 +173,7 @@ test("a stream sends the thought first, under both of its names, and then the an
   const deltas = events.map(
     (line) => JSON.parse(line.slice(6)).choices[0].delta as Record<string, string | null>,
   );
-  // Tokens that were waiting to be read arrive as one event, which may contain both.
+  // Tokens that were waiting to be read arrive as one event, which may contain both a thought and text.
   const kinds = deltas.slice(1).flatMap(({ content, reasoning = null, reasoning_content: same = null }) => {
     assert.equal(reasoning, same);
     return [(reasoning ?? "") === "" ? [] : "thought", (content ?? "") === "" ? [] : "text"].flat();

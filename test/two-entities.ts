@@ -56,7 +56,7 @@ export interface Request {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text is sent unchanged. */
+  /** Body of the request; a string is sent unchanged. */
   readonly body?: object | string;
 }
 

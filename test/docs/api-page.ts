@@ -50,7 +50,6 @@ const sections: Readonly<Record<string, string>> = {
   health: "Health",
 };
 
-/** Returns the page docs/reference/api.md. */
 export function apiPage(document: ApiDocument): string {
   const routes = routesIn(document);
   const shared = sharedObjects(routes);
@@ -200,7 +199,7 @@ function bodyText(schema: Schema, context: Context): string {
   const isOfChat = (row: Row): boolean => chatFields.has(JSON.stringify(row));
   const count = rows.filter(isOfChat).length;
   if (context.heading === chat) for (const row of rows) chatFields.add(JSON.stringify(row));
-  // Fewer fields are easier to read in the table.
+  // Up to three such fields stay in the table, where they are easier to read.
   if (context.heading === chat || count < 4) return `The body:\n\n${objectText(schema, context, rows)}`;
   const names = rows.filter(isOfChat).map(([name = ""]) => name);
   return `The body takes fields of [\`${chat}\`](#${anchor(chat)}), with the same meaning: ${names.join(", ")}. Its other fields:

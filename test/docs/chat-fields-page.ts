@@ -38,7 +38,6 @@ function titles(): ProvedField["tests"] {
     );
 }
 
-/** Returns the page docs/reference/chat-fields.md. */
 export function provedFieldsPage(): string {
   const rows = provedFields().flatMap(({ field, tests }) =>
     tests.map(({ file, title }, index) => {

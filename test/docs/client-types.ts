@@ -92,7 +92,7 @@ class Types {
     const { anyOf, enum: values, items, type } = schema;
     if (anyOf !== undefined) {
       const texts = new Set(anyOf.map((one) => this.text(one, place)));
-      // Redundant otherwise: `unknown` includes all other types.
+      // If one of the types is `unknown`, the others are redundant.
       return texts.has("unknown") ? "unknown" : [...texts].join(" | ");
     }
     if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");

@@ -4,7 +4,6 @@ import { addConnectionFlags } from "../../src/apps/cli/connection.ts";
 import { commandsOf, examples } from "../../src/apps/cli/examples.ts";
 import { createProgram } from "../../src/apps/cli/program.ts";
 
-/** Returns the page docs/reference/command-line.md. */
 export function commandLinePage(): string {
   const commands = commandsOf(createProgram()).filter(([words]) => examples[words] !== undefined);
   const rows = commands.map(

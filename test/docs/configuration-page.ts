@@ -3,7 +3,6 @@ import { valueText } from "../../src/apps/cli/settings-help.ts";
 import { allSettings, type SettingSpelling } from "../../src/apps/server/config.ts";
 import { settingGroups } from "../../src/apps/server/settings.ts";
 
-/** Returns the page docs/reference/configuration.md. */
 export function configurationPage(): string {
   const spellings = allSettings();
   const groups = Object.keys(settingGroups).map((title) => {

@@ -99,7 +99,7 @@ function knownDrafts({ vocabularySize, answersOf }: KnownAnswers): Partial<LoopO
   return { drafter: new KnownDrafter(seededRandom("drafts"), vocabularySize, answersOf) };
 }
 
-/** Room for only a few requests, so that cached prefixes must be evicted. */
+/** Options with room for only a few requests, so that cached prefixes must be evicted. */
 function littleMemory(): Partial<LoopOptions> {
   return { kvCacheBytesMax: 2 ** 26 };
 }

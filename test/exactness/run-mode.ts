@@ -15,7 +15,7 @@ import {
 } from "../../src/inference/engine/testing/run-loop.ts";
 import type { KnownAnswers, Mode } from "./modes.ts";
 
-/** Everything in an answer that a client can distinguish. */
+/** All parts of an answer that a client can see. */
 export type Answer = Readonly<{
   choices: readonly (readonly [
     ids: readonly number[],

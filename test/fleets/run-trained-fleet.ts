@@ -91,7 +91,7 @@ class TrainedFleet {
   #trainers: Awaited<ReturnType<typeof startMortalTrainers>> | null = null;
   readonly #expected = new Map<string, Promise<string>>();
   readonly #versions: Version[] = [];
-  /** By the adapter's name at the replicas: the replicas that have answered with it. */
+  /** Indices of the replicas that have answered with an adapter, keyed by the adapter's name at the replicas. */
   readonly #answeredBy = new Map<string, Set<number>>();
   readonly #refused = new Map<string, number>();
   readonly #wrong: string[] = [];
@@ -114,7 +114,7 @@ class TrainedFleet {
       cacheFolder,
       seed: options.seed,
       onCompletion: (replica, { request_id: requestId, model, prompt }) => {
-        // Requests that ask a replica for its identity have ids of another form.
+        // Other requests only ask a replica for its identity; their ids are not lists.
         const [, id] = requestId.startsWith("[") ? (JSON.parse(requestId) as readonly string[]) : [];
         if (id === undefined) return;
         const prefix = hashPrefix(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));

@@ -21,7 +21,7 @@ export interface ExchangeOptions {
 /** Reason for a missing answer. `broken off` means that the head, and perhaps part of the body, arrived. */
 export type NoAnswer = "closed" | "broken off" | "left" | "no answer";
 
-/** Returns the first answer that is not interim, or the reason for a missing one. */
+/** Returns the first answer that is not interim (1xx), or the reason why there is none. */
 export function exchange(bytes: Buffer, options: ExchangeOptions): Promise<RawAnswer | NoAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ port: options.port, host: "127.0.0.1", allowHalfOpen: true });
@@ -43,7 +43,7 @@ export function exchange(bytes: Buffer, options: ExchangeOptions): Promise<RawAn
       take(false);
     });
     socket.once("end", () => take(true));
-    // A server that refuses a body may reset the connection after its answer, so what has arrived still counts.
+    // A server that refuses a body may reset the connection after its answer. The bytes that have arrived still count.
     socket.once("error", () => take(true));
     const { leavesAfterMs = null } = options;
     const onSent = (): void => {

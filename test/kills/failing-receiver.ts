@@ -30,7 +30,7 @@ export class FailingReceiver {
     server.on("request", (request, response) => {
       receiver.#answer(request).then(
         (status) => response.writeHead(status).end(),
-        // The server that sent the event has died.
+        // Ignored: the server that sent the event has died.
         () => response.destroy(),
       );
     });

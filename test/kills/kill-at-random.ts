@@ -195,6 +195,6 @@ function killProcess(id: number): void {
   try {
     process.kill(id, "SIGKILL");
   } catch {
-    // The process had already ended.
+    // Ignored: the process had already ended.
   }
 }

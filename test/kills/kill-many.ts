@@ -152,7 +152,7 @@ class Servers {
   readonly blobs: string;
   readonly #options: Pick<ManyKillOptions, "database" | "otherEntry">;
   readonly #folders: readonly string[];
-  /** A dead server stays in the list until its successor listens; requests to it fail. */
+  /** A dead server stays in the list until its successor listens. Requests to it fail meanwhile. */
   readonly #servers: RunningServer[] = [];
   #startCount = 0;
   readonly #starting: Promise<void>[];

@@ -19,7 +19,7 @@ const writingWaitMs = 2000;
 /** Size of the disk; more than the jobs of a long run write. */
 const diskMebibytes = 384;
 const dayMs = 86_400_000;
-/** Blocks this thread, which has nothing else to do meanwhile. */
+/** Maximum wait for the database's lock in milliseconds. The wait blocks this thread, which has nothing else to do. */
 const lockWaitMs = 300;
 
 /** The machine of one run: its data folder, its clock, and the current obstacles for the server. */
@@ -29,7 +29,10 @@ export class Machine {
   readonly counts: Record<Obstacle, number> = { "full disk": 0, "clock step": 0, "locked database": 0 };
   readonly #disk = mountSmallDisk(diskMebibytes);
   readonly #clockFolder = mkdtempSync(join(tmpdir(), "hone-clock-"));
-  /** By current obstacle, the function that ends it. A stepped clock is not listed, since it stays where it was set. */
+  /**
+   * Functions that end the current obstacles, keyed by obstacle. A stepped clock is not listed, because it stays as it
+   * was set.
+   */
   readonly #inForce = new Map<Obstacle, () => void>();
 
   constructor() {
@@ -62,7 +65,7 @@ export class Machine {
     return kind;
   }
 
-  /** Waits until a process writes this; returns null if none does for a while. */
+  /** Waits until a process writes a file of this kind. Returns null if none does within two seconds. */
   async isWriting(what: Writing): Promise<Writing | null> {
     const unfinished = what === "snapshot" ? "jobs+" : "adapters+";
     for (const end = performance.now() + writingWaitMs; performance.now() < end;) {

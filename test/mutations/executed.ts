@@ -19,7 +19,7 @@ interface MeasuredTest {
   readonly file: string;
   readonly isPassed: boolean;
   readonly durationMs: number;
-  /** By built file: for each process that loaded it, the ranges it did not execute. */
+  /** Ranges that were not executed: for each built file, one list for each process that loaded the file. */
   readonly gaps: Readonly<Record<string, readonly (readonly Gap[])[]>>;
 }
 
@@ -117,7 +117,7 @@ function gapsIn(folder: string, treeUrl: string): Record<string, readonly (reado
   return Object.fromEntries([...found].map(([file, processes]) => [file, [...processes.values()]]));
 }
 
-/** Ranges nest, and the innermost range has the count of its own part. */
+/** Returns the ranges that were not executed. V8's ranges nest, and the count of the innermost range applies. */
 function gapsOf(ranges: readonly Range[]): readonly Gap[] {
   const bounds = [...new Set(ranges.flatMap(({ startOffset, endOffset }) => [startOffset, endOffset]))].sort(
     (one, other) => one - other,

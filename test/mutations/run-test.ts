@@ -50,7 +50,7 @@ function yieldToOthers(id: number | undefined): void {
   try {
     writeFileSync(`/proc/${id}/autogroup`, "10");
   } catch {
-    // This kernel divides its time in another way.
+    // Ignored: this kernel does not divide its time between sessions.
   }
 }
 
@@ -59,6 +59,6 @@ function endGroup(id: number | undefined): void {
   try {
     process.kill(-id, "SIGKILL");
   } catch {
-    // The whole group has already ended.
+    // Ignored: the whole group has already ended.
   }
 }

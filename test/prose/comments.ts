@@ -16,7 +16,8 @@ export interface Comment {
 type Mark = Omit<Comment, "line" | "lines">;
 
 function marksIn(text: string): readonly Mark[] {
-  // Comments are blank in the code; the contents of strings, templates and regular expressions are not.
+  // In this code, comments are blank, but the contents of strings, templates and regular expressions are not. So a mark
+  // whose place is blank begins a comment.
   const code = codeOf(text);
   const marks: Mark[] = [];
   const opening = /\/\/|\/\*/g;

@@ -11,7 +11,7 @@ interface Pattern {
   readonly pattern: RegExp;
 }
 
-/** Forbidden at the beginning of a comment, heading, list item or help text. */
+/** Patterns that are forbidden at the beginning of a comment, heading, list item or help text. */
 const openings: readonly Pattern[] = [
   {
     rule: "open with a noun or a verb, not with a relative clause",
@@ -21,7 +21,7 @@ const openings: readonly Pattern[] = [
   { rule: 'open with a noun or a verb, not with a bare "Of"', pattern: /^Of\b/ },
 ];
 
-/** Forbidden at the beginning of any sentence. */
+/** Patterns that are forbidden at the beginning of any sentence. */
 const sentenceOpenings: readonly Pattern[] = [
   {
     rule: "begin a sentence with its subject, not with a relative clause",
@@ -29,7 +29,7 @@ const sentenceOpenings: readonly Pattern[] = [
   },
 ];
 
-/** Forbidden everywhere. */
+/** Patterns that are forbidden everywhere. */
 const words: readonly Pattern[] = [
   { rule: 'write "only"', pattern: /(?<!stand-)\balone\b/i },
   { rule: 'write "next to" or "besides"', pattern: /\bbeside\b/i },

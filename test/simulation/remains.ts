@@ -5,7 +5,7 @@ import { sharedFolder } from "./server.ts";
 import type { SimulatedDatabase } from "./world/database.ts";
 import type { SimulatedDisk } from "./world/disk.ts";
 
-/** Returns the final state, except what only the faults know. */
+/** Returns the final state without `wasFull`, which only the world's faults know. */
 export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Omit<Remains, "wasFull"> {
   const texts = (sql: string): readonly string[] => database.rows(sql).map((row) => String(row["name"]));
   return {

@@ -6,7 +6,6 @@ import { join } from "node:path";
 /** First message that makes the template loop forever. */
 export const endless = "never end";
 
-/** Writes the model folder. */
 export function writeHostileModel(folder: string): void {
   cpSync(join("models", "hone-tiny"), folder, { recursive: true });
   const config = JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as object;

@@ -78,7 +78,7 @@ interface Subject {
   readonly name: string;
   readonly load: ChatLoad;
   readonly more: Readonly<Record<string, unknown>>;
-  /** Chats to compare with: a name and extra fields of their bodies. Null compares with the engine's loop. */
+  /** Chats to compare with: a name, and additional fields of their bodies. Null compares with the engine's loop. */
   readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
 }
 

@@ -224,7 +224,10 @@ function memoryOf(
   };
 }
 
-/** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */
+/**
+ * Returns the processor time of a process in milliseconds. Linux counts it in hundredths of a second, in fields after
+ * the process's name in parentheses.
+ */
 function cpuMsOf(processId: number | null): number {
   const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
   return 10 * (Number(fields[11]) + Number(fields[12]));

@@ -32,8 +32,8 @@ const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = loaded();
 async function compilerFor(vocabulary: TokenVocabulary): Promise<Library.GrammarCompiler> {
   const decode = createTokenDecoder({ type: "ByteLevel" });
   const characterOf: string[] = [];
-  // Ascending order matters: a control character that stands for no byte decodes to itself, and the character that
-  // really stands for the byte comes later.
+  // The order must be ascending: a control character that stands for no byte decodes to itself. The character that
+  // really stands for this byte comes later and replaces it.
   for (let code = 0; code < 0x144; code++) {
     const bytes = decode(String.fromCharCode(code));
     if (bytes.length === 1) characterOf[bytes[0]] = String.fromCharCode(code);

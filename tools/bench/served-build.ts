@@ -93,7 +93,10 @@ export async function untilWell(url: string): Promise<void> {
   throw new Error("The server is not healthy after a minute.");
 }
 
-/** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */
+/**
+ * Returns the processor time of a process in seconds; null if unknown. Linux counts it in hundredths of a second, in
+ * fields after the process's name in parentheses.
+ */
 export function cpuSecondsOf(processId: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");

@@ -170,7 +170,7 @@ async function freePort(): Promise<number> {
 async function isReady(port: number): Promise<boolean> {
   return fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: "close" } }).then(
     async (answer) => (await answer.text(), answer.ok),
-    // The server does not listen yet.
+    // Not healthy: the server does not listen yet.
     () => false,
   );
 }
@@ -206,7 +206,7 @@ function runMsOf(id: number): number {
   }, 0);
 }
 
-/** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */
+/** Returns the processor time of the server and of its engines, which Linux counts in hundredths of a second. */
 function cpuOf({ pid = 0 }: ChildProcess): Pick<Start, "serverCpuMs" | "enginesCpuMs"> {
   const engines = childrenOf(pid).map(({ id }) => cpuMsOf(id));
   return { serverCpuMs: cpuMsOf(pid), enginesCpuMs: engines.reduce((sum, ms) => sum + ms, 0) };

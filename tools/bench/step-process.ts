@@ -15,7 +15,7 @@ export function readModelFile(folder: string): ModelFile {
 
 /** The training that both sides run. */
 export interface StepJob {
-  /** Model folder. The other side reads only `config` and uses random weights. */
+  /** Model folder. Only Hone's side loads its weights; the other side reads only `config` and uses random weights. */
   readonly folder: string;
   readonly config: ModelFile;
   readonly rows: number;

@@ -1,4 +1,4 @@
-// Queries on a history, for the rules.
+// Finds operations in the history of a world, for the checker's rules.
 import type { Operation } from "../history.ts";
 
 /** Returns all operations of one kind. */

@@ -155,7 +155,7 @@ export class SimulatedDisk {
         const [then, now] = [folder.durable.get(name), folder.entries.get(name)];
         const kept = then === now || random.uniform() < 0.5 ? now : then;
         if (kept === undefined) continue;
-        // A folder exists in only one place. If its place was synced, that is the one.
+        // A folder exists in only one place: the place that was synced, if there is one.
         if (kept.kind === "folder" && (seen.has(kept) || (then !== now && settled.has(kept)))) continue;
         entries.set(name, kept);
         const isNew = !seen.has(kept);

@@ -35,7 +35,7 @@ export interface LoadReport {
   readonly wrongCount: number;
   /** Number of requests that were refused or cut off, by error message. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Number of answers that arrived in more than one piece. */
+  /** Number of answers that arrived in more than one piece, so that nothing buffered them as a whole. */
   readonly streamedCount: number;
 }
 

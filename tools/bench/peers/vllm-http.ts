@@ -166,7 +166,7 @@ async function ask(server: ServedBuild, streams: number, occasion: string): Prom
   return runLoad(
     server,
     { streams, chats: chatsEach * streams, questionOf: (index) => questionOf(occasion, index) },
-    // Neither side uses a seed, which is expensive in vLLM.
+    // Neither server gets a seed, which is expensive in vLLM.
     { ...exactly, seed: undefined },
   );
 }

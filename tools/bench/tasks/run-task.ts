@@ -52,7 +52,8 @@ export async function runTask(
     rollout: (one, trajectory) => one.attempt(trajectory),
     seed,
     rounds: count,
-    // No round follows the last version, so a validation measures it in the same way, by rollouts of the same prompts.
+    // The last version has no round of its own. A validation measures it in the same way, by rollouts of the same
+    // prompts.
     validation: { tasks: task.cases, every: count, tries },
     ...other,
     onRound: async (report) => {

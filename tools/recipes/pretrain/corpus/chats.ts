@@ -57,7 +57,7 @@ const systems = [
   "Follow the instructions exactly.",
 ] as const;
 
-/** Kinds whose answers stay right when tools are available. */
+/** Kinds that may occur in a chat with tools, because their answers stay right when tools are available. */
 const kindsBesideTools: readonly Kind[] = [greetings, copying, spelling, reversing, json, choosing];
 
 /** Draws the next exercise of a kind in the given split. Never returns if the split has no exercises of that kind. */

@@ -125,7 +125,7 @@ function typeOpening(random: Random, opening: string): string {
   return roll < 0.42 ? `please ${opening}` : opening;
 }
 
-/** One of the given words and nothing else. */
+/** Exercises whose answer is one of the given words and nothing else. */
 export const choosing: Kind = {
   name: "choosing",
   weight: 1.5,

@@ -52,7 +52,7 @@ function drawText(random: Random): string {
   return chance(random, 0.15) ? `${text}${pick(random, [".", "!", "?"])}` : text;
 }
 
-/** The given text and nothing else. */
+/** Exercises whose answer is the given text and nothing else. */
 export const copying: Kind = {
   name: "copying",
   weight: 0.8,

@@ -41,7 +41,7 @@ function drawField(random: Random, name: string): Field {
   return [name, name === "name" || name === "friend" ? drawName(random) : drawEverydayWord(random)];
 }
 
-/** The object on one line, with the fields in the requested order. */
+/** Exercises whose answer is the object on one line, with the fields in the requested order. */
 export const json: Kind = {
   name: "json",
   weight: 0.9,

@@ -78,7 +78,7 @@ function typedAround(random: Random, pattern: string, word: string): string {
   return fill(pattern.startsWith("{word}") ? pattern : typed(random, pattern), { word });
 }
 
-/** The letters in reverse order: "cat" becomes "tac". */
+/** Exercises whose answer has the letters in reverse order: "cat" becomes "tac". */
 export const reversing: Kind = {
   name: "reversing",
   weight: 1.8,
@@ -86,7 +86,7 @@ export const reversing: Kind = {
   draw: (random) => drawLetterExercise(random, "reversing", reversingPatterns, reversed),
 };
 
-/** The letters separated by hyphens: "cat" becomes "c-a-t". */
+/** Exercises whose answer has the letters separated by hyphens: "cat" becomes "c-a-t". */
 export const spelling: Kind = {
   name: "spelling",
   weight: 0.8,

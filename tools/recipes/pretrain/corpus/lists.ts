@@ -45,7 +45,7 @@ const patterns = [
   "Say {count} {category}.",
 ] as const;
 
-/** The requested number of members, separated by commas. */
+/** Exercises whose answer has the requested number of members, separated by commas. */
 export const lists: Kind = {
   name: "lists",
   weight: 0.9,

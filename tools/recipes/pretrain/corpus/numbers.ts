@@ -25,7 +25,7 @@ const sumPatterns = [
   "Solve {a} + {b}.",
 ] as const;
 
-/** The sum of two numbers from 0 to 20. */
+/** Exercises whose answer is the sum of two numbers from 0 to 20. */
 export const sums: Kind = {
   name: "sums",
   weight: 1.4,
@@ -92,7 +92,7 @@ function drawComparison(random: Random): Exercise {
   });
 }
 
-/** The larger or smaller of two numbers, or whether one is larger or smaller. */
+/** Exercises whose answer is the larger or smaller of two numbers, or says whether one is larger or smaller. */
 export const comparing: Kind = {
   name: "comparing",
   weight: 1,

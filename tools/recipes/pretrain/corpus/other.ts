@@ -50,7 +50,7 @@ const answers = [
   "Sorry, I do not know. I am a very small model.",
 ] as const;
 
-/** A short admission; any short text is accepted. */
+/** Exercises whose answer is a short admission. Any short text is accepted. */
 export const other: Kind = {
   name: "other",
   weight: 0.5,

@@ -53,7 +53,7 @@ const endings = [
   "That was a good day.",
 ] as const;
 
-/** Three sentences, at least one of which names the person. */
+/** Exercises whose answer has three sentences, at least one of which names the person. */
 export const stories: Kind = {
   name: "stories",
   weight: 0.6,

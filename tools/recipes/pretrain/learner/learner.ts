@@ -45,7 +45,8 @@ export async function createLearner(
   const outputs = Object.fromEntries(slopes.map((slope, index) => [`gradient.${names[index]}`, slope]));
   const session = await createSession(builder.build({ loss, ...outputs }), {
     weights: rotarySources(config),
-    // Off, because learners compute concurrently in threads of one process.
+    // Off, because learners compute in several threads of one process. Only without flushing do the results of all
+    // threads agree.
     flushesDenormals: false,
     ...options,
   });

@@ -39,7 +39,10 @@ const endOfText = 0;
 const turnStart = 1;
 const turnEnd = 2;
 
-/** Fraction of the batch that the drawn chats fill. Packed well, nearly all of them find room. */
+/**
+ * Share of a batch's tokens that the drawn chats have. Up to this share, nearly all chats find room if they are packed
+ * well.
+ */
 const fullness = 0.95;
 
 /** Returns the chat's tokens as the template renders it, followed by <|endoftext|>. */
