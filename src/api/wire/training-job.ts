@@ -1,4 +1,4 @@
-// Training jobs in the API: their creation, the job as an answer, its events.
+// API format of training jobs: requests that create them, jobs as answers, and their events.
 import { Type } from "typebox";
 import { type JobReward, rewardMetrics } from "../../base/domain/rewards/job-rewards.ts";
 import { type JobEvent, jobKinds, type ReplayComparison, type TrainingJob } from "../../base/domain/job.ts";
@@ -65,7 +65,7 @@ export const trainingJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadTrainingJob {
   readonly modelId: string;
-  /** Trajectory groups in stored form. */
+  /** Trajectory groups in the form in which they are stored. */
   readonly lines: PackedLines;
   /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;
@@ -73,20 +73,20 @@ export interface ReadTrainingJob {
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
   /**
-   * Greatest recorded token id, to check it later against a model that was unknown when the body was read; null if the
-   * body records no tokens.
+   * Greatest token id that the body records; null if it records no tokens. It is checked later, because the model may
+   * be unknown while the body is read.
    */
   readonly greatestTokenId: GreatestTokenId | null;
 }
 
-/** Returns the model id that a job's body names; null if the body's first bytes do not contain a valid one. */
+/** Returns the id of the model that a job's body names; null if the body's first bytes contain no valid id. */
 export function modelIdAtHead(head: Buffer): string | null {
   const id = textMemberAtHead(head, "model_id");
   return id !== null && isUuid(id) ? id : null;
 }
 
 /**
- * Reads the body that creates a training job.
+ * Reads the body of a request that creates a training job.
  *
  * @param vocabularySize number of token ids that the model to train has; null if not yet known
  * @throws ServiceError `invalid` with every fault
@@ -308,7 +308,7 @@ export const trainingJobSchema = Type.Object(
   { title: "TrainingJob" },
 );
 
-/** Data about a job from other tables. */
+/** Data that an answer shows with a job, but other tables store. */
 export interface JobSurroundings {
   /** Full name of the job's model; null if the model was deleted. */
   readonly model: string | null;
@@ -318,7 +318,7 @@ export interface JobSurroundings {
 /**
  * Converts a job to an answer.
  *
- * @param limits maximum numbers of lost attempts and of restarts
+ * @param limits maximum number of attempts that a job may lose, and maximum number of its restarts
  */
 export function trainingJobBody(
   job: TrainingJob,
@@ -402,7 +402,7 @@ export function trainingJobBody(
   };
 }
 
-/** Returns the job's settings, completed with the server's settings that the first attempt fixed. */
+/** Returns the job's settings. The server's settings that the first attempt fixed complete them. */
 function effectiveConfig(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
   const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};
   const countsTokens = typeof batchTokens === "number" && batchTokens > 0;

@@ -1,6 +1,6 @@
-// Writes a page of logged trajectories piece by piece, with one group in memory at a time. A log can have hundreds of
-// megabytes; a log that exceeds the page's size limit is shown without its trajectories. The caller chooses the thread
-// that converts groups to their form in the API.
+// Writes a page of logged trajectories piece by piece, with one group in memory at a time, because a log can have
+// hundreds of megabytes. A log that exceeds the size limit of a page is shown without its trajectories. The caller
+// chooses the thread that converts groups to the API's form.
 import { fittingCount, type Page, pageBytesMax } from "../../base/domain/page.ts";
 import { unfoldedLines } from "../../base/domain/text/folded-lines.ts";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -8,32 +8,32 @@ import type { TrajectoryGroup, TrajectoryLog, TrajectoryStore } from "../../base
 import { pageBody } from "./page.ts";
 import { trajectoryGroupBody, loggedMetricsAnswer } from "./trajectory.ts";
 
-/** Shortens the page so that the trajectories of its logs fit in the size limit. At least one log remains. */
+/** Shortens the page so that the trajectories of its logs stay within the size limit. At least one log remains. */
 export function limitContent(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
   const count = fittingCount(page.items.map(shownBytes), pageBytesMax);
   return { items: page.items.slice(0, count), hasMore: page.hasMore || count < page.items.length };
 }
 
 /**
- * Returns the bytes of the log's trajectories; 0 if they exceed the size limit of a page, because the page then omits
- * them.
+ * Returns the number of bytes that a log's trajectories take in the page. It is 0 if they exceed the page's size limit,
+ * because the page then omits them.
  */
 function shownBytes({ contentBytes }: TrajectoryLog): number {
   return contentBytes > pageBytesMax ? 0 : contentBytes;
 }
 
-/** Converts the bytes of a stored group to its JSON in an answer. */
+/** Converts a stored group, given as bytes, to the JSON that answers contain. */
 export function respellGroup(stored: Buffer): Uint8Array<ArrayBuffer> {
-  // Safe cast: `readGroupBody` wrote the line.
+  // Safe cast: `readGroupBody` has written the line.
   const group = JSON.parse(stored.toString()) as TrajectoryGroup;
   return new TextEncoder().encode(JSON.stringify(trajectoryGroupBody(group)));
 }
 
-/** Maximum bytes of a group that are written at a time. */
+/** Maximum number of bytes of a group that are written at a time. */
 const pieceBytes = 1 << 20;
 
 /**
- * Yields the answer's JSON in pieces.
+ * Yields the JSON of the answer in pieces.
  *
  * @param respell converts a group like {@link respellGroup}, from pieces of its bytes
  * @throws ServiceError `not_found` if a log of the page was deleted
@@ -68,7 +68,7 @@ export async function* trajectoryPageText(
   yield `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** Returns an object's text without its closing brace. */
+/** Returns the JSON text of an object without its closing brace, so that the caller can append members. */
 function opened(body: object): string {
   return JSON.stringify(body).slice(0, -1);
 }

@@ -1,5 +1,5 @@
 // Trajectories that clients record: their checks, and their conversion from and to the API's form. Unknown keys are
-// kept. Messages are hardly checked, because clients send back what they received.
+// kept. Messages are hardly checked, because clients send back what they received from models.
 import { Type, type Static, type TSchema } from "typebox";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type {
@@ -33,7 +33,10 @@ const metrics = Type.Object(
   { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
 );
 
-/** Lower limit: training computes in float32, in which greater magnitudes are infinite. */
+/**
+ * Log-probability of a recorded token. A value below the minimum would be infinite in float32, in which training
+ * computes.
+ */
 const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
 const logprobList = Type.Array(
   Type.Object(
@@ -50,7 +53,9 @@ const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 const asInChat = "The field of this name in the chat request that the prompt was rendered for.";
 
-/** Prompt options of the recorded request. They are on a Choice, or on the trajectory for all its Choices. */
+/**
+ * Prompt options of the recorded request. Each Choice may have them, or the trajectory has them for all its Choices.
+ */
 export const promptFields = {
   documents: nullable(Type.Array(anyObject), { description: asInChat }),
   chat_template: nullable(Type.String(), { description: asInChat }),
@@ -62,7 +67,7 @@ export const promptFields = {
   truncate_prompt_tokens: nullable(Type.Integer(), { description: asInChat }),
 };
 
-/** Fields of a recorded Choice. */
+/** Fields of a recorded Choice, besides those of a message. */
 export const choiceFields = {
   message: nullable(anyObject, {
     description:
@@ -85,7 +90,7 @@ export const choiceFields = {
   ...promptFields,
 };
 
-/** Schema for messages and for recorded Choices. `checkGroup` adds a fault if an item is neither. */
+/** Schema for items that are messages or recorded Choices. `checkGroup` adds a fault if an item is neither. */
 const historyItem = Type.Object(
   {
     role: Type.Optional(
@@ -157,7 +162,7 @@ export const trajectoryGroupSchema = Type.Object(
   { ...open, title: "TrajectoryGroup" },
 );
 
-/** Typed as TSchema to hide the types of the members. */
+/** The type TSchema hides the types of the members, which this module checks itself. */
 const groupSchema: TSchema = trajectoryGroupSchema;
 
 type HistoryBody = {
@@ -167,19 +172,19 @@ type HistoryBody = {
 
 /** Callbacks for reading a body with trajectory groups. */
 export interface GroupVisitor {
-  /** Called with each group, in order, until the first fault. */
+  /** Called with each group, in order, until the first fault is found. */
   readonly onGroup?: (group: TrajectoryGroup) => void;
   /**
-   * Adds faults of a history item that its schema cannot detect. The findings' current path is that of the item, which
-   * is an object.
+   * Adds faults of a history item that its schema cannot detect. The item is an object, and the findings' current path
+   * is that of the item.
    */
   readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
 }
 
 /**
- * Reads a body with trajectory groups against its form, one group at a time.
+ * Reads a body with trajectory groups, one group at a time, and checks it against its form.
  *
- * @returns the rest of the body, the groups in stored form as folded lines, and the summaries of their trajectories
+ * @returns the rest of the body, the groups as folded lines for storage, and the summaries of their trajectories
  * @throws ServiceError `invalid` with every fault of the body and its groups
  */
 export function readGroupBody<Schema extends ObjectSchema>(
@@ -208,7 +213,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
 }
 
 /**
- * Checks the groups in `trajectory_groups` one by one, and calls `onGroup` with each of them until the first fault.
+ * Checks the groups in `trajectory_groups` one by one. Until the first fault, calls `onGroup` with each of them.
  *
  * @param countMax maximum number of groups
  */
@@ -229,14 +234,14 @@ function readGroups(
     findings.path.length -= 2;
     index += 1;
     if (isAtFaultLimit(findings)) return;
-    // Safe cast: the check found no fault of the schema.
+    // Safe cast: the check against the schema found no fault.
     if (findings.faultCount === 0) onGroup(toTrajectoryGroup(item as Static<typeof trajectoryGroupSchema>));
   }
 }
 
 /**
- * Adds faults that the schema cannot detect: items that are neither messages nor Choices, and the unsupported field
- * `exchanges`.
+ * Adds faults that the schema cannot detect: items that are neither messages nor Choices, and the field `exchanges`,
+ * which is not supported.
  */
 function checkGroup(
   group: unknown,
@@ -323,7 +328,7 @@ function toTrajectory(body: Static<typeof trajectorySchema>): Trajectory {
 
 function toHistory(body: HistoryBody): History {
   return {
-    // Safe cast: `checkGroup` found every item to be a message or a Choice.
+    // Safe cast: `checkGroup` has found that each item is a message or a Choice.
     messagesAndChoices: (body.messages_and_choices ?? []) as unknown as readonly HistoryItem[],
     tools: (body.tools ?? null) as readonly JsonObject[] | null,
   };
@@ -333,7 +338,7 @@ function historyBody(history: History): object {
   return { messages_and_choices: history.messagesAndChoices, tools: history.tools };
 }
 
-/** Converts a trajectory to the form in which it was sent. */
+/** Converts a trajectory to the form in which the client sent it. */
 export function trajectoryBody(trajectory: Trajectory): object {
   return {
     ...historyBody(trajectory),
@@ -349,7 +354,7 @@ export function trajectoryBody(trajectory: Trajectory): object {
   };
 }
 
-/** Converts a group to the form in which it was sent. */
+/** Converts a group to the form in which the client sent it. */
 export function trajectoryGroupBody(group: TrajectoryGroup): object {
   return {
     trajectories: group.trajectories.map(trajectoryBody),
@@ -366,7 +371,7 @@ export const metricsSchema = Type.Object(
   { additionalProperties: Type.Number(), description: "Metrics, by name." },
 );
 
-/** Answer with a stored log without its trajectories, for the history of metrics. */
+/** Answer about a stored log, without its trajectories, for the history of metrics. */
 export const loggedMetricsAnswer = answerOf<TrajectoryLog>()("LoggedMetrics", {
   id: Type.String({ format: "uuid", description: "Id of the log." }),
   split: Type.String(),

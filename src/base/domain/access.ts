@@ -1,5 +1,5 @@
-// Access control: entities, their keys, and the contract of the key store. The store contains only the SHA-256 of each
-// secret.
+// Access control: entities, their API keys, and the contract of the store for keys. The store has only the SHA-256 of
+// each secret.
 
 import { hash } from "node:crypto";
 import { type KeyScope, keyScopes, type Owned } from "./keys/key-scope.ts";
@@ -10,16 +10,16 @@ import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
 
-/** A key as stored, without its secret, which is shown only once. */
+/** A key as it is stored. It does not contain the secret, which is shown only once. */
 export interface AccessKey extends KeyChoices {
   readonly id: string;
   readonly entity: string;
   readonly role: KeyRole;
-  /** Human-readable name of the key's owner. Feedback records name it as their author. */
+  /** Human-readable name of the key's owner. Feedback records that the key writes name it as their author. */
   readonly owner: string;
-  /** Lower-case hex SHA-256 of the secret. */
+  /** SHA-256 of the secret in lower-case hexadecimal. */
   readonly secretHash: string;
-  /** Hash of the secret before the last rotation, and its expiry; null if never rotated. */
+  /** Hash of the secret that the key had before its last rotation, with that secret's expiry; null if never rotated. */
   readonly previous: PreviousSecret | null;
   readonly createdAt: Date;
   /** Time of the last request with this key, with a precision of one minute; null if never used. */
@@ -74,8 +74,8 @@ export const keyFields = {
 export type KeyChoices = FieldValues<typeof keyFields>;
 
 /**
- * Default time in seconds for which the old secret stays valid after a rotation. Long enough to update every program
- * that uses it.
+ * Default time in seconds for which the old secret stays valid after a rotation. It is long enough to update every
+ * program that uses the secret.
  */
 export const graceSecondsDefault = 86_400;
 export const graceSecondsMax = 90 * 86_400;
@@ -85,12 +85,12 @@ export interface PreviousSecret {
   readonly until: Date;
 }
 
-/** A key with the limits of its entity. */
+/** A key together with the limits of its entity. */
 export interface OpeningKey extends AccessKey {
   readonly entityLimits: KeyLimits;
 }
 
-/** Initial values of a new key's fields: no limits, never used, never rotated or revoked. */
+/** Initial values of a new key's fields: it has no limits, and was never used, rotated or revoked. */
 export const freshKey = {
   name: null,
   expiresAt: null,
@@ -102,7 +102,7 @@ export const freshKey = {
   revokedAt: null,
 } as const satisfies Partial<AccessKey>;
 
-/** Sender of a request, after authentication. */
+/** Sender of an authenticated request. */
 export interface Caller {
   readonly keyId: string;
   readonly entity: string;
@@ -113,19 +113,19 @@ export interface Caller {
   readonly project: string | null;
 }
 
-/** True if the caller may access data of this owner, which is an entity or one of its projects. */
+/** True if the caller may access data of this owner, which is an entity or one of the entity's projects. */
 export function mayReach(caller: Caller, { entity, project }: Owned): boolean {
   if (caller.role === "admin") return true;
   return caller.entity === entity && (caller.project === null || caller.project === project);
 }
 
-/** Returns the owner to whose data the caller's list requests are limited; null if they return the data of all owners. */
+/** Returns the owner to whose data the caller's lists are limited; null if they contain the data of all owners. */
 export function reachOf({ role, entity, project }: Caller): Owned | null {
   return role === "admin" ? null : { entity, project };
 }
 
 /**
- * Refuses access to another owner's data.
+ * Refuses access to the data of an owner that the caller may not access.
  *
  * @param what name of the data for the message
  * @param field the domain's name of the field with the reference, if any
@@ -138,7 +138,7 @@ export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, fie
   throw new ServiceError({ code: "forbidden", message, faults });
 }
 
-/** Returns the message for a caller that may not access this owner's data. @param what name of the data */
+/** Returns the error message for a caller that may not access this owner's data. @param what name of the data */
 export function foreignMessage(caller: Caller, { entity }: Owned, what: string): string {
   return caller.entity === entity && caller.project !== null
     ? `${what} is outside the project ${JSON.stringify(caller.project)}, the only one that your key reaches.`
@@ -152,14 +152,14 @@ export interface KeyFilter {
 export interface KeyStore {
   /** @throws ServiceError `conflict` if a key with this id or secret exists or existed */
   create(key: AccessKey): Promise<void>;
-  /** Finds a key, revoked or not; null if there is none. */
+  /** Finds a key by its id, even if it is revoked; null if there is none. */
   find(id: string): Promise<AccessKey | null>;
   /**
-   * Finds the active key whose current or previous secret has this hash; null if there is none. {@link endOf} says if
-   * the secret has expired.
+   * Finds the active key whose current or previous secret has this hash; null if there is none. {@link endOf} says
+   * whether that secret has expired.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Returns those of the ids whose keys are revoked or have expired at the given time, in any order. */
+  /** Returns the ids, in any order, of those keys that are revoked or have expired at the given time. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** Returns the keys that match the filter (by default all, including revoked keys), in order of creation. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;
@@ -172,7 +172,7 @@ export interface KeyStore {
   rotate(id: string, secretHash: string, previousUntil: Date): Promise<AccessKey | null>;
   /** Revokes a key. Returns false if there is no such active key. */
   revoke(id: string, at: Date): Promise<boolean>;
-  /** Records when keys were last used. A later time is never replaced by an earlier one. */
+  /** Records when keys were last used. An earlier time never replaces a later one. */
   markUsed(ids: readonly string[], at: Date): Promise<void>;
 }
 
@@ -183,7 +183,7 @@ export function endOf(key: AccessKey, secretHash: string, now: Date): "expired" 
   return key.previous !== null && key.previous.until > now ? null : "rotated";
 }
 
-/** Returns a secret's hash for storage and comparison: SHA-256 in lower-case hex. */
+/** Returns the hash under which a secret is stored and compared: SHA-256 in lower-case hexadecimal. */
 export function hashSecret(secret: string): string {
   return hash("sha256", secret);
 }

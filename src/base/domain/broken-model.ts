@@ -1,5 +1,5 @@
-// Error for a model whose logits are unusable, such as NaN after an overflow in its weights or adapter. An engine
-// throws it without the model's name, because an engine does not know the name. Services that know the name add it.
+// Error for a model with unusable logits, such as NaN after an overflow in its weights or adapter. An engine throws the
+// error without the model's name, which only services above the engine know and add.
 import { quoted, ServiceError } from "./service-error.ts";
 
 const type = "broken_model";
@@ -19,7 +19,7 @@ export function brokenModel(name: string | null = null, cause?: unknown): Servic
   });
 }
 
-/** True if an engine threw {@link brokenModel}. Also recognizes the error after it was sent between processes. */
+/** True if the error is a {@link brokenModel}, even after it was sent between processes. */
 export function isBrokenModel(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.faults.some((fault) => fault.type === type);
 }

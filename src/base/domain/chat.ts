@@ -1,4 +1,4 @@
-// Chat completions in the domain's terms: request and response, independent of any wire format.
+// Chat completions, requests and responses, in terms that are independent of any API format.
 import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
 import type { HeldPlace, PassedParameters, PromptPassing } from "./prompt-transfer.ts";
@@ -15,22 +15,22 @@ export interface Conversation {
   readonly tools: readonly JsonObject[] | null;
   readonly documents: readonly JsonObject[] | null;
   /**
-   * Additional variables for the template. A variable here replaces a standard variable of the same name, but not the
+   * Additional variables for the template. A variable here replaces a standard variable of the same name, except the
    * messages.
    */
   readonly templateArguments: JsonObject;
-  /** Reasoning effort for the template, which may ignore it; `none` also disables thinking. */
+  /** Reasoning effort for the template, which may ignore it. The effort `none` also disables thinking. */
   readonly reasoningEffort: string | null;
-  /** True if the prompt ends with the opening of the assistant's turn. */
+  /** True if the prompt ends with the opening of a new turn of the assistant. */
   readonly addGenerationPrompt: boolean;
   /**
-   * True if the prompt ends directly after the final message's content, so that the model continues that message.
+   * True if the prompt ends directly after the content of the final message, so that the model continues that message.
    * Excludes `addGenerationPrompt`.
    */
   readonly continueFinalMessage: boolean;
 }
 
-/** Default rendering options of a conversation, in serving and in training. */
+/** Default options for rendering a conversation, both for serving and for training. */
 export const plainConversation: Omit<Conversation, "messages"> = {
   tools: null,
   documents: null,
@@ -40,23 +40,23 @@ export const plainConversation: Omit<Conversation, "messages"> = {
   continueFinalMessage: false,
 };
 
-/** Options that every kind of prompt has. */
+/** Options that prompts of every kind have. */
 interface PromptOptions {
   /**
-   * Maximum number of prompt tokens. If the prompt is longer, only its last tokens are used; -1 uses as many as fit
-   * into the context.
+   * Maximum number of prompt tokens; null if there is none. Only the last tokens of a longer prompt are used. With -1,
+   * as many are used as fit into the context.
    */
   readonly truncation: number | null;
-  /** True if the answer's text begins with the text of the last message or, for a text prompt, with the prompt. */
+  /** True if the answer's text begins with the text of the last message, or, for a text prompt, with the prompt. */
   readonly echo: boolean;
 }
 
 /** A conversation to render with a chat template. */
 export interface ConversationPrompt extends PromptOptions, Conversation {
   readonly kind: "conversation";
-  /** Jinja template that replaces the model's own. */
+  /** Jinja template to use instead of the model's own; null to use the model's. */
   readonly template: string | null;
-  /** True if the tokenizer's special tokens are added to those of the template. */
+  /** True if the tokenizer adds its special tokens to those that the template writes. */
   readonly addSpecialTokens: boolean;
 }
 
@@ -64,7 +64,7 @@ export interface ConversationPrompt extends PromptOptions, Conversation {
 export interface TextPrompt extends PromptOptions {
   readonly kind: "text";
   readonly text: string;
-  /** True if the tokenizer's special tokens, such as a leading beginning-of-text token, are added. */
+  /** True if the tokenizer adds its special tokens, such as a leading beginning-of-text token. */
   readonly addSpecialTokens: boolean;
 }
 
@@ -77,24 +77,26 @@ export interface TokenPrompt extends PromptOptions {
 
 export type ChatPrompt = ConversationPrompt | TextPrompt | TokenPrompt;
 
-/** Sampling parameters as in {@link SamplingParameters}. Null means the model's default; for the seed, a random one. */
+/**
+ * Sampling parameters as in {@link SamplingParameters}. Null means the model's default or, for the seed, a random one.
+ */
 export type ChatSampling = {
   readonly [Parameter in Exclude<keyof SamplingParameters, "badWords">]: SamplingParameters[Parameter] | null;
 } & {
-  /** Texts that must not be generated. No text is empty. */
+  /** Texts that the model must not generate. No text is empty. */
   readonly badWords: readonly string[] | null;
 };
 
-/** Rule for calling tools in an answer: `auto` lets the model decide; `required` and `named` require a call. */
+/** Rule for tool calls in an answer. `auto` lets the model decide; `required` and `named` require a call. */
 export type ToolChoice =
   | { readonly kind: "none" }
-  /** `allowed` contains the names of the tools that may be called; absent if all may be called. */
+  /** `allowed` has the names of the tools that the model may call; absent if it may call all. */
   | { readonly kind: "auto" | "required"; readonly allowed?: readonly string[] }
-  /** Requires calls of the tool with this name. */
+  /** The model must call the tool with this name. */
   | { readonly kind: "named"; readonly name: string };
 
 export interface ChatCalls {
-  /** Tool choice; undefined if the request does not set it, in which case the default depends on the model. */
+  /** Rule for tool calls. Undefined if the request does not set it; the default then depends on the model. */
   readonly choice: ToolChoice | undefined;
   /** True if an answer may contain several calls. */
   readonly areParallel: boolean;
@@ -111,12 +113,12 @@ export interface TextTool {
   readonly rule: ConstraintRule | null;
 }
 
-/** Name of the argument that contains the text, in the function that represents such a tool. */
+/** Name of the argument that contains the text, in the function by which the prompt represents such a tool. */
 export const textArgument = "input";
 
 export interface ChatStopping {
   /**
-   * Maximum number of answer tokens, at least 1; with Infinity, the answer may fill the context. Null for the model's
+   * Maximum number of answer tokens, at least 1. With Infinity, the answer may fill the context. Null means the model's
    * default, which is Infinity unless the model sets one.
    */
   readonly maxTokens: number | null;
@@ -124,26 +126,28 @@ export interface ChatStopping {
   /** Stop strings: texts that end a choice. No text is empty. */
   readonly stop: readonly string[];
   readonly stopTokenIds: readonly number[];
-  /** True if the model's own end tokens do not end a choice. */
+  /** True if the tokens that the model uses to end its answer do not end a choice. */
   readonly ignoreEndTokens: boolean;
-  /** True if a choice's text includes the text or token that ended it. */
+  /** True if the text of a choice includes the stop string or stop token that ended it. */
   readonly includeStopText: boolean;
 }
 
-/** Requested log-probabilities of a reply. */
+/** Log-probabilities that a request asks for. */
 export interface LogprobRequest {
-  /** Number of alternatives per token, 0 to 20. */
+  /** Number of alternatives to each token, 0 to 20. */
   readonly topCount: number;
 }
 
 export interface ChatOutput {
   readonly choices: ChoiceRequest;
   /**
-   * Requested log-probabilities; null if explicitly off. Undefined if the request does not set them, in which case the
-   * default depends on the model.
+   * Log-probabilities that the request asks for; null if it switches them off. Undefined if the request does not set
+   * them; the default then depends on the model.
    */
   readonly logprobs: LogprobRequest | null | undefined;
-  /** Number of alternatives for each prompt token; null if log-probabilities of the prompt are not requested. */
+  /**
+   * Number of alternatives to each prompt token; null if the request does not ask for log-probabilities of the prompt.
+   */
   readonly promptLogprobCount: number | null;
   readonly returnTokenIds: boolean | undefined;
   readonly skipSpecialTokens: boolean;
@@ -151,20 +155,21 @@ export interface ChatOutput {
 }
 
 export interface ChatIdentity {
-  /** Id of the request, without the `chatcmpl-` prefix. */
+  /** Id of the request, without the prefix `chatcmpl-` that answers have. */
   readonly requestId: string;
-  /** Requested name; null for the server's default model. */
+  /** Model name in the request; null for the server's default model. */
   readonly model: string | null;
-  /** User id given by the client. */
+  /** Id that the client gave to its user. */
   readonly user: string | null;
-  /** Priority; lower values run earlier. */
+  /** Priority of the request. Requests with lower values run earlier. */
   readonly priority: number;
   readonly cacheSalt: string | null;
 }
 
 /**
- * A validated request. All defaults are resolved, except those that depend on the model. Chat refuses a feature that
- * the engine lacks; a feature that chat lacks itself has its default value here and is reported in `unserved`.
+ * A validated request. All defaults are set, except those that depend on the model. The chat service refuses options
+ * that the engine lacks; options that the chat service itself lacks have their defaults here, and a fault in
+ * `unserved`.
  */
 export interface ChatRequest {
   readonly identity: ChatIdentity;
@@ -175,11 +180,11 @@ export interface ChatRequest {
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
   readonly recording: RecordingWish;
-  /** Transfer of the prompt's KV cache between servers; null if the prompt is computed and used on this server. */
+  /** Transfer of the prompt's KV cache between servers; null if this server computes and uses the prompt itself. */
   readonly passing: PromptPassing | null;
   /**
-   * One fault for each requested option that chat does not support. Chat reports them in the same error as the options
-   * that the engine lacks.
+   * A fault for each requested option that the chat service does not support. The chat service reports them in the same
+   * error as the options that the engine lacks.
    */
   readonly unserved: readonly Fault[];
 }
@@ -190,7 +195,7 @@ type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved" | "passing">> 
 /** Keys of all members of a union type. */
 type KeysOf<Value> = Value extends unknown ? keyof Value : never;
 
-/** A request field, identified by its path, such as `sampling.minP`. */
+/** Path of a field of the request, such as `sampling.minP`. */
 export type ChatField =
   | FieldsOf<"identity">
   | FieldsOf<"prompt">
@@ -203,8 +208,8 @@ export type ChatField =
   | "passing";
 
 /**
- * Returns a fault at a field or below it. Messages quote field names in backquotes (`` `sampling.minP` ``), so that a
- * wire format can substitute its own names.
+ * Returns a fault at a field of the request, or at a part of the field. Messages quote field names in backquotes (``
+ * `sampling.minP` ``), so that an API format can replace them by its own names.
  */
 export function chatFault(
   field: ChatField,
@@ -222,8 +227,8 @@ export interface ChatUsage {
 export interface ChatLogprob {
   readonly tokenId: number;
   /**
-   * Text of the token. A character may consist of several tokens: the last of them has the character as its text, and
-   * the text of the others is empty.
+   * Text that the token adds. A character may consist of several tokens: the last one then has the whole character as
+   * its text, and the others have an empty text.
    */
   readonly text: string;
   readonly bytes: readonly number[];
@@ -231,7 +236,7 @@ export interface ChatLogprob {
   readonly alternatives: readonly Omit<ChatLogprob, "alternatives">[];
 }
 
-/** A token with its rank among all tokens; see `RankedToken`. */
+/** A token with its rank among all tokens by probability; see `RankedToken`. */
 export interface ChatRankedToken {
   readonly tokenId: number;
   /** Text of the token. */
@@ -240,42 +245,42 @@ export interface ChatRankedToken {
   readonly rank: number;
 }
 
-/** A token of the prompt with its log-probability, given all tokens before it. */
+/** A token of the prompt, with its log-probability given all tokens before it. */
 export interface ChatPromptLogprob extends ChatRankedToken {
-  /** The k most probable tokens in order, which may include the token itself. */
+  /** The most probable tokens in order, which may include the token itself. */
   readonly alternatives: readonly ChatRankedToken[];
 }
 
 export interface ChatHeader {
-  /** Name of the model as requested, or the default model's name. */
+  /** Model name in the request, or the name of the default model. */
   readonly model: string;
-  /** Fingerprint of base model, version and engine build. */
+  /** Fingerprint of the base model, its version and the build of the engine. */
   readonly fingerprint: string;
   readonly createdAt: Date;
   readonly role: string;
-  /** Number of requested choices; beam search may return fewer. */
+  /** Number of choices that the request asks for. Beam search may return fewer. */
   readonly choiceCount: number;
-  /** Text that precedes each choice's text and is not in its deltas; empty if `echo` is off. */
+  /** Text that comes before the text of each choice, but not in its deltas; empty if `echo` is off. */
   readonly echo: string;
   readonly promptTokenIds: readonly number[];
   /**
-   * Log-probabilities of the prompt's tokens, one entry per token; the first token's entry is null. The whole list is
-   * null if not requested.
+   * Log-probabilities of the prompt's tokens. The list has one entry per token, and the first entry is null. It is null
+   * as a whole if the request does not ask for it.
    */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
   /**
-   * Tokens of the echoed prompt, each with the text that it adds; null if log-probabilities of the echoed tokens are
-   * not requested.
+   * Tokens of the echoed prompt, each with the text that it adds; null if the request does not ask for
+   * log-probabilities of the echo.
    */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
   /**
-   * How log-probabilities show tokens: as texts or as ids. With `off`, responses contain no log-probabilities, but
-   * deltas of recorded answers do.
+   * Form in which log-probabilities name tokens: by their text or by their id. With `off`, answers contain no
+   * log-probabilities, but the deltas of recorded answers do.
    */
   readonly logprobs: "off" | "text" | "token-id";
   /**
-   * `top` is true if the client requested token ids (`return_token_ids`). `inChoices` is true if each choice also
-   * contains its own token ids, as answers of trained models do.
+   * Token ids in the answer. `top` is true if the request asks for them (`return_token_ids`). `inChoices` is true if
+   * each choice contains its own, as in answers of trained models.
    */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
   /**
@@ -286,24 +291,24 @@ export interface ChatHeader {
     | (HeldPlace & { readonly tokenCount: number })
     | { readonly parameters: PassedParameters }
     | null;
-  /** One sentence about how Hone interpreted the request; null if there is nothing to report. */
+  /** A sentence about how Hone interpreted the request; null if there is nothing to say. */
   readonly notice: string | null;
 }
 
-/** The part of a tool call that one step added. Deltas with the same `index` belong to the same call. */
+/** Part of a tool call that one step added. Deltas with the same `index` belong to the same call. */
 export interface ToolCallDelta {
-  /** Index of the call within its choice. */
+  /** Index of the call among the calls of its choice. */
   readonly index: number;
-  /** Id of the call; present only in its first delta. */
+  /** Id of the call; present only in the call's first delta. */
   readonly id?: string;
   readonly name?: string;
-  /** Part of the arguments' JSON, or of the text that the tool takes. */
+  /** Part of the JSON of the arguments, or of the text that the tool takes. */
   readonly argumentsText: string;
   /** True if the called tool is a {@link TextTool}. */
   readonly isText?: true;
 }
 
-/** Part of a choice added by one step. */
+/** Part of a choice that one step added. */
 export interface ChatDelta {
   readonly choice: number;
   readonly text: string;
@@ -312,22 +317,22 @@ export interface ChatDelta {
   readonly toolCalls: readonly ToolCallDelta[];
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** How the choice ended; set only in its last delta. */
+  /** Reason and other data about the end of the choice; set only in its last delta. */
   readonly finish: ChatFinish | null;
-  /** Usage so far, over all choices; `choiceTokens` counts only this choice's completion tokens. */
+  /** Usage of all choices up to this delta. `choiceTokens` counts only the tokens of this delta's choice. */
   readonly usage: ChatUsage;
   readonly choiceTokens: number;
 }
 
-/** A completion in progress. Its reader must iterate over all deltas or call `leave`. */
+/** A completion that is running. Its reader must iterate over all deltas or call `leave`. */
 export interface ChatCompletion<Step = readonly ChatDelta[]> {
   readonly header: ChatHeader;
   /**
-   * Deltas in steps. The deltas of a step arrived together, and the last delta of each choice has `finish`. They can
-   * be iterated only once.
+   * Deltas of each step, which arrived together. The last delta of each choice has `finish`. The deltas can be iterated
+   * over only once.
    */
   readonly deltas: AsyncIterable<Step>;
-  /** Usage so far; final once the deltas have ended. */
+  /** Usage up to now; final once the deltas have ended. */
   readonly usage: ChatUsage;
   /**
    * Key of the recording; null if the completion is not recorded. After the last delta, the recording is on disk. If
@@ -335,47 +340,47 @@ export interface ChatCompletion<Step = readonly ChatDelta[]> {
    */
   readonly recordedAs: CompletionKey | null;
   /**
-   * Ends the completion early and frees its resources. A reader that breaks out of the loop over the deltas has the
-   * same effect. Does nothing after the end.
+   * Ends the completion early and frees its resources. To break out of a loop over the deltas has the same effect. Does
+   * nothing after the end.
    */
   leave(): Promise<void>;
 }
 
 /** Deltas of one step for one of several requests that are processed together. */
 export interface RequestDeltas {
-  /** Index of the request. */
+  /** Index of the request among those processed together. */
   readonly request: number;
   readonly header: ChatHeader;
   readonly deltas: readonly ChatDelta[];
 }
 
 export interface ChatFinish {
-  /** Finish reason; `tool_calls` if the choice calls tools. */
+  /** Reason for the end of the choice; `tool_calls` if the choice calls tools. */
   readonly reason: FinishReason | "tool_calls";
   /**
-   * Stop token that ended the choice, if the request or the generation config names this token; null for the model's
+   * Stop token that ended the choice, if the request or the model's generation config names it; null for the model's
    * end-of-text token.
    */
   readonly stopReason: number | null;
-  /** Stop string that ended the choice. */
+  /** Stop string that ended the choice; null if none did. */
   readonly matchedStop: string | null;
 }
 
 /** Request to tokenize a prompt without generating an answer. */
 export interface TokenizeRequest {
-  /** Requested name; null for the server's default model. */
+  /** Model name in the request; null for the server's default model. */
   readonly model: string | null;
   readonly prompt: ConversationPrompt | TextPrompt;
-  /** True to also return each token in the tokenizer's spelling. */
+  /** True if the answer should also have each token in the tokenizer's spelling. */
   readonly wantsTexts: boolean;
 }
 
 /** A prompt as tokens. */
 export interface Tokenized {
   readonly tokenIds: readonly number[];
-  /** Each token in the tokenizer's spelling; null if not requested. */
+  /** Each token in the tokenizer's spelling; null if the request does not ask for it. */
   readonly texts: readonly string[] | null;
-  /** Maximum number of prompt and answer tokens together, for this model. */
+  /** Maximum number of tokens of prompt and answer together, for this model. */
   readonly contextLength: number;
 }
 

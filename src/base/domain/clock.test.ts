@@ -5,7 +5,7 @@ import { systemClock } from "./clock.ts";
 test("sleeps until the time has passed, or rejects with the signal's reason", async () => {
   const start = systemClock.monotonicMs();
   await systemClock.sleep(5);
-  // Timers count whole milliseconds.
+  // A timer counts whole milliseconds, so it may end up to one millisecond early.
   assert.ok(systemClock.monotonicMs() - start >= 4);
   const reason = new Error("enough");
   const controller = new AbortController();

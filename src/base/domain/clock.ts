@@ -1,14 +1,14 @@
-// The only module that reads the time, from this machine's clock or from the clock that all servers on a database
-// share. Everything that waits takes a `Clock`, so that tests need no real delays. `performance` is imported, because
-// Node.js loads the global of this name lazily, which fails if the script is interrupted meanwhile.
+// The only module that reads the time, from this machine's clock or from a clock that all servers on a database share.
+// Everything that waits takes a `Clock`, so that tests need no real delays. `performance` is imported, because Node.js
+// loads its global lazily, which fails if the script is interrupted meanwhile.
 import { performance } from "node:perf_hooks";
 
 export interface Clock {
   /** Returns the wall-clock time in UTC. */
   now(): Date;
-  /** Returns milliseconds since an arbitrary start; the value never decreases. */
+  /** Returns the milliseconds since an arbitrary start. The value never decreases. */
   monotonicMs(): number;
-  /** Resolves after `durationMs`, or rejects with the signal's reason if it aborts first. */
+  /** Resolves after `durationMs`. If the signal aborts first, rejects with the signal's reason. */
   sleep(durationMs: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
 
@@ -36,15 +36,17 @@ export const systemClock: Clock = {
 
 export interface SharedClock extends Clock {
   /**
-   * Synchronizes the clock with its source. Rejects if the source is unavailable; the clock then continues from its
-   * last successful synchronization.
+   * Synchronizes the clock with the clock that the servers share. Rejects if that clock is unavailable; this clock then
+   * continues from its last successful synchronization.
    */
   synchronize(): Promise<void>;
-  /** Returns the milliseconds by which this machine's own clock is ahead of the shared clock; negative if behind. */
+  /**
+   * Returns the milliseconds by which this machine's own clock is ahead of the shared clock; negative if it is behind.
+   */
   aheadMs(): number;
 }
 
-/** Returns this machine's clock as a shared clock, for a server that shares its database with no other server. */
+/** Returns this machine's own clock as a shared clock, for a server that shares its database with no other server. */
 export function ownClock(clock: Clock): SharedClock {
   return {
     now: () => clock.now(),

@@ -1,8 +1,8 @@
-// Parts of a message's content: which types contain text, and in which member. The wire format validates parts by
-// these rules, and the prompt renderer reads them. Templates decide how to use the text.
+// Parts of a message's content: the types that contain text, and the member that has the text. The API validates parts
+// by these rules, and the renderer of prompts reads them. Templates decide how to use the text.
 import type { Json } from "./text/json.ts";
 
-/** Name of the member that contains the text, by type of part. */
+/** Name of the member that contains the text, by the type of the part. */
 const textMembers: Readonly<Record<string, string>> = {
   text: "text",
   input_text: "text",
@@ -11,12 +11,12 @@ const textMembers: Readonly<Record<string, string>> = {
   thinking: "thinking",
 };
 
-/** Returns the name of the member that contains a part's text; null for types without text, such as media. */
+/** Returns the name of the member that contains the text of a part; null for types without text, such as images. */
 export function textMemberOf(type: unknown): string | null {
   return typeof type === "string" && Object.hasOwn(textMembers, type) ? textMembers[type] : null;
 }
 
-/** Returns a part's text; null if it has none. A part may be a plain string. */
+/** Returns the text of a part; null if it has none. A part may also be a plain string. */
 export function textOfPart(part: Json): string | null {
   if (typeof part === "string") return part;
   if (part === null || typeof part !== "object" || !("type" in part)) return null;
@@ -26,8 +26,8 @@ export function textOfPart(part: Json): string | null {
 }
 
 /**
- * Joins the texts of a message's parts with line breaks, as templates receive them. Returns null if there is no
- * content, or if a part has no text.
+ * Joins the texts of a message's parts with line breaks, in the form that templates receive. Returns null if there is
+ * no content, or if a part has no text.
  */
 export function joinedText(content: Json): string | null {
   if (content === null || typeof content === "string") return content;

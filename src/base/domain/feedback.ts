@@ -1,10 +1,10 @@
-// Feedback records: judgements by people and programs on an object, an op or a call.
+// Feedback records: judgements by people and programs on an object, an op or a traced call.
 import type { JsonObject } from "./text/json.ts";
 
-/** Content of a record as sent by the caller; absent references are null. */
+/** Content of a record as the client sent it. References that it does not have are null. */
 export interface FeedbackContent {
   readonly projectId: string;
-  /** Reference to the judged object, op or call. */
+  /** Reference to the object, op or call that the feedback judges. */
   readonly vendorRef: string;
   readonly feedbackType: string;
   readonly payload: JsonObject;
@@ -22,12 +22,12 @@ export interface FeedbackRecord extends FeedbackContent {
   readonly createdAt: Date;
   /** Owner of the key that wrote the record. */
   readonly vendorUserId: string;
-  /** Hex SHA-256 of the content as sent. It distinguishes a retry from a conflict. */
+  /** SHA-256 of the content as sent, in hexadecimal form. It distinguishes a retry from a conflict. */
   readonly contentHash: string;
 }
 
 export interface FeedbackRevision {
-  /** Id of the revision, unique among the record's revisions and used as the page cursor. */
+  /** Id of the revision. It is unique among the record's revisions and serves as cursor of a page. */
   readonly id: string;
   readonly replacedAt: Date;
   readonly record: FeedbackRecord;

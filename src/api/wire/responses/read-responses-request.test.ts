@@ -9,11 +9,11 @@ import { readResponsesRequest } from "./read-responses-request.ts";
 const limits = httpSettings.with();
 const id = { request_id: "r" };
 
-/** Checks that the response request and the chat request are read as equal requests. */
+/** Checks that a request of the Responses API and a chat request are read as equal requests. */
 function same(body: object, chat: object): void {
   const { request } = readResponsesRequest({ input: "Hi", ...id, ...body }, limits);
   const messages = [{ role: "user", content: "Hi" }];
-  // A response request turns these off by default, independently of the model.
+  // The Responses API turns these off for any model, unless the request asks for them.
   const unasked = { logprobs: false, return_token_ids: false };
   assert.deepEqual(request, readChatRequest({ messages, ...id, ...unasked, ...chat }, limits).request);
 }
@@ -26,7 +26,7 @@ test("keeps the digits of numbers in a schema", () => {
   assert.equal(constraint?.kind === "json-schema" && constraint.schema, '{"const":1234567890123456789}');
 });
 
-/** Checks the path and message of each fault, and the error's code. */
+/** Checks that a body is refused with this error code, and with these paths and messages of faults. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {
   assert.throws(
     () => readResponsesRequest({ input: "Hi", ...body }, limits),
@@ -115,7 +115,7 @@ test("joins thoughts, text and calls of one turn into one message", () => {
         returned("2"),
       ],
     ],
-    // Another item after a text or a call, or a second text, begins another turn.
+    // After a text or a call, an item of an earlier kind or a second text begins another turn.
     [
       [said("a"), said("b"), thought("t"), thought("u"), call("1"), said("c")],
       [
@@ -126,7 +126,7 @@ test("joins thoughts, text and calls of one turn into one message", () => {
         { role: "assistant", content: parts("c") },
       ],
     ],
-    // The thoughts of a reasoning item without content are its summary.
+    // If a reasoning item has no content, its summary becomes the thoughts.
     [
       [
         { type: "reasoning", summary: [{ type: "summary_text", text: "s" }], encrypted_content: "x" },
@@ -252,7 +252,7 @@ test("ignores unsupported options that the answer does not depend on, with a not
   assert.equal(form.repeated.tools.length, 4);
   assert.deepEqual(origins.tools, [1]);
   assert.equal(request.recording.isWanted, true);
-  // If the model sees no tool, the tool choice is ignored.
+  // If the model sees no tool, the tool choice has no effect.
   same({ tools: [{ type: "web_search" }], tool_choice: "auto" }, {});
   const twice = [{ type: "web_search" }, f, f];
   refuses({ tools: twice }, "invalid", [["tools.2.name", /Another tool has the name/]]);

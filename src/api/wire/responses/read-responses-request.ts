@@ -1,5 +1,5 @@
-// Converts a parsed body to the domain's ChatRequest. It builds the equivalent chat request and reads that, so that
-// equal fields have equal effects. Faults are located where the client sent the field.
+// Converts a parsed body of the Responses API to the domain's ChatRequest. It builds the equivalent chat request and
+// reads that, so that equal fields have equal effects. Faults have the path at which the client sent the field.
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -13,13 +13,13 @@ import { responsesForm } from "./responses-fields.ts";
 import { isShownType, unknownIncludes, type ResponsesRequestBody } from "./responses-request.ts";
 import { toSentError, toSentFault, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
-/** Form of the answer: streamed or not, and the fields of the request that the answer repeats. */
+/** Form of the answer: whether it is streamed, and the fields of the request that the answer repeats. */
 export interface ResponsesAnswerForm {
   readonly isStream: boolean;
   readonly repeated: RepeatedFields;
 }
 
-/** Fields of the request that the answer repeats. */
+/** Fields of the request that the answer repeats, with their values. */
 export interface RepeatedFields {
   readonly instructions: string | null;
   readonly max_output_tokens: number | null;
@@ -40,11 +40,11 @@ export interface ReadResponsesRequest {
   readonly request: ChatRequest;
   readonly form: ResponsesAnswerForm;
   /**
-   * Paths in the body of the request's fields. The path of the messages is that in the chat request, which `origins`
-   * translates.
+   * Path in the body of each field of the domain request. The paths of messages are those in the chat request, which
+   * `origins` translates.
    */
   readonly fieldPaths: FieldPaths;
-  /** Paths in the body from which messages and tools were built. */
+  /** Paths in the body from which the messages and tools of the chat request were built. */
   readonly origins: SentOrigins;
   /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
@@ -52,7 +52,7 @@ export interface ReadResponsesRequest {
 }
 
 /**
- * Checks a whole body and converts it to a request.
+ * Checks a body and converts it to a chat request.
  *
  * @param exact the same body, with numbers as the client wrote them
  * @throws ServiceError `invalid` and `unsupported` like {@link readForm}, and `invalid` like {@link readChatRequest}
@@ -80,7 +80,7 @@ export function readResponsesRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
-      // Safe cast: `exact` differs from the checked body only in how its numbers are written.
+      // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
       chatBody(exact as ResponsesRequestBody, messages, tools),
     );
     const { unserved } = request;
@@ -102,7 +102,7 @@ export function readResponsesRequest(
   }
 }
 
-/** Refuses lists that exceed their limits, before other code iterates over the items. */
+/** Refuses lists that exceed their limits, before other code iterates over their items. */
 function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const faults = [
@@ -112,7 +112,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits)
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Refuses a tool choice that requires a call if the model sees no tool. */
+/** Refuses a tool choice that requires a call although the model sees no tool. */
 function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: ResponsesRequestBody,
   shown: readonly object[],
@@ -129,7 +129,7 @@ function refuseUnfulfillableChoice(
   });
 }
 
-/** Returns notices for parts of the request that have no effect, because the client may rely on them. */
+/** Returns notices about parts of the request that have no effect, because the client may rely on them. */
 function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownType(type)))];
   const unknown = unknownIncludes(include ?? []);

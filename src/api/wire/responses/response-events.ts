@@ -1,24 +1,24 @@
-// Numbered events of a streamed response: the response when it begins, its items as they arrive, and the response when
-// it ends. The last event contains the whole answer, equal to that of a request without a stream.
+// Writes the numbered events of a streamed response: the response when it begins, its items as they arrive, and the
+// response when it ends. The last event contains the complete answer, which is the same as without a stream.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
-/** The request, and those of its fields that the answer repeats. */
+/** The request, and the fields of it that the answer repeats. */
 export interface ResponseContext {
   readonly request: ChatRequest;
   readonly repeated: RepeatedFields;
 }
 
-/** The common error body. */
+/** Error body that all routes use. */
 export interface ResponseFailure {
   readonly error: { readonly message: string; readonly param: string | null; readonly code: string };
 }
 
 /**
- * Returns a writer of the events of one stream. Its `add` takes the deltas of each step.
+ * Returns a writer of the events of one stream. For each step, its `add` takes the step's deltas.
  *
  * @param take called with the bytes that the answer takes in memory; `add` throws its errors
  */
@@ -39,13 +39,16 @@ export function responseEvents(asked: ResponseContext, header: ChatHeader, take:
   };
 }
 
-/** Returns the last event of a failed stream, with the members of OpenAI's API and the common error body. */
+/**
+ * Returns the last event of a failed stream. It has the members of OpenAI's error events, and those of the common error
+ * body.
+ */
 export function responseError(body: ResponseFailure, sequenceNumber: number): object {
   const { message, param, code } = body.error;
   return { type: "error", code, message, param, ...body, sequence_number: sequenceNumber };
 }
 
-/** Returns a collector for one response, the same that {@link responseEvents} streams. */
+/** Returns a collector for one complete response, which is the same that {@link responseEvents} streams. */
 export function wholeResponse(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
   return {
@@ -63,7 +66,7 @@ class ResponseSoFar {
   readonly #header: ChatHeader;
   readonly #items: OutputItems;
   #finish: ChatFinish | null = null;
-  /** Number of answer tokens up to the last one with thoughts. */
+  /** Number of the answer's tokens up to the last one that belongs to thoughts. */
   #reasoningTokens = 0;
 
   constructor(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {

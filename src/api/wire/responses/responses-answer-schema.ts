@@ -1,5 +1,5 @@
-// Schemas that document the answer to a response request: the response, and the events of a stream. Only tests
-// validate answers against them.
+// Schemas that document the answers of the Responses API: the response, and the events of a stream. Only tests validate
+// answers against them.
 import { Type, type TSchema } from "typebox";
 import { orNull } from "../nullable.ts";
 
@@ -158,7 +158,7 @@ const inPart = {
 };
 const delta = Type.String({ description: "Text to append." });
 
-/** An event of a stream; its type is also its name. */
+/** An event of a stream. Its type is also its name. */
 export const responseEventSchema = Type.Union(
   [
     event(

@@ -1,5 +1,5 @@
-// Form of a response request, and the checks of items, tools and tool choices that a schema cannot express: required
-// members per type, and supported types.
+// Form of a request of the Responses API, with checks that a schema cannot express: required members of each type of
+// item, tool and tool choice, and supported types.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -15,7 +15,7 @@ export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
   moreUnserved: unservedParts,
 };
 
-/** Members that an item must have, for each supported type. */
+/** Members that an item must have, by the item's type. Other types are not supported. */
 const itemMembers: Readonly<Record<string, readonly string[]>> = {
   message: ["role", "content"],
   function_call: ["call_id", "name", "arguments"],
@@ -25,7 +25,7 @@ const itemMembers: Readonly<Record<string, readonly string[]>> = {
   reasoning: [],
 };
 
-/** Types of tools that the model sees. */
+/** Types of tools that the model can see. */
 const toolTypes: readonly unknown[] = ["function", "custom"];
 
 function checkItems(body: Members, findings: Findings): void {
@@ -53,7 +53,7 @@ function checkItems(body: Members, findings: Findings): void {
   }
 }
 
-/** Adds faults for a grammar without its syntax or its definition. */
+/** Adds faults for a grammar that lacks its syntax or its definition. */
 function checkFormat({ type, format }: Members, index: string, findings: Findings): void {
   if (type !== "custom" || !isObject(format) || format["type"] !== "grammar") return;
   for (const member of ["syntax", "definition"]) {

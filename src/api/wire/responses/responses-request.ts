@@ -1,5 +1,5 @@
 // Fields of a request in OpenAI's Responses API, with type, range, default and description. A field with a counterpart
-// in a chat request has the counterpart's meaning; the other fields of a chat request are accepted too.
+// in a chat request has the same meaning as the counterpart. The other fields of a chat request are accepted, too.
 import { Type } from "typebox";
 import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
@@ -9,7 +9,7 @@ import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { tokenLimitRange, tokenLimitSchema } from "../chat/chat-limits.ts";
 import { nullable } from "../nullable.ts";
 
-/** Defines a member that accepts any value; other code may check it. */
+/** Defines a member that accepts any value. Other code may check the value. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const part = Type.Object(
@@ -23,7 +23,7 @@ const part = Type.Object(
   { ...named, title: "InputPart" },
 );
 
-/** An item of any supported type. Separate code checks that it has the members that its type requires. */
+/** A conversation item of any supported type. Other code checks that it has the members that its type requires. */
 const itemSchema = Type.Object(
   {
     type: nullable(Type.String(), {
@@ -53,7 +53,7 @@ const itemSchema = Type.Object(
     summary: nullable(Type.Array(anyObject), {
       description: "In a reasoning item without content: the thoughts.",
     }),
-    // Members that items in answers have.
+    // Items in answers have these members, and clients send the items back.
     id: free("Accepted without use."),
     status: free("Accepted without use."),
     phase: free("Accepted without use."),
@@ -180,7 +180,7 @@ export function unknownIncludes(include: readonly string[]): readonly string[] {
   return include.filter((one) => !includables.includes(one));
 }
 
-/** True if the model sees tools of this type. */
+/** True if the model can see tools of this type. */
 export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }

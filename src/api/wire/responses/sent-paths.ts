@@ -1,4 +1,4 @@
-// Translates paths in a chat request to paths in the response request from which it was built.
+// Translates paths in a chat request to paths in the request of the Responses API from which it was built.
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
@@ -6,14 +6,14 @@ import { isShownType } from "./responses-request.ts";
 
 type Place = readonly string[];
 
-/** Paths in the response request from which a chat request was built. */
+/** Paths in the client's request from which the parts of a chat request were built. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
-  /** Index in the response request of each tool. */
+  /** For each tool of the chat request, its index in the client's request. */
   readonly tools: readonly number[];
 }
 
-/** Fields of a chat request that have another path in a response request; all paths are relative to the body. */
+/** Fields of a chat request that have another path in the Responses API. All paths are relative to the body. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["messages"], ["input"]],
   [["max_completion_tokens"], ["max_output_tokens"]],
@@ -29,7 +29,7 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["response_format"], ["text", "format"]],
 ];
 
-/** Returns the error with its faults located where the client sent the field. */
+/** Returns the error with each fault at the path where the client sent the field. */
 export function toSentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => toSentPath(location, origins));
 }
@@ -39,7 +39,7 @@ export function toSentFault(fault: Fault, origins: SentOrigins): Fault {
 }
 
 /**
- * Returns the path at which the client sent the field.
+ * Returns the path at which the client sent a field.
  *
  * @param location path in the chat request, which begins with `body`
  */
@@ -51,7 +51,7 @@ export function toSentPath(location: Place, origins: SentOrigins): Place {
   if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (field === "tools" && index !== "") {
     const sentIndex = String(origins.tools[Number(index)] ?? index);
-    // Tools of a response request have no separate objects for their function and their grammar.
+    // In the Responses API, a tool has its members directly, without separate objects for its function and its grammar.
     const isMoved = (name: string, at: number): boolean =>
       (at === 0 && isShownType(name)) || (at === 2 && name === "grammar");
     return ["body", field, sentIndex, ...below.filter((name, at) => !isMoved(name, at))];
@@ -63,6 +63,6 @@ export function toSentPath(location: Place, origins: SentOrigins): Place {
 function messagePath({ place, callPaths }: MessageOrigin, below: Place): Place {
   const call = below[0] === "tool_calls" ? callPaths[Number(below[1])] : undefined;
   if (call !== undefined) return [...call, ...below.slice(2).filter((name) => name !== "function")];
-  // If the message was sent as a text, its path is the most exact one.
+  // A message that the client sent as a single text has no paths within it, so the path of the text is used.
   return place.length === 1 ? place : [...place, ...below];
 }

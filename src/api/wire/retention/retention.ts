@@ -1,4 +1,4 @@
-// Retention in the API: limits, stored sizes and removals.
+// API format of retention: limits, stored sizes and removals.
 import { Type, type Static } from "typebox";
 import {
   type KeptKind,

@@ -1,4 +1,4 @@
-// Automatic training by a reward rule: its settings in requests, and its state in answers.
+// API format of automatic training by a reward rule: its settings in requests, and its state in answers.
 import { Type } from "typebox";
 import {
   feedbackSelection,
@@ -17,7 +17,7 @@ import {
   trainingConfigSchema,
 } from "../training/training-config.ts";
 
-/** Fields that select the feedback for a job. */
+/** Request fields that select the feedback for a job. */
 export const feedbackSelectionFields = {
   filter: readBy(
     nullable(Type.Object({}, { additionalProperties: true }), {
@@ -55,7 +55,7 @@ const automaticRuleForm = creation("StandingOrder", {
 
 export const automaticRuleSchema = automaticRuleForm.schema;
 
-/** Adds faults that the schema cannot detect. */
+/** Adds faults of the settings that the schema cannot detect. */
 export function checkAutomaticRule(order: unknown, findings: Findings): void {
   if (!isObject(order)) return;
   checkTrainingConfig(order["experimental_config"], findings);
@@ -66,7 +66,7 @@ export function checkAutomaticRule(order: unknown, findings: Findings): void {
   }
 }
 
-/** Converts checked settings to the domain's form. */
+/** Converts the checked settings of automatic training to the domain's form. */
 export function toAutomaticRule(body: object): AutomaticOrder {
   const { experimentalConfig: config, groupsMax, ...order } = automaticRuleForm.to(body);
   return { ...order, groupsMax: groupsMax ?? Math.max(256, order.groupsMin), config };
@@ -74,7 +74,7 @@ export function toAutomaticRule(body: object): AutomaticOrder {
 
 const { properties } = automaticRuleSchema;
 
-/** Returns the settings in the form that requests have. */
+/** Converts the settings to an answer, which has the same form as a request. */
 export const automaticRuleBody = answerOf<AutomaticOrder>()(null, {
   ...properties,
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],
@@ -92,7 +92,7 @@ export interface ShownState {
   readonly progress: AutomaticProgress;
 }
 
-/** State of an automatic rule. */
+/** State of a rule that trains automatically. */
 export const automaticStateAnswer = answerOf<ShownState & { readonly order: AutomaticOrder }>()(
   "StandingState",
   {

@@ -1,5 +1,4 @@
-// Reader of filters on feedback. A filter is a query in the feedback query language, and several kinds of bodies have
-// one.
+// Reads filters on feedback, which several kinds of bodies contain. A filter is a query in the feedback query language.
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,7 +6,7 @@ import { newFindings, refuseFaults } from "../../../base/validation/findings.ts"
 import { readExpression } from "../feedback/query/read-expression.ts";
 
 /**
- * Reads a filter. An absent filter matches every record.
+ * Reads a filter on feedback. An absent filter matches every record.
  *
  * @param place path of the filter in the body
  * @throws ServiceError `invalid` with every fault of shape; `unsupported` with every operation that this server lacks

@@ -1,4 +1,4 @@
-// Training jobs from feedback: the request, the training data, and the answers that are left out.
+// API format of training jobs made from feedback: the request, the training data, and the answers left out.
 import { Type } from "typebox";
 import { flag, integer, orNull as orNullField, time } from "../../../base/domain/resources/fields.ts";
 import type { FeedbackOutcome, RewardedAnswer } from "../../../base/domain/rewards/feedback-outcome.ts";
@@ -10,7 +10,7 @@ import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
 import { experimentalConfigField, feedbackSelectionFields } from "./automatic-rule.ts";
 
-/** Fields of all requests that create a job from feedback. */
+/** Fields of every request that creates a job from feedback. */
 export const feedbackRequestFields = {
   model_id: Type.String({
     format: "uuid",
@@ -71,7 +71,7 @@ export const feedbackJobForm = creation(
 
 const count = Type.Integer({ minimum: 0 });
 
-/** Maximum number of entries that each list of an answer shows. */
+/** Maximum number of entries in each list of an answer. */
 export const shownMax = 100;
 
 const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
@@ -105,7 +105,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
   }),
 });
 
-/** Returns the row that lists the ids of an answer's feedback. */
+/** Returns a row for the ids of the feedback that was used for a recorded answer. */
 export function feedbackIds() {
   return [
     Type.Array(Type.String(), { description: "Ids of the feedback records that were used; the first 100." }),
@@ -129,14 +129,14 @@ const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAns
   ],
 });
 
-/** A job created from feedback, or one that a dry run would create. */
+/** A job created from feedback, or one that a dry run would have created. */
 export interface CreatedJob {
   /** Id of the job; null for a dry run, or if there was nothing to train on. */
   readonly id: string | null;
   readonly isDryRun: boolean;
 }
 
-/** First rows of the answer, for jobs with rewards and jobs with preferences. */
+/** First rows of the answer to a request that creates a job with rewards or a job with preferences. */
 export const createdJobRows = {
   id: orNull(Type.String({ format: "uuid" }), {
     description: "Id of the created job; null for a dry run, or if there is nothing to train on.",
@@ -147,7 +147,7 @@ export const createdJobRows = {
   ],
 } as const;
 
-/** Row with explanations of the reasons for leaving out answers. */
+/** Answer row that explains the reasons for which recorded answers are left out. */
 export const reasons = Type.Object(
   {},
   {
@@ -156,7 +156,7 @@ export const reasons = Type.Object(
   },
 );
 
-/** Row that lists answers excluded from training. */
+/** Answer row with the recorded answers that are left out of training. */
 export const leftOut = [
   Type.Array(leftOutAnswer.schema, { description: "The first 100 answers that are left out." }),
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),

@@ -1,4 +1,4 @@
-// Reward rules stored in a project.
+// API format of the reward rules stored in a project.
 import { Type } from "typebox";
 import type { StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
@@ -68,7 +68,7 @@ export const ruleQuerySchema = Type.Object({
   model_id: Type.Optional(Type.String({ description: "Only automatic rules of this model." })),
 });
 
-/** A rule, and its state if it trains automatically. */
+/** A reward rule, and its state if it trains automatically. */
 export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownState | null }>()("RewardRule", {
   id: Type.String({ format: "uuid" }),
   entity: Type.String(),

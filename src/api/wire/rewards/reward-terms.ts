@@ -1,5 +1,5 @@
-// Terms of a reward rule in requests. A term's kind decides which fields it may have. A field of another kind is
-// refused, because its author expects an effect that it would not have.
+// API format of the terms of a reward rule. The kind of a term decides which fields it may have. A field of another
+// kind is refused, because its author expects an effect that it would not have.
 import { Type, type Static } from "typebox";
 import { pathSteps, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import {
@@ -16,7 +16,7 @@ import { nullable } from "../nullable.ts";
 const kinds = ["reaction", "number", "annotation", "preference"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Maximum values; greater numbers would be mistakes. */
+/** Maximum values in terms. Greater numbers are probably mistakes. */
 const [termsMax, rewardMax, weightMax] = [20, 1e6, 1e6];
 
 const reward = Type.Number({ minimum: -rewardMax, maximum: rewardMax });
@@ -86,7 +86,7 @@ type TermBody = Static<typeof rewardTermSchema>;
 
 const scaleFields = ["range", "factor", "offset", "clamp"] as const;
 
-/** Fields of each kind in addition to the common ones: required fields, and optional ones in `more`. */
+/** Fields that each kind of term has besides the common ones. `more` names the optional ones. */
 const fieldsOf: Readonly<
   Record<Kind, { readonly required: readonly string[]; readonly more: readonly string[] }>
 > = {
@@ -97,7 +97,8 @@ const fieldsOf: Readonly<
 };
 
 /**
- * Adds faults that the schema cannot detect: missing fields, fields of other kinds, and contradictions between fields.
+ * Adds faults of the terms that the schema cannot detect: missing fields, fields of other kinds, and contradictions
+ * between fields.
  */
 export function checkRewardTerms(terms: unknown, findings: Findings, ...place: readonly string[]): void {
   if (!Array.isArray(terms)) return;
@@ -161,14 +162,14 @@ function checkScale(
     );
 }
 
-/** Converts checked terms to a rule. */
+/** Converts checked terms to a reward rule. */
 export function toRewardRule(terms: readonly TermBody[]): RewardRule {
   return { terms: terms.map(toTerm) };
 }
 
 function toTerm(body: TermBody): RewardTerm {
   const weight = body.weight ?? 1;
-  // Safe cast: the schema allows only numbers.
+  // Safe cast: the schema allows only numbers as values.
   const rewards = (body.rewards ?? null) as RewardTable | null;
   switch (body.kind) {
     case "reaction":
@@ -194,7 +195,10 @@ function toScale({ range, factor, offset, clamp }: TermBody): RewardScale {
   return { factor: factor ?? 1, offset: offset ?? 0, least, most };
 }
 
-/** Converts a rule to the terms that answers show. They express every scale by its factor, offset and clamp. */
+/**
+ * Converts a reward rule to the terms that answers show. These give every scale by its factor, offset and clamp, even
+ * if the request gave it otherwise.
+ */
 export function rewardTermsBody({ terms }: RewardRule) {
   return terms.map((term) => {
     const { kind, weight } = term;

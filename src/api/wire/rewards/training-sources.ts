@@ -1,11 +1,11 @@
-// Feedback that a version was trained on, as the API lists it.
+// API format of the feedback on which a version was trained.
 import { Type } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedSource } from "../../../base/domain/rewards/training-source.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
-/** An answer that a version was trained on, and the project of the model that gave it. */
+/** A recorded answer on which a version was trained, and the project of the model that gave the answer. */
 export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId: string }>()(
   "TrainingSource",
   {

@@ -1,5 +1,6 @@
-// Conversations for supervised fine-tuning, in a body's list or in a file with one per line: their checks and their
-// stored form. Their messages are chat messages. Unknown keys are kept, because chat templates may use them.
+// Checks conversations for supervised fine-tuning, from a list in a body or a file with one per line, and converts them
+// to the form in which they are stored. Their messages are chat messages. Unknown keys are kept, because chat templates
+// may use them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
@@ -35,30 +36,32 @@ export const conversationSchema = Type.Object(
   { ...open, title: "ExampleConversation" },
 );
 
-/** Typed as TSchema to hide the types of the members. */
+/** The type TSchema hides the types of the members, which this module checks itself. */
 const schema: TSchema = conversationSchema;
 
-/** Conversations in stored form, and their number. */
+/** Conversations in the form in which they are stored, and their number. */
 export interface StoredConversations {
   readonly lines: PackedLines;
   readonly conversationCount: number;
 }
 
-/** Checks conversations one by one, and stores them until the first fault. */
+/** Checks conversations one by one. Until the first fault, it also packs them for storage. */
 export class ConversationReader {
   readonly #findings: Findings;
   readonly #turns: AssistantTurns;
   readonly #lines = new LinePacker();
   #count = 0;
 
-  /** @param turns with `last`, a conversation must end with a message of the assistant, the only one trained on */
+  /**
+   * @param turns if `last`, a conversation must end with a message of the assistant, which is the only one trained on
+   */
   constructor(findings: Findings, turns: AssistantTurns = "all") {
     this.#findings = findings;
     this.#turns = turns;
   }
 
   /**
-   * Checks a conversation and stores it.
+   * Checks a conversation, and packs it for storage.
    *
    * @param place path of the conversation, relative to the findings' current path
    */
@@ -70,7 +73,7 @@ export class ConversationReader {
     findings.path.length -= place.length;
     this.#count += 1;
     if (findings.faultCount > 0) return;
-    // Safe cast: the check found no fault of the schema.
+    // Safe cast: the check against the schema found no fault.
     const conversation = toConversation(value as Static<typeof conversationSchema>);
     for (const part of foldedLine(JSON.stringify(conversation))) this.#lines.add(part);
   }
@@ -90,7 +93,7 @@ function toConversation({
 }
 
 /**
- * Adds faults that the schema cannot detect: faults of the assistant's messages, and a conversation without a message
+ * Adds faults that the schema cannot detect: those of the assistant's messages, and a conversation without any message
  * to train on.
  */
 function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {
@@ -107,11 +110,14 @@ function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findi
   report(findings, "value_error", message, "messages");
 }
 
-/** Field at which the faults of a file are reported: a job names the file by URL, an upload has it in a form field. */
+/**
+ * Request field at which the faults of a file are reported. A job names the file by its URL; an upload has the file in
+ * a form field.
+ */
 const fileFields = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of conversations; each line is one conversation as JSON.
+ * Reads a file of conversations, each of which is one line of JSON.
  *
  * @throws ServiceError `invalid` with every fault and the line of each
  */

@@ -1,5 +1,5 @@
-// Messages of training conversations, and their checks beyond the schema. They are chat messages, of which only the
-// assistant's are trained on.
+// Checks the messages of training conversations beyond the schema. They are chat messages; the model is trained only on
+// those of the assistant.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
 import { isJson, type Json } from "../../../base/domain/text/json.ts";
@@ -19,10 +19,10 @@ export const exampleMessageSchema = Type.Object(
 );
 
 /**
- * Adds faults that the schema cannot detect: messages must be text, and the assistant's must not be empty.
+ * Adds faults that the schema cannot detect: messages must be text, and those of the assistant must not be empty.
  *
- * @param place path of the list, relative to the findings' current path
- * @returns `hasAnswer`: true if at least one message is trained on
+ * @param place path of the list of messages, relative to the findings' current path
+ * @returns `hasAnswer`: true if the model is trained on at least one message
  */
 export function checkExampleMessages(
   messages: readonly unknown[],
@@ -36,9 +36,9 @@ export function checkExampleMessages(
 }
 
 /**
- * Checks one message.
+ * Checks one message of a conversation.
  *
- * @returns true if the message is trained on: a message of the assistant, without the weight 0
+ * @returns true if the model is trained on the message: it is the assistant's, and its weight is not 0
  */
 export function checkExampleMessage(message: unknown, findings: Findings, place: readonly string[]): boolean {
   if (!isObject(message)) return false;
@@ -71,7 +71,7 @@ function checkContent(content: unknown, findings: Findings, place: readonly stri
   });
 }
 
-/** Checks tool calls. Their arguments must be JSON, because chat templates show them as objects. */
+/** Checks the tool calls of a message. Their arguments must be JSON, because chat templates show them as objects. */
 function checkCalls(calls: readonly unknown[], findings: Findings, place: readonly string[]): void {
   calls.forEach((call, index) => {
     const called = isObject(call) && isObject(call["function"]) ? call["function"] : null;

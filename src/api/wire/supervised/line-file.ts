@@ -1,15 +1,15 @@
-// Reads files with one JSON value per line. The size limits of a body apply, and each fault names its line.
+// Reads files with one JSON value per line. The size limits of a request's body apply, and each fault names its line.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, report, type Findings } from "../../../base/validation/findings.ts";
 import { parseJsonBody, type JsonLimits } from "../../../base/validation/json-body.ts";
 import type { BodyLimits } from "../body-limits.ts";
 
 export interface LineReader {
-  /** Receives the faults. */
+  /** Receives the faults of the file. */
   readonly findings: Findings;
-  /** Name of a line's content, singular and plural. */
+  /** Name of a line's content for messages, in the singular and the plural. */
   readonly holds: { readonly one: string; readonly many: string };
-  /** @param place path of the line, such as `line 3` */
+  /** Reads the value of a line. @param place path of the line, such as `line 3` */
   readonly read: (value: unknown, place: string) => void;
 }
 
@@ -35,13 +35,13 @@ export function readLineFile(
   if (number === 0) report(findings, "too_short", `The file holds no ${holds.one}.`);
 }
 
-/** Returns the value of the first line; undefined if there is no line or it is not JSON. */
+/** Returns the value of the file's first line; undefined if the file is empty or the line is not JSON. */
 export function firstLineOf(bytes: Buffer, { trajectoryJson }: Pick<BodyLimits, "trajectoryJson">): unknown {
   const { value } = linesOf(bytes).next();
   return value === undefined ? undefined : parsed(value, trajectoryJson, () => undefined);
 }
 
-/** Parses a line. If the line is empty or not JSON, adds a fault and returns undefined. */
+/** Parses a line as JSON. If it is empty or not JSON, adds a fault and returns undefined. */
 function parsed(
   line: Buffer,
   limits: JsonLimits,
@@ -61,7 +61,7 @@ function parsed(
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 const byteOrderMark = Buffer.from("\uFEFF");
 
-/** Yields the lines without line ends; trailing blank lines are skipped. */
+/** Yields the lines of a file without their line ends. Blank lines at the end are skipped. */
 function* linesOf(bytes: Buffer): Generator<Buffer> {
   let start = bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
   let end = bytes.length;

@@ -1,4 +1,4 @@
-// Settings of supervised fine-tuning in the API.
+// API format of the settings of supervised fine-tuning.
 import { Type, type Static } from "typebox";
 import {
   resolveSupervisedConfig,
@@ -11,7 +11,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 
 const defaults = resolveSupervisedConfig({});
 
-/** Maximum numbers of learning rates, epochs and conversations per batch. */
+/** Maximum numbers of learning rates, of epochs, and of conversations per batch. */
 const ratesMax = 1_000_000;
 const epochsMax = 1000;
 const batchMax = 100_000;
@@ -61,7 +61,7 @@ const shared = {
 };
 const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
 
-/** Form of the settings in requests. */
+/** Schema of the settings in requests. */
 export const supervisedConfigForm = Type.Object(
   {
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
@@ -77,7 +77,7 @@ export const supervisedConfigForm = Type.Object(
   { title: "SupervisedConfig" },
 );
 
-/** Form of the settings in jobs. */
+/** Schema of the settings in jobs as the API shows them. */
 export const supervisedConfigSchema = Type.Object(
   {
     base_precision: nullable(precision),
@@ -94,10 +94,10 @@ export const supervisedConfigSchema = Type.Object(
 
 type ConfigBody = Static<typeof supervisedConfigForm>;
 
-/** Known fields. Other fields of a request have no effect and are reported. */
+/** Names of the known settings. Other settings of a request have no effect, which the answer reports. */
 export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
 
-/** Adds faults that the schema cannot detect. */
+/** Adds faults of the settings that the schema cannot detect. */
 export function checkSupervisedConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.sft, findings, { place: "config" });
   if (!isObject(config)) return;

@@ -1,4 +1,5 @@
-// Creation of a supervised job in the API. The conversations are in the body, or in a file stored on this server.
+// API format of a request that creates a supervised job. The conversations are in the body, or in a file stored on this
+// server.
 import { Type } from "typebox";
 import {
   type AssistantTurns,
@@ -61,7 +62,7 @@ export const supervisedJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadSupervisedJob extends StoredConversations {
   readonly modelId: string;
-  /** URL of the conversations; null if they were in the body. */
+  /** URL of the file of conversations; null if the body has them. */
   readonly fileUrl: string | null;
   readonly config: SupervisedConfig;
   readonly configNotApplied: readonly string[];
@@ -69,7 +70,7 @@ export interface ReadSupervisedJob extends StoredConversations {
 }
 
 /**
- * Reads the body that creates a supervised job.
+ * Reads the body of a request that creates a supervised job.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -118,16 +119,16 @@ function readInline(
   return reader.stored;
 }
 
-/** Returns which turns of the assistant a body asks to train on. The body is not yet checked. */
+/** Returns the turns of the assistant on which a body asks to train. The body need not be checked yet. */
 function assistantTurnsOf(body: unknown): AssistantTurns {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["assistant_turns"] === "last" ? "last" : "all";
 }
 
 /**
- * Refuses a list of learning rates of the wrong length.
+ * Refuses a list of learning rates that has the wrong length.
  *
- * @throws ServiceError `invalid` unless the list has one rate per batch
+ * @throws ServiceError `invalid` unless the list has one rate for each batch
  */
 export function requireRates(config: SupervisedConfig, conversationCount: number): void {
   const { learningRate } = config;

@@ -1,4 +1,4 @@
-// Reads bodies of tokenization and detokenization requests.
+// Reads the bodies of requests that tokenize a prompt, or detokenize token ids.
 import type { DetokenizeRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
@@ -29,7 +29,7 @@ export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
 
 export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
 
-/** Paths in the body of a domain request's fields. */
+/** Path in the body of each field of the domain request. */
 export const tokenizationPaths: FieldPaths = {
   ...fieldPathsOf(conversationFields, {}),
   "prompt.text": ["body", "prompt"],
@@ -37,7 +37,7 @@ export const tokenizationPaths: FieldPaths = {
 };
 
 /**
- * Reads a tokenization request.
+ * Reads a request to tokenize a prompt.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -58,7 +58,7 @@ export function readTokenization(value: unknown, limits: ChatLimits): ReadTokeni
 }
 
 /**
- * Reads a detokenization request.
+ * Reads a request to convert token ids to text.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -67,7 +67,10 @@ export function readDetokenization(value: unknown): ReadDetokenization {
   return { request: { model: body.model ?? null, tokenIds: body.tokens }, ignored };
 }
 
-/** Adds faults unless the body has either a prompt or messages, and for options that apply only to messages. */
+/**
+ * Adds faults unless the body has either a prompt or messages, but not both. Also adds faults for options that apply
+ * only to messages.
+ */
 function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const isSent = (name: string): boolean => (body[name] ?? null) !== null;
   const fault = (message: string, ...below: readonly string[]): void =>

@@ -1,4 +1,5 @@
-// Tokenization in the API, as in vLLM. Fields that a chat request has too have the same schema.
+// Schemas of tokenization requests and answers, as in vLLM's API. Fields that a chat request has, too, have the same
+// schema there.
 import { Type } from "typebox";
 import type { Tokenized } from "../../../base/domain/chat.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";
@@ -8,7 +9,7 @@ import { nullable, orNull } from "../nullable.ts";
 
 const { messages, add_special_tokens: _, ...others } = conversationFields;
 
-/** Options that apply only to messages. */
+/** Request fields that apply only to messages, not to a prompt. */
 export const renderingFields: Fields = others;
 
 export const tokenizeSchema = Type.Object(

@@ -1,5 +1,6 @@
-// Options of other trainers that this one does not have. A value that asks for this trainer's behaviour is accepted.
-// Any other is refused, because a refused job is better than one that does not train as its options say.
+// Options of other trainers that Hone's trainer does not have. A value that asks for what the trainer does anyway is
+// accepted. Any other value is refused, because a refused job is better than one that does not train as its options
+// say.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -7,10 +8,10 @@ import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
 
 interface ForeignOption {
-  /** True for values that ask for nothing but this trainer's behaviour. Null is always accepted. */
+  /** True for values that ask for what the trainer does anyway. Null is always accepted. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
-  /** Sentence that says which values are accepted. */
+  /** Sentence that says which values the server accepts. */
   readonly acceptance: string;
 }
 
@@ -36,7 +37,7 @@ const ofModel =
 const noSchedule = "The learning rate is constant within a job; send several jobs with different rates.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
-/** Options for jobs of all kinds. */
+/** Options that jobs of all kinds may have. */
 const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   adam_beta1: only(0.9, ofOptimizer),
   adam_beta2: only(0.99, ofOptimizer),
@@ -71,7 +72,7 @@ const ofLoss = "The loss is the mean over a step's tokens, with equal weight for
 const ofTruncated =
   "Truncated answers are trained on like others, with the rewards that you give them. Leave out their trajectories, or lower their rewards.";
 
-/** Options of reinforcement learning. */
+/** Options that jobs of reinforcement learning may have. */
 const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   beta: only(0, ofKl),
@@ -131,7 +132,7 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   use_kl_loss: only(false, ofKl),
 };
 
-/** Options of preference training, under the names of TRL. */
+/** Options that jobs of preference training may have, under the names that TRL gives them. */
 const ofPreferences: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   cpo_alpha: only(0, "The losses have no likelihood term."),
@@ -154,7 +155,7 @@ const ofPreferences: Readonly<Record<string, ForeignOption>> = {
 
 export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference: ofPreferences } as const;
 
-/** Returns the options as properties of a settings schema. */
+/** Returns the options as properties of a schema for settings. */
 export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {
   return Object.fromEntries(
     Object.entries(options).map(([name, { acceptance, description }]) => [
@@ -165,9 +166,9 @@ export function foreignProperties(options: Readonly<Record<string, ForeignOption
 }
 
 /**
- * Adds a fault for each of these options that asks for something unsupported.
+ * Adds a fault for each option of another trainer that asks for something unsupported.
  *
- * @param isInert true for options without effect in these settings, with any value
+ * @param isInert true for options that have no effect in these settings, so that any value is accepted
  */
 export function refuseForeign(
   config: unknown,

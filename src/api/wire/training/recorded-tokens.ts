@@ -1,5 +1,5 @@
-// Checks the tokens that a job's Choices record, as far as possible when the body arrives. A Choice that training
-// would refuse is refused immediately, with its group, trajectory and turn.
+// Checks the tokens that a job's Choices record, as far as that is possible when the body arrives. A Choice that
+// training would refuse is refused at once, with its group, trajectory and turn.
 import {
   choiceFaults,
   greatestTokenId,
@@ -9,10 +9,10 @@ import { asChoice, type HistoryItem } from "../../../base/domain/trajectory.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 
-/** Greatest token id of a body, and its location. */
+/** Greatest token id that a body records, and its location. */
 export interface GreatestTokenId {
   readonly id: number;
-  /** Path from `body`. */
+  /** Path of the token id, beginning with `body`. */
   readonly location: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export class RecordedTokensCheck {
     return this.#greatest;
   }
 
-  /** Adds the faults of a Choice, whose path is the findings' current path; skips messages. */
+  /** Adds the faults of a Choice, whose path is the findings' current path. Skips items that are messages. */
   check(item: Readonly<Record<string, unknown>>, findings: Findings): void {
     // Safe cast: parsed from JSON.
     const given = item as HistoryItem;
@@ -39,7 +39,7 @@ export class RecordedTokensCheck {
     if (choice === null) return;
     for (const { place, message } of choiceFaults(choice, this.#vocabularySize)) {
       if (isAtFaultLimit(findings)) return;
-      // The schema check already reported faults of type or range.
+      // The check against the schema has already reported faults of type or range.
       if (!isReported(findings, place)) report(findings, "value_error", `Value error, ${message}`, ...place);
     }
     const greatest = greatestTokenId(choice);
@@ -49,8 +49,8 @@ export class RecordedTokensCheck {
 }
 
 /**
- * True if the findings contain a fault at this location. Returns false once they are full: further faults are only
- * counted, so a duplicate does no harm.
+ * True if the findings contain a fault at this location. Also false if the list of faults is full, because further
+ * faults are then only counted, and a duplicate does no harm.
  */
 function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
   if (faultCount > faults.length) return false;
@@ -61,7 +61,7 @@ function isReported({ faults, faultCount, path }: Findings, place: readonly stri
 /**
  * Refuses recorded token ids that the model does not have.
  *
- * @throws ServiceError `invalid` if the body's greatest token id is one of these
+ * @throws ServiceError `invalid` if the body's greatest token id is such an id
  */
 export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;

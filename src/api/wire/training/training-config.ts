@@ -1,6 +1,6 @@
 // Training settings of a job, under the names of the API and of other trainers' clients. Null and absent mean the
-// default. Two names of one field must agree unless one takes precedence; known unsupported options are refused, and
-// unknown ones reported.
+// default. Two names of one option must agree unless one takes precedence; options that are known but unsupported are
+// refused, and unknown ones are reported.
 import { Type, type Static, type TSchema } from "typebox";
 import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
 import {
@@ -16,19 +16,24 @@ import { foreignOptions, foreignProperties, refuseForeign } from "./foreign-opti
 const defaults = resolveTrainingConfig({});
 const ppoDefaults = resolveTrainingConfig({ ppo: true });
 
-/** An option that takes effect, under one of its names. */
+/** One name of an option that takes effect. */
 interface Option {
   readonly reads: keyof TrainingConfig;
   readonly schema: TSchema;
-  /** The option's primary name, which answers use; absent if this name is the primary one. */
+  /** The option's primary name, which answers use. Absent if this name is the primary one. */
   readonly spells?: string;
-  /** True if this name takes precedence over the primary name; otherwise the values of both must agree. */
+  /**
+   * True if the value under this name takes precedence over the one under the primary name. Otherwise both values must
+   * agree.
+   */
   readonly wins?: true;
-  /** Converts the value that was sent; absent if the domain uses the same value. */
+  /** Converts the value that a request sent. Absent if the domain uses the same value. */
   read?(this: void, value: unknown): unknown;
 }
 
-/** The schema's type if the option accepts its values; otherwise `never`, so that the row does not compile. */
+/**
+ * The schema's type if the training option can have its values; otherwise `never`, so that the row does not compile.
+ */
 type SchemaOf<Schema extends TSchema, Reads extends keyof TrainingConfig> =
   Static<Schema> extends NonNullable<TrainingConfig[Reads]> ? Schema : never;
 
@@ -47,14 +52,16 @@ function option<Reads extends keyof TrainingConfig, Schema extends TSchema>(
   return { reads, schema: nullable(schema, keywords) };
 }
 
-/** Maximum numbers of sequences and passes; larger numbers would be mistakes. */
+/** Maximum numbers of sequences and of passes. Larger numbers are probably mistakes. */
 const [sequencesMax, passesMax] = [1_000_000, 1000];
 
 const atLeastZero = Type.Number({ minimum: 0 });
 const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
 const passes = Type.Integer({ minimum: 1, maximum: passesMax });
 
-/** Options in the order in which answers show them. Of an option's two names, the later takes precedence. */
+/**
+ * Options by name, in the order in which answers show them. If an option has two names, the later one takes precedence.
+ */
 const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
     "advantageBalance",
@@ -219,7 +226,7 @@ export const trainingConfigSchema = Type.Object(
 
 type ConfigBody = Readonly<Record<string, unknown>>;
 
-/** Adds faults that the schema cannot detect. */
+/** Adds faults of the settings that the schema cannot detect. */
 export function checkTrainingConfig(config: unknown, findings: Findings): void {
   if (!isObject(config)) return;
   const place = "experimental_config";
@@ -238,21 +245,21 @@ export function checkTrainingConfig(config: unknown, findings: Findings): void {
     report(findings, "value_error", message, place, "steps");
   }
   const hasPenalty = (config["kl_penalty_coef"] ?? 0) !== 0;
-  // Options of the KL penalty have no effect without a penalty.
+  // Without a KL penalty, its options have no effect, so any value is accepted.
   const isInert = (name: string): boolean => name.startsWith("kl_") && !hasPenalty;
   refuseForeign(config, foreignOptions.rl, findings, { place, isInert });
 }
 
-/** Converts checked settings to the domain's form. */
+/** Converts checked training settings to the domain's form. */
 export function toTrainingConfig(body: ConfigBody): TrainingConfig {
   const given: Record<string, unknown> = {};
   for (const [name, { reads, read = asItIs }] of Object.entries(options)) {
     const value = body[name] ?? null;
     if (value !== null) given[reads] = read(value);
   }
-  // The option limits the ratio of recomputed to recorded log-probabilities, so it has no effect without recomputing.
+  // This option limits the ratio of recomputed to recorded log-probabilities. Without recomputation, it has no effect.
   if (body["precalculate_logprobs"] !== true) delete given["truncatedImportanceSampling"];
-  // Safe cast: the schema gives each field its domain type.
+  // Safe cast: the schema gives each option the type that it has in the domain.
   return resolveTrainingConfig(given);
 }
 
@@ -261,7 +268,7 @@ function asItIs(value: unknown): unknown {
 }
 
 /**
- * Returns the keys that were sent but have no effect, in the order sent: unknown options, and
+ * Returns the names of settings that were sent but have no effect, in the order sent. These are unknown options, and
  * `truncated_importance_sampling` without the option that it requires.
  */
 export function keysNotApplied(body: ConfigBody): readonly string[] {
@@ -273,7 +280,7 @@ export function keysNotApplied(body: ConfigBody): readonly string[] {
   });
 }
 
-/** Converts the effective settings to an answer, under their primary names. */
+/** Converts the settings in effect to an answer, under their primary names. */
 export function trainingConfigBody(config: TrainingConfig): object {
   const written = Object.entries(options).filter(([, { spells }]) => spells === undefined);
   return Object.fromEntries(written.map(([name, { reads }]) => [name, config[reads]]));

@@ -1,4 +1,5 @@
-// Tests that cut a stored group into pieces at every offset, and compare the items with those that JSON.parse finds.
+// Tests that cut a stored group into pieces at every offset. They compare the items found with those that JSON.parse
+// finds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutGroup, groupStart, isComplete, type Bytes, type GroupItem } from "./group-cut.ts";
@@ -9,7 +10,10 @@ interface Found {
   readonly isComplete: boolean;
 }
 
-/** Cuts the text into pieces of this many bytes. An item whose content was not kept is null. */
+/**
+ * Returns the items found in a text that arrives in pieces of this many bytes. An item whose content was not kept is
+ * null.
+ */
 function found(text: string, pieceBytes: number, kept = Infinity): Found {
   const bytes: Bytes = new TextEncoder().encode(text);
   const items: GroupItem[] = [];
@@ -17,7 +21,7 @@ function found(text: string, pieceBytes: number, kept = Infinity): Found {
     keptBytes: { trajectories: kept, members: kept },
     onItem: (item: GroupItem) => void items.push(item),
   };
-  // The first 17 bytes of a group must be in one piece.
+  // The first piece must have at least the first 17 bytes of a group.
   let end = Math.max(17, pieceBytes);
   let cut = cutGroup(groupStart, bytes.slice(0, end), options);
   for (; end < bytes.length; end += pieceBytes)

@@ -1,26 +1,26 @@
-// Splits a stored group's text into items while it is read piece by piece: a group can have hundreds of megabytes, and
-// rows need only one trajectory at a time. It only finds the boundaries of items and does not parse them. The
-// functions are pure and their state is plain data, so that each piece may be processed in another thread.
+// Splits the text of a stored group into items while it is read piece by piece, because a group may have hundreds of
+// megabytes. It finds where items begin and end, but does not parse them. The functions are pure and their state is
+// plain data, so that each piece may be processed in another thread.
 import { assert } from "../../../base/domain/assert.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Section of a group's text, `{"trajectories":[…],…}`: first the items of that list, then the other members of the
- * object.
+ * Section of a group's text, `{"trajectories":[…],…}`: the list of trajectories, then the object's other members, then
+ * its end.
  */
 type Section = "trajectories" | "members" | "end";
 
 /** State between two pieces of a group's text. */
 export interface GroupCut {
   readonly section: Section;
-  /** Pieces of the item that is not yet complete; null if the item exceeds the byte limit. */
+  /** Pieces of the current item, which is not complete yet; null if the item exceeds the byte limit. */
   readonly open: readonly Bytes[] | null;
   readonly openByteCount: number;
   readonly depth: number;
   readonly isInText: boolean;
   readonly isEscaped: boolean;
-  /** False before the first piece of the group. */
+  /** True once the first piece of the group has been processed. */
   readonly hasBegun: boolean;
 }
 
@@ -34,7 +34,7 @@ export const groupStart: GroupCut = {
   hasBegun: false,
 };
 
-/** A complete item: a trajectory, or another member of the group with its name. */
+/** A complete item of a group: a trajectory, or another member with its name. */
 export interface GroupItem {
   readonly section: Exclude<Section, "end">;
   /** Pieces of the item's text; null if it exceeds the byte limit. */
@@ -43,12 +43,13 @@ export interface GroupItem {
 }
 
 export interface CutOptions {
-  /** Maximum size of an item whose content is kept, by section. */
+  /** Maximum size in bytes of an item whose content is kept, by section. */
   readonly keptBytes: { readonly trajectories: number; readonly members: number };
   readonly onItem: (item: GroupItem) => void;
   /**
-   * Called when the list of trajectories ends, with the offset after it in the piece. From there to the group's end,
-   * the text consists of members.
+   * Called when the list of trajectories ends.
+   *
+   * @param at offset in the piece behind the list; from there to the group's end, the text consists of other members
    */
   readonly onMembers?: (at: number) => void;
 }
@@ -63,8 +64,8 @@ const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 const isClosing = (byte: number): boolean => (byte | 0x20) === 0x7d;
 
 /**
- * Processes the next piece of a group, and returns the new state. Items are passed on as views of the pieces. The
- * first piece must contain at least the group's first 17 bytes.
+ * Processes the next piece of a group's text, and returns the new state. Items are passed to `onItem` as views of the
+ * pieces. The first piece must contain at least the group's first 17 bytes.
  */
 export function cutGroup(
   cut: GroupCut,
@@ -103,7 +104,7 @@ export function cutGroup(
   return { section, open, openByteCount, depth, isInText, isEscaped, hasBegun: true };
 }
 
-/** True if the text so far contains the whole group. */
+/** True if the whole group has been processed. */
 export function isComplete({ section }: GroupCut): boolean {
   return section === "end";
 }

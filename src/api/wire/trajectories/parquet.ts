@@ -1,6 +1,6 @@
-// Writes rows of trajectories as an Apache Parquet file, one row group at a time. Row groups can be sent immediately,
-// because the file's footer needs only their metadata. Nested values are JSON texts, so that the file always has the
-// same columns.
+// Writes rows of trajectories as an Apache Parquet file, one row group at a time. A finished row group can be sent
+// immediately, because the file's footer needs only its metadata. Nested values are JSON texts, so that the file always
+// has the same columns.
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 
@@ -42,7 +42,7 @@ const columns: readonly Column[] = [
     name: "recorded_at",
     type: "TIMESTAMP",
     nullable: false,
-    // Safe cast: `toRow` wrote a text.
+    // Safe cast: `toRow` has written a text.
     valueOf: (row) => new Date(row["recorded_at"] as string),
   },
   integer("group_index"),
@@ -64,12 +64,12 @@ const columns: readonly Column[] = [
 
 const named = new Set(columns.map(({ name }) => name));
 
-/** Returns the fields of the row that have no column, as JSON. */
+/** Returns those fields of the row that have no column of their own, as JSON. */
 function extraOf(row: JsonObject): string {
   return JSON.stringify(Object.fromEntries(Object.entries(row).filter(([name]) => !named.has(name))));
 }
 
-/** A row group's metadata for the footer; plain data. */
+/** Metadata of a row group, which the file's footer needs. Plain data, so that a worker can return it. */
 export type WrittenGroup = ParquetWriter["row_groups"][number];
 
 /**
@@ -93,7 +93,7 @@ export function writeRowGroup(
   return { bytes: new Uint8Array(writer.getBuffer()), group: parquet.row_groups[0] };
 }
 
-/** Writes the end of a file with these row groups: its footer. */
+/** Writes the footer of a file that has these row groups. */
 export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number): Uint8Array<ArrayBuffer> {
   const writer = new ByteWriter();
   const parquet = parquetAt(writer, offset);
@@ -104,8 +104,8 @@ export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number)
 }
 
 /**
- * Returns a writer that continues at an offset of a file. It ignores the file header that the library wrote on
- * creation.
+ * Returns a Parquet writer that continues at an offset of a file. Bytes that the library has already written for the
+ * file's header are discarded.
  */
 function parquetAt(writer: ByteWriter, offset: number): ParquetWriter {
   const schema = schemaFromColumnData({

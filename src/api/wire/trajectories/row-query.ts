@@ -1,18 +1,18 @@
-// Selection of stored trajectories by the query of a request.
+// Reads the selection of stored trajectories from the query of a request.
 import { Type, type Static } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { pageQueryFields } from "../page.ts";
 import type { RowFilter } from "./rows.ts";
 
-/** Query field `step`, which filters trajectories by the model's version. */
+/** Query field `step`, which selects trajectories by the version of the model. */
 export const stepField = Type.Integer({
   minimum: 0,
   description:
     "Only trajectories of this version: the version that the log belongs to, or that the training job starts from.",
 });
 
-/** Filters by time. */
+/** Query fields that select by time of storing. */
 export const timeFields = {
   recorded_from: Type.Optional(
     Type.String({ format: "date-time", description: "Only trajectories stored at this time or later." }),
@@ -65,10 +65,10 @@ export const rowExportQuerySchema = Type.Object({
 
 type RowQuery = Omit<Static<typeof rowExportQuerySchema>, "format">;
 
-/** Selection of rows from logs or from training jobs. */
+/** Selection of rows, either from logs or from training jobs. */
 export interface RowSelection {
   readonly source: "logs" | "jobs";
-  /** Id of the only log or job to select from; null for all. */
+  /** Id of the only log or job from which to select; null for all. */
   readonly sourceId: string | null;
   readonly split: string | null;
   readonly step: number | null;
@@ -80,8 +80,8 @@ export interface RowSelection {
 /**
  * Returns the selection of rows that a query describes.
  *
- * @throws ServiceError `invalid` for an invalid time, metadata without `=`, and the id of a log or job that is not in
- * the source
+ * @throws ServiceError `invalid` for an invalid time, for metadata without `=`, or for the id of a job with logs as
+ * source, or of a log with jobs
  */
 export function rowSelection(query: RowQuery): RowSelection {
   const { log_id: logId, job_id: jobId } = query;
@@ -109,7 +109,7 @@ export function rowSelection(query: RowQuery): RowSelection {
   return selection;
 }
 
-/** Returns the time in a field of the query; null if it is absent. Adds a fault if it is invalid. */
+/** Returns the time in a field of the query; null if the field is absent. Adds a fault if the time is invalid. */
 export function readTime<Field extends string>(
   query: { readonly [Name in Field]?: string },
   field: Field,
@@ -125,7 +125,7 @@ export function readTime<Field extends string>(
 }
 
 /**
- * Returns the selection of logs or jobs for an export of their groups.
+ * Returns the selection of logs or jobs whose groups are to be exported.
  *
  * @throws ServiceError `invalid` like {@link rowSelection}, and for filters that select trajectories
  */

@@ -1,5 +1,5 @@
-// Tasks that convert stored groups to rows, by kind: pure functions that run in a worker. They receive a large group
-// one piece at a time; each task contains the state that the previous one returned.
+// Tasks that convert stored groups to rows, by kind. They are pure functions that run in a worker. A large group comes
+// one piece at a time; each task then gets the state that the previous task returned.
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
@@ -8,8 +8,8 @@ import { isWanted, toRow, withoutContent, type GroupHead, type RowFilter, type R
 
 export interface RowTasks {
   /**
-   * Processes the next piece of a group to find the metadata and metrics that its rows repeat, and the size of its
-   * largest trajectory.
+   * Processes the next piece of a group in order to find the metadata and metrics that the group's rows repeat, and the
+   * size of its largest trajectory.
    */
   readonly survey: {
     readonly task: { readonly survey: GroupSurvey; readonly piece: Bytes };
@@ -18,14 +18,14 @@ export interface RowTasks {
   /** Converts the next pieces of a group to rows. */
   readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
   /**
-   * Skips the trajectories in the next piece of a group. Returns the text after them, or null if more trajectories
+   * Skips the trajectories in the next piece of a group. Returns the text after the last one; null if more trajectories
    * follow.
    */
   readonly members: {
     readonly task: { readonly progress: MembersProgress; readonly piece: Bytes };
     readonly result: { readonly progress: MembersProgress; readonly text: Bytes | null };
   };
-  /** Converts rows to a part of a Parquet file. */
+  /** Converts rows, as lines of JSON, to a row group of a Parquet file. */
   readonly "row group": {
     readonly task: { readonly lines: readonly Bytes[]; readonly offset: number };
     readonly result: { readonly bytes: Bytes; readonly group: WrittenGroup };
@@ -38,7 +38,7 @@ export interface RowTasks {
 
 export type RowTaskKind = keyof RowTasks;
 
-/** State of a survey, after the pieces so far. */
+/** State of a survey after the pieces processed so far. */
 export interface GroupSurvey {
   readonly cut: GroupCut;
   readonly head: GroupHead;
@@ -52,7 +52,7 @@ export const emptySurvey: GroupSurvey = {
   largestByteCount: 0,
 };
 
-/** State while a group's trajectories are skipped. */
+/** State between two pieces while a group's trajectories are skipped. */
 export interface MembersProgress {
   readonly cut: GroupCut;
   readonly trajectoryCount: number;
@@ -60,16 +60,16 @@ export interface MembersProgress {
 
 export const noMembers: MembersProgress = { cut: groupStart, trajectoryCount: 0 };
 
-/** State while a group's rows are written. */
+/** State between two tasks while a group's rows are written. */
 export interface RowProgress {
   readonly cut: GroupCut;
-  /** Complete trajectories that were not yet examined. */
+  /** Complete trajectories that no task has examined yet. */
   readonly waiting: readonly (readonly Bytes[])[];
-  /** Index in the group of the first trajectory in `waiting`. */
+  /** Index within the group of the first trajectory in `waiting`. */
   readonly index: number;
   /**
-   * Values that the rows repeat; null if they are not known in advance, because the task receives the whole group at
-   * once.
+   * Values that all rows of the group repeat; null if they are not known in advance, because the task receives the
+   * whole group at once.
    */
   readonly head: GroupHead | null;
 }
@@ -80,36 +80,36 @@ export interface RowTask {
   readonly source: RowSource;
   readonly part: number;
   readonly groupIndex: number;
-  /** Index of the first trajectory to examine. */
+  /** Index within the group of the first trajectory to examine. */
   readonly from: number;
   readonly filter: RowFilter;
   readonly bounds: RowBounds;
 }
 
-/** Limits on the rows of a request. */
+/** Limits on the rows that a request gets. */
 export interface RowBounds {
   /** Maximum number of rows that one task writes. */
   readonly count: number;
-  /** Maximum size of a row; a larger row is written without its content. */
+  /** Maximum size of a row in bytes. A larger row is written without its content. */
   readonly bytes: number;
 }
 
 export const everyRow: RowBounds = { count: Infinity, bytes: Infinity };
 
 export interface WrittenRows {
-  /** Rows, as one line of JSON each with a line feed. */
+  /** Rows as lines of JSON, each with a line feed at its end. */
   readonly bytes: Bytes;
-  /** End offset in `bytes` of each line. */
+  /** For each line, the offset in `bytes` at which it ends. */
   readonly ends: readonly number[];
   readonly ids: readonly string[];
-  /** Total size in bytes of the trajectories that were examined. */
+  /** Total size in bytes of the trajectories that the task examined. */
   readonly readByteCount: number;
   readonly progress: RowProgress;
 }
 
-/** Number of bytes of rows after which a task stops and leaves the rest to the next one. */
+/** Number of bytes of rows after which a task stops. The next task writes the remaining rows. */
 const rowsBytesMax = 1 << 20;
-/** Maximum size of a group's metadata or metrics; larger ones are not repeated in its rows. */
+/** Maximum size in bytes of a group's metadata or metrics. Larger ones are not repeated in the group's rows. */
 const headBytesMax = 1 << 20;
 
 export const rowTasks: {
@@ -159,19 +159,19 @@ export const rowTasks: {
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
-/** URL of this module, which pools of workers load. */
+/** URL of this module, which worker pools load. */
 export const rowTaskModule = new URL("./row-tasks.js", import.meta.url);
 export const openTasks = (): typeof rowTasks => rowTasks;
 
-/** Returns the head with the member's value added if the member is metadata or metrics. */
+/** Returns the head of a group. If the member is its metadata or metrics, they are added to the head. */
 function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
   const text = pieces === null ? "" : Buffer.concat(pieces).toString();
   if (!/^"(?:metadata|metrics)":/.test(text)) return head;
-  // Safe cast: `readGroupBody` wrote the member.
+  // Safe cast: `readGroupBody` has written the member.
   return { ...head, ...(JSON.parse(`{${text}}`) as Partial<TrajectoryGroup>) };
 }
 
-/** Writes rows of the waiting trajectories until a limit is reached or none is left. */
+/** Writes rows of the waiting trajectories until a limit is reached or no trajectory is left. */
 function writeRows(
   { source, part, groupIndex, from, filter, bounds }: RowTask,
   { cut, waiting, index: first, head }: RowProgress & { readonly head: GroupHead },
@@ -184,7 +184,7 @@ function writeRows(
     if (index < from) continue;
     const stored = Buffer.concat(waiting[index - first]);
     readByteCount += stored.length;
-    // Safe cast: `readGroupBody` wrote the trajectory.
+    // Safe cast: `readGroupBody` has written the trajectory.
     const trajectory = JSON.parse(stored.toString()) as Trajectory;
     if (!isWanted(trajectory, head, filter)) continue;
     const row = toRow(trajectory, {

@@ -1,5 +1,5 @@
-// Stored trajectories as rows, one row per trajectory: its position and all fields that were sent with it. The id of a
-// row contains the position and serves as a cursor. All functions are pure.
+// Stored trajectories as rows. There is one row per trajectory, with its position and all fields that were sent with
+// it. The id of a row contains its position and serves as a cursor.
 import { Type } from "typebox";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
@@ -7,21 +7,21 @@ import { orNull } from "../nullable.ts";
 import { pageSchema } from "../page.ts";
 import { trajectoryBody } from "../trajectory.ts";
 
-/** Log or training job with which trajectories were sent. */
+/** The log or training job with which trajectories were sent. */
 export interface RowSource {
   readonly kind: "log" | "job";
   readonly id: string;
   readonly split: string;
-  /** Version of the model; null for a job that has not started. */
+  /** Step of the model's version; null for a job that has not started. */
   readonly step: number | null;
   /** Time of storing, in ISO 8601. */
   readonly recordedAt: string;
 }
 
-/** Position of a trajectory in storage. */
+/** Position of a stored trajectory. */
 export interface RowPosition {
   readonly sourceId: string;
-  /** Number of stored lines before the group's first line; a group may take several. */
+  /** Number of stored lines before the first line of the trajectory's group. A group may take several lines. */
   readonly part: number;
   readonly group: number;
   readonly index: number;
@@ -33,7 +33,7 @@ export interface RowFilter {
   readonly metadata: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Fields of a row in addition to those that were sent with the trajectory. */
+/** Fields of a row besides those that were sent with the trajectory. */
 const positionFields = {
   id: Type.String({ description: "Cursor of the trajectory; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
@@ -80,13 +80,13 @@ export const rowPageSchema = pageSchema(rowSchema);
 /** A trajectory as a row. */
 export type TrajectoryRow = JsonObject & { readonly id: string };
 
-/** Values of a group that each of its rows repeats; null for a value larger than 1 MiB. */
+/** Values of a group that each of its rows repeats. A value is null if it is larger than 1 MiB. */
 export interface GroupHead {
   readonly metadata: TrajectoryGroup["metadata"] | null;
   readonly metrics: TrajectoryGroup["metrics"] | null;
 }
 
-/** Returns a trajectory as a row, with its position and the head of its group. */
+/** Returns the row of a trajectory, with its position and the head of its group. */
 export function toRow(
   trajectory: Trajectory,
   {
@@ -96,7 +96,7 @@ export function toRow(
   }: { readonly source: RowSource; readonly place: RowPosition; readonly head: GroupHead },
 ): TrajectoryRow {
   return {
-    // These fields come first, so that a client's extra fields never override a row's own fields.
+    // The trajectory's fields come first, so that extra fields of a client never override the row's own fields.
     ...trajectoryBody(trajectory),
     id: rowId(place),
     source: source.kind,
@@ -112,8 +112,9 @@ export function toRow(
 }
 
 /**
- * Returns the start of a group's line: an object with the group's position, without a closing brace. The stored
- * members of the group follow as text. They are as sent, except that fields unknown to the API are in `extra`.
+ * Returns the beginning of a group's line: an object with the group's position, without its closing brace. The caller
+ * appends the stored members of the group as text. They are as sent, except that fields unknown to the API are in
+ * `extra`.
  */
 export function groupLineStart(source: RowSource, groupIndex: number, trajectoryCount: number): string {
   const place = {
@@ -128,7 +129,7 @@ export function groupLineStart(source: RowSource, groupIndex: number, trajectory
   return JSON.stringify(place).slice(0, -1);
 }
 
-/** Empty values for the fields whose length is unlimited. */
+/** Empty values for those fields of a row whose length is unlimited. */
 const nothing = {
   messages_and_choices: [],
   tools: null,
@@ -140,7 +141,7 @@ const nothing = {
   group_metrics: {},
 } as const;
 
-/** Returns the row with its long fields empty, and with the size of the whole row. */
+/** Returns the row with empty values in its long fields, and with the size of the whole row. */
 export function withoutContent(row: TrajectoryRow, byteCount: number): TrajectoryRow {
   const versions = ["initial_policy_version", "final_policy_version", "start_time"];
   const kept = [...Object.keys(positionFields), ...versions].filter((name) => name in row);
@@ -148,12 +149,12 @@ export function withoutContent(row: TrajectoryRow, byteCount: number): Trajector
   return { ...short, ...nothing, id: row.id, left_out_bytes: byteCount };
 }
 
-/** Returns the position as a row id, which serves as a cursor. */
+/** Returns the row id for a position. It also serves as a cursor. */
 export function rowId({ sourceId, part, group, index }: RowPosition): string {
   return `${sourceId}.${part}.${group}.${index}`;
 }
 
-/** Parses a row id; returns null if it is invalid. */
+/** Parses a row id; returns null if the text is not one. */
 export function parseRowPosition(id: string): RowPosition | null {
   const match = /^([0-9a-f-]{36})\.(\d{1,12})\.(\d{1,12})\.(\d{1,12})$/.exec(id);
   if (match === null) return null;
@@ -161,7 +162,7 @@ export function parseRowPosition(id: string): RowPosition | null {
   return { sourceId, part: Number(part), group: Number(group), index: Number(index) };
 }
 
-/** True if the trajectory matches the filter. */
+/** True if a trajectory matches the filter on trajectories. */
 export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFilter): boolean {
   const { reward } = trajectory;
   if (reward < (filter.rewardMin ?? reward) || reward > (filter.rewardMax ?? reward)) return false;
@@ -172,7 +173,7 @@ export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFil
   );
 }
 
-/** Returns the texts by which a filter can name a value: its JSON, and for a text also the text itself. */
+/** Returns the texts with which a filter may refer to a value: its JSON, and for a text also the text itself. */
 function spelled(value: Json): readonly string[] {
   return typeof value === "string" ? [value, JSON.stringify(value)] : [JSON.stringify(value)];
 }

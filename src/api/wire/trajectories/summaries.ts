@@ -34,7 +34,7 @@ export const outlineQuerySchema = Type.Object({
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
 
 /**
- * Returns the filter that a query describes.
+ * Returns the filter on summaries that a query describes.
  *
  * @throws ServiceError `invalid` for an invalid time
  */

@@ -1,4 +1,5 @@
-// `kv_transfer_params` as in vLLM's servers and their proxies: asks to hold or fetch a prompt, or names a held one.
+// The field `kv_transfer_params`, as in vLLM's servers and their proxies. It asks the server to hold or fetch the KV
+// cache of a prompt, or refers to a held one.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";
@@ -32,27 +33,27 @@ export const passingSchema = Type.Object(
 
 type PassingParams = Static<typeof passingSchema>;
 
-/** Returns what the request asks to hold or fetch; null if nothing. */
+/** Returns the holding or fetching of a prompt that the request asks for; null if it asks for neither. */
 export function readPassing(params: PassingParams | null | undefined): PromptPassing | null {
   const { do_remote_decode: isHeld, do_remote_prefill: isFetched } = params ?? {};
   if (isHeld !== true && isFetched !== true) return null;
   const { remote_host: host, remote_port: port, remote_request_id: handle } = params ?? {};
   return {
     isHeld: isHeld === true,
-    // `checkPassing` refused requests without these fields.
+    // These fields are present, because `checkPassing` has refused requests without them.
     from: isFetched === true ? { host: host ?? "", port: port ?? 0, handle: handle ?? "" } : null,
     parameters: params ?? {},
   };
 }
 
-/** True if the value asks to hold and fetch nothing. */
+/** True if the value asks neither to hold nor to fetch a prompt. */
 export function passesNothing(value: unknown): boolean {
   return !isObject(value) || (value["do_remote_decode"] !== true && value["do_remote_prefill"] !== true);
 }
 
 const place = ["remote_host", "remote_port", "remote_request_id"] as const;
 
-/** Adds faults for contradictions. Receives the body unchecked, so any member may have any type. */
+/** Adds faults for contradictions between the parameters. The body is unchecked, so any member may have any type. */
 export function checkPassing(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const params = body["kv_transfer_params"];
   if (!isObject(params) || passesNothing(params)) return;
@@ -71,14 +72,14 @@ export function checkPassing(body: Readonly<Record<string, unknown>>, findings: 
     fault("one prompt passes with a request; send one request for each prompt.", "do_remote_decode");
 }
 
-/** Returns the parameters that name the held prompt. The client passes them on in its request to the other server. */
+/** Returns the parameters that refer to the held prompt. The client passes them on in its request to another server. */
 export function passingParams(heldAt: ChatHeader["heldAt"]): object | null {
   if (heldAt === null) return null;
   if ("parameters" in heldAt) return heldAt.parameters;
   return {
     do_remote_prefill: true,
     do_remote_decode: false,
-    // Empty, because blocks are internal to this server: the request's id identifies all of them.
+    // This list is empty, because the request's id identifies all blocks, which are internal to this server.
     remote_block_ids: [],
     remote_engine_id: heldAt.engineId,
     remote_request_id: heldAt.handle,

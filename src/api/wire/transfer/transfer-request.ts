@@ -1,4 +1,4 @@
-// Request by which a server fetches a prompt that another server holds.
+// API format of the request with which a server fetches a prompt that another server holds.
 import { Type } from "typebox";
 
 export const transferRequestSchema = Type.Object(

@@ -1,4 +1,4 @@
-// Queries of recorded calls, and their answers.
+// API format of queries over recorded calls, and of their answers.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { CallFilter, TracedCall } from "../../../base/domain/traces/traced-call.ts";
@@ -89,7 +89,7 @@ const callsStatsSchema = Type.Object(
   { title: "WeaveCallsStatsReq" },
 );
 
-/** Fields of a query that this server does not support. */
+/** Fields of a query that this server refuses, because it does not support them. */
 const unserved = {
   query: { refusedUnless: isEmpty, cure: "use filter" },
   include_costs: { refusedUnless: is(false) },
@@ -198,7 +198,7 @@ export function callFilterOf(filter: CallsQueryBody["filter"]): CallFilter {
   };
 }
 
-/** Fields that every returned call has, because clients require them. */
+/** Fields that every returned call has, even if a query names other columns, because clients require them. */
 const alwaysShown = new Set([
   "id",
   "project_id",
@@ -210,7 +210,7 @@ const alwaysShown = new Set([
 ]);
 
 /**
- * Returns a call as JSON. Its inputs and its output are written exactly as stored.
+ * Returns a call as JSON. Its inputs and output are written exactly as they are stored.
  *
  * @param feedback feedback on the call; null if not requested
  * @param columns fields to show; null for all
@@ -220,7 +220,7 @@ export function callText(
   feedback: readonly FeedbackRecord[] | null,
   columns: readonly string[] | null,
 ): string {
-  // Safe casts: `calls.ts` wrote both texts.
+  // Safe casts: the module `calls.ts` has written both texts.
   const about = JSON.parse(call.about) as Readonly<Record<string, unknown>>;
   const ending = JSON.parse(call.end?.ending ?? "{}") as Readonly<Record<string, unknown>>;
   const members: Readonly<Record<string, string>> = {
@@ -273,7 +273,7 @@ function summaryText(
   return `${own}"weave":${JSON.stringify(weave)}}`;
 }
 
-/** Returns the op's name if this is the reference of an op; otherwise the text unchanged. */
+/** Returns the name of the op if the text is a reference to an op; otherwise the text itself. */
 function opTitle(opName: string): string {
   return /\/op\/([^:/]+)(?::[^/]*)?$/.exec(opName)?.[1] ?? opName;
 }

@@ -1,4 +1,5 @@
-// Calls in the API, as Weave clients record them: starts and ends, complete calls, and batches of both.
+// API format of calls as Weave clients record them: starts and ends of calls, complete calls, and batches of starts and
+// ends.
 import { Type, type Static } from "typebox";
 import {
   exactJsonText,
@@ -126,7 +127,7 @@ export const callBatchForm: BodyForm<typeof batchRequestSchema> = {
   },
 };
 
-/** Fields that the database uses to find and sort calls. */
+/** Fields by which the database finds and sorts calls. It cannot store every character in them. */
 const names = ["id", "op_name", "trace_id", "parent_id"];
 
 function checkNames(part: unknown, findings: Findings, ...place: readonly string[]): void {
@@ -157,11 +158,11 @@ export const callBatchAnswerSchema = Type.Object({
 type StartBody = Static<typeof startSchema>;
 type EndBody = Static<typeof endSchema>;
 
-/** The calls that a request records. */
+/** Calls that a request records, and the names of ignored fields. */
 export type ReadCalls = Checked<readonly CallInput[]>;
 
 /**
- * Reads the start of a call.
+ * Reads a request that records the start of a call.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -172,7 +173,7 @@ export function readCallStart(bytes: Buffer, limits: BodyLimits): ReadCalls {
 }
 
 /**
- * Reads the end of a call.
+ * Reads a request that records the end of a call.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -183,7 +184,7 @@ export function readCallEnd(bytes: Buffer, limits: BodyLimits): ReadCalls {
 }
 
 /**
- * Reads complete calls.
+ * Reads a request that records complete calls.
  *
  * @throws ServiceError `too_large` for too many calls; `invalid` with every fault
  */
@@ -199,7 +200,7 @@ export function readCallsComplete(bytes: Buffer, limits: BodyLimits): ReadCalls 
 }
 
 /**
- * Reads a batch of starts and ends of calls.
+ * Reads a request that records a batch of starts and ends of calls.
  *
  * @throws ServiceError `too_large` for too many parts; `invalid` with every fault
  */
@@ -218,8 +219,8 @@ export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
 }
 
 /**
- * Refuses a batch that is too large before other checks: clients then send it in halves, but may drop it after any
- * other error.
+ * Refuses a batch with too many parts before other checks. After this refusal, clients send the batch in halves, but
+ * after any other error, they may drop it.
  */
 function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
   const batch = isObject(body) ? body["batch"] : undefined;
@@ -266,7 +267,10 @@ function endOf(body: EndBody, twin: ExactJson | undefined): NonNullable<CallInpu
   };
 }
 
-/** Returns the client's summary without the member `weave`, which the server adds to summaries in answers. */
+/**
+ * Returns the client's summary without the member `weave`. The server adds this member to answers, and clients send it
+ * back.
+ */
 function ownSummary(summary: ExactJson | undefined): ExactJson {
   if (summary === undefined || !isExactObject(summary)) return {};
   const { weave: _, ...own } = summary;

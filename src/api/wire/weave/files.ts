@@ -1,10 +1,10 @@
-// Files of traces in the API.
+// API format of the files that belong to traces.
 import { Type } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import type { BodyForm } from "../body.ts";
 import { digestField, projectIdField } from "./objects.ts";
 
-/** Used only for documentation, because the form is parsed while it arrives. */
+/** This schema is only documentation, because the form is parsed while it arrives. */
 export const fileCreateSchema = Type.Object(
   {
     project_id: projectIdField,
@@ -25,7 +25,7 @@ const fileContentSchema = Type.Object(
 );
 export const fileContentForm: BodyForm<typeof fileContentSchema> = { schema: fileContentSchema };
 
-/** Returns faults for missing text fields of an uploaded form. */
+/** Returns faults for text fields that an uploaded form lacks. */
 export function textFieldFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
   if (fields.has("project_id")) return [];
   return [{ location: ["body", "project_id"], message: "Field required", type: "missing" }];

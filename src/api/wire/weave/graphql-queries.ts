@@ -1,5 +1,5 @@
-// First requests of Weave clients: for the server's version, and, in GraphQL, for a project and the owner of the key.
-// No other GraphQL queries are supported. A query is recognized by the first field that it requests.
+// The first requests that Weave clients send: for the server's version, and, in GraphQL, for a project and the owner of
+// the key. The server recognizes a GraphQL query by the first field that it requests, and supports no others.
 import { Type } from "typebox";
 import type { BodyForm } from "../body.ts";
 import { anyObject, open } from "../fields/any-object.ts";
@@ -29,19 +29,19 @@ const graphqlSchema = Type.Object(
 export const graphqlForm: BodyForm<typeof graphqlSchema> = { schema: graphqlSchema };
 export const graphqlAnswerSchema = Type.Object({ data: Type.Object({}, open) });
 
-/** A supported query. */
+/** A GraphQL query that the server supports. */
 export type GraphqlQuery =
-  /** Query of a project, or its creation; a project exists as soon as a request names it. */
+  /** Asks for a project, or creates it. A project exists as soon as a request names it. */
   | { readonly field: "project" | "upsertModel"; readonly entity: string; readonly project: string }
-  /** Query of the key's owner. */
+  /** Asks for the owner of the key. */
   | { readonly field: "viewer" };
 
-/** Returns the parsed query; null if it is not supported. */
+/** Returns the parsed query; null if the server does not support it. */
 export function parseGraphqlQuery(
   query: string,
   variables: Readonly<Record<string, unknown>>,
 ): GraphqlQuery | null {
-  // First field inside the braces of the operation.
+  // Name of the first field inside the braces of the operation.
   const field = /\{\s*(\w+)/.exec(query)?.[1];
   if (field === "viewer") return { field };
   if (field !== "project" && field !== "upsertModel") return null;

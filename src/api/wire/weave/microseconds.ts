@@ -1,10 +1,10 @@
-// Times with microseconds, as Python clients send them. A Date has only milliseconds.
+// Handles times with microseconds, as Python clients send them, because a Date has only milliseconds.
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)?$/i;
 
 /**
- * Returns a time in UTC with six fractional digits, a form that sorts as text. A time without a time zone is taken as
- * UTC.
+ * Returns a time in UTC with six fractional digits. Such texts sort like the times. A time without a time zone is taken
+ * as UTC.
  *
  * @param text time that `Date.parse` accepts; only ISO 8601 keeps its microseconds
  */
@@ -16,7 +16,7 @@ export function utcMicroseconds(text: string): string {
   return `${seconds}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
 }
 
-/** Returns the time from `start` to `end` in whole milliseconds, at least 0. */
+/** Returns the whole milliseconds from `start` to `end`, at least 0. */
 export function elapsedMs(start: string, end: string): number {
   return Math.max(0, Date.parse(end) - Date.parse(start));
 }

@@ -1,4 +1,4 @@
-// Published objects in the API, as Weave clients write and read them.
+// API format of published objects, as Weave clients write and read them.
 import { Type, type Static } from "typebox";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
 import { isObject, report } from "../../../base/validation/findings.ts";
@@ -45,7 +45,7 @@ export const objectPublishSchema = Type.Object(
   { title: "WeaveObjectCreateReq" },
 );
 
-/** Characters allowed in the names of objects, which are part of references. */
+/** Characters that names of objects may have, because the names are part of references. */
 const namePattern = /^[\p{L}\p{N}_.-]+$/u;
 
 export const objectPublishForm: BodyForm<typeof objectPublishSchema> = {
@@ -195,8 +195,8 @@ export const objectReadAnswerSchema = Type.Object({ obj: objectSchema });
 export const objectQueryAnswerSchema = Type.Object({ objs: Type.Array(objectSchema) });
 
 /**
- * Returns a published object as JSON. Its content is written exactly as stored, which preserves how its numbers are
- * written.
+ * Returns a published object as JSON. Its content is written exactly as it is stored, so that numbers keep their
+ * notation.
  */
 export function objectText(object: PublishedObject, withValue: boolean): string {
   const about = {

@@ -1,4 +1,5 @@
-// Reads a published object from the bytes of a request: its content as canonical text, its digest and its classes.
+// Reads a published object from the bytes of a request. The result has its content as canonical text, its digest and
+// its classes.
 import { isExactObject, plainJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { fieldSchemaOf, specClass, specLengthMax } from "../../../judge/feedback/specs/annotation-specs.ts";
@@ -12,13 +13,14 @@ import { readForm, type Checked } from "../body.ts";
 import type { BodyLimits } from "../body-limits.ts";
 import { objectPublishForm } from "./objects.ts";
 
-/** Maximum size of an object's stored content. */
+/** Maximum size in bytes of an object's stored content. */
 const contentBytesMax = 4 << 20;
 
 /**
- * Reads a request to publish an object.
+ * Reads a request that publishes an object.
  *
- * @throws ServiceError `invalid` with every fault, including faults of an annotation spec's schema; `too_large`
+ * @throws ServiceError `invalid` with every fault, including faults of an annotation spec's schema; `too_large` if the
+ * content is too large
  */
 export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<ObjectInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.json);
@@ -28,7 +30,7 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
     value: { obj },
     ignored,
   } = readForm(objectPublishForm, body, (findings) => checkSpec(content, value.length, findings));
-  // Equals the number of bytes, because canonical text is ASCII.
+  // The number of characters is the number of bytes, because canonical text is ASCII.
   if (value.length > contentBytesMax) throw tooLarge(value.length);
   const { base, leaf } = classesOf(content);
   return {
@@ -47,8 +49,8 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
 }
 
 /**
- * Returns the content, with numbers as the client wrote them. If the content names no class, the class named next to
- * it is added.
+ * Returns the content, with numbers as the client wrote them. If the content names no class, adds the class that the
+ * request names next to it.
  */
 function contentOf(body: ExactJson | undefined): ExactJson {
   const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
@@ -59,8 +61,8 @@ function contentOf(body: ExactJson | undefined): ExactJson {
 }
 
 /**
- * Adds faults of an annotation spec's schema, because annotations cannot be checked against an invalid one. The length
- * is limited because a spec is read while other requests wait.
+ * Adds faults of an annotation spec's schema, because annotations cannot be checked against an invalid schema. The
+ * spec's length is limited, because other requests wait while a spec is read.
  */
 function checkSpec(content: ExactJson, length: number, findings: Findings): void {
   if (classesOf(content).base !== specClass) return;

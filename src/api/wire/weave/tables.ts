@@ -1,4 +1,4 @@
-// Tables in the API, as Weave clients write and read them.
+// API format of tables, as Weave clients write and read them.
 import { Type } from "typebox";
 import type { IndexedRow, TableRow } from "../../../base/domain/traces/traced-table.ts";
 import { isExactList, isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
@@ -110,9 +110,9 @@ export const tableStatsForm: BodyForm<typeof tableStatsSchema> = { schema: table
 export const countAnswerSchema = Type.Object({ count: Type.Integer({ minimum: 0 }) });
 
 /**
- * Reads a table's rows and digest from its bytes.
+ * Reads a request that publishes a table with its rows.
  *
- * @throws ServiceError `invalid`
+ * @throws ServiceError `invalid` with every fault
  */
 export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
@@ -129,9 +129,9 @@ export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput
 }
 
 /**
- * Reads a table whose rows are named by their digests.
+ * Reads a request that publishes a table whose rows are named by their digests.
  *
- * @throws ServiceError `invalid`
+ * @throws ServiceError `invalid` with every fault
  */
 export function readTableOfDigests(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
   const { value, ignored } = readForm(tableOfDigestsForm, parseJsonBody(bytes, limits.trajectoryJson));
@@ -152,14 +152,14 @@ function tableOf(
   };
 }
 
-/** Returns the rows of a checked body, with numbers as the client wrote them. */
+/** Returns the table's rows in a checked body, with numbers as the client wrote them. */
 function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
   const table = body !== undefined && isExactObject(body) ? body["table"] : undefined;
   const rows = table !== undefined && isExactObject(table) ? table["rows"] : undefined;
   return rows !== undefined && isExactList(rows) ? rows : [];
 }
 
-/** Returns a row as JSON. Its content is written exactly as stored. */
+/** Returns a table's row as JSON. Its content is written exactly as it is stored. */
 export function rowText({ digest, value, index }: IndexedRow): string {
   return `{"digest":${JSON.stringify(digest)},"original_index":${index},"val":${value}}`;
 }

@@ -1,4 +1,4 @@
-// Deliveries of a webhook's events, and requests to resend them.
+// API format of the deliveries of a webhook's events, and of requests to send them again.
 import { Type } from "typebox";
 import {
   type Delivery,
@@ -50,7 +50,7 @@ export const webhookReplayForm = creation("WebhookReplay", replayRows, {
   },
 });
 
-/** Returns the deliveries that a checked request names: one by its id, or all that failed since a time. */
+/** Returns the deliveries that a checked request selects: one by its id, or all that have failed since a time. */
 export function replayed({ deliveryId, failedSince }: ReadValues<typeof replayRows>) {
   return deliveryId === null ? { failedSince: failedSince ?? new Date(0) } : { deliveryId };
 }

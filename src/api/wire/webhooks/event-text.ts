@@ -1,4 +1,4 @@
-// Writes the body of an event for a receiver: `type`, `timestamp` and `data`, as Standard Webhooks recommends.
+// Writes the body of an event for a receiver. It has `type`, `timestamp` and `data`, as Standard Webhooks recommends.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
@@ -9,7 +9,7 @@ type Told = Pick<Delivery, "type" | "createdAt">;
 /**
  * Returns the body of an event about feedback.
  *
- * @param records records of the event that still exist; purged ones are missing
+ * @param records records of the event that still exist; records purged since then are missing
  */
 export function feedbackEventText(
   event: Told,

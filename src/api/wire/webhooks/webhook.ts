@@ -1,4 +1,4 @@
-// Webhooks in the API: requests that create or change them, and answers that show them.
+// API format of webhooks: requests that create or change them, and answers that show them.
 import { Type } from "typebox";
 import { type Webhook, webhookFields } from "../../../base/domain/webhooks/webhook.ts";
 import { nullable, orNull } from "../nullable.ts";

@@ -8,10 +8,13 @@ import type {
   QueueContent,
 } from "./queue.ts";
 
-/** Part of a list. Its size in bytes is limited like that of a page, but it contains at least one item. */
+/**
+ * Part of a list, selected by its limit and offset. Its size in bytes is limited like that of a page, but it contains
+ * at least one item if there is one.
+ */
 export interface ListSlice {
   readonly limit: number;
-  /** Number of entries to skip. */
+  /** Number of entries of the list to skip. */
   readonly offset: number;
   readonly bytesMax?: number;
 }
@@ -22,17 +25,17 @@ export interface ListOrder<Field extends string> {
 }
 
 export interface QueueFilter {
-  /** Substring of the name, case-insensitive; null matches all. */
+  /** Text that the queue's name must contain, ignoring case; null matches all queues. */
   readonly name: string | null;
 }
 
-/** Filter of items; null fields match all. */
+/** Filter of a queue's items. Fields that are null match all items. */
 export interface ItemFilter {
   readonly id: string | null;
   readonly callId: string | null;
   readonly addedBy: string | null;
   /**
-   * States of items to include. If an annotator is named, that annotator's state counts; otherwise the most advanced
+   * States of the items to include. If `annotator` is given, that annotator's state counts; otherwise the most advanced
    * state of any annotator.
    */
   readonly states: readonly AnnotationState[] | null;
@@ -47,9 +50,9 @@ export interface ItemKey {
 export interface QueueStats {
   readonly queueId: string;
   readonly totalItems: number;
-  /** Number of items that as many annotators as required have completed. */
+  /** Number of items that the required number of annotators have completed. */
   readonly completedItems: number;
-  /** Counts of each annotator who has started, ordered by name. */
+  /** Counts for each annotator who has started, ordered by the annotators' names. */
   readonly annotators: readonly AnnotatorCounts[];
 }
 
@@ -62,33 +65,35 @@ export interface AnnotatorCounts {
 
 /** Work left for an annotator in a queue. */
 export interface Remaining {
-  /** Number of items that still need answers and that the annotator has neither completed nor skipped. */
+  /** Number of items that still need answers, and that this annotator has neither completed nor skipped. */
   readonly open: number;
-  /** Number of open items that other annotators hold now; they become free if these annotators release them. */
+  /** Number of these open items that other annotators hold now. They become free if those annotators release them. */
   readonly held: number;
 }
 
 export interface AnnotationStore {
-  /** The queue is stored durably when the promise resolves, as with every write of this store. */
+  /** Stores a new queue. As for every write of this store, the data is durable when the promise resolves. */
   createQueue(queue: AnnotationQueue): Promise<void>;
-  /** Also finds deleted queues; null if the project has no queue with this id. */
+  /** Finds a queue, even a deleted one; null if the project has no queue with this id. */
   findQueue(projectId: string, id: string): Promise<AnnotationQueue | null>;
   /** True if the project has a queue that is not deleted. */
   hasQueues(projectId: string): Promise<boolean>;
-  /** Returns queues that are not deleted, in the given order and then by age. */
+  /**
+   * Returns the queues that are not deleted, in the given order. Queues that are equal in this order are sorted by age.
+   */
   listQueues(
     projectId: string,
     filter: QueueFilter,
     slice: ListSlice & { readonly order: ListOrder<"name" | "createdAt" | "updatedAt"> | null },
   ): Promise<readonly AnnotationQueue[]>;
-  /** Returns the changed queue; null if there is no such queue or it was deleted. */
+  /** Changes a queue and returns it; null if there is no such queue or it was deleted. */
   updateQueue(
     projectId: string,
     id: string,
     change: Partial<QueueContent> & { readonly updatedAt: Date; readonly deletedAt?: Date },
   ): Promise<AnnotationQueue | null>;
   /**
-   * Adds the items whose references are not in the queue yet, in order, in one transaction.
+   * Adds those items whose references are not in the queue yet, in order and in one transaction.
    *
    * @param options.newId makes the id of each item
    * @param options.itemsMax maximum number of items in the queue after the call
@@ -107,11 +112,11 @@ export interface AnnotationStore {
     },
   ): Promise<number | null>;
   /**
-   * Returns null if the queue has no such item. @param at current time; holds that have expired by then are ignored,
-   * as in all methods below
+   * Finds an item; null if the queue has no such item. @param at current time; here and in all methods below, holds
+   * that have expired by then are ignored
    */
   findItem(key: ItemKey, at: Date): Promise<AnnotationItem | null>;
-  /** Returns items in the given order and then by position. */
+  /** Returns a queue's items in the given order. Items that are equal in this order are sorted by position. */
   listItems(
     queueId: string,
     filter: ItemFilter,
@@ -120,22 +125,23 @@ export interface AnnotationStore {
       readonly at: Date;
     },
   ): Promise<readonly AnnotationItem[]>;
-  /** Returns statistics of the project's queues in the order of `queueIds`, without deleted queues. */
+  /** Returns statistics of the project's queues, in the order of `queueIds`. Deleted queues are left out. */
   stats(projectId: string, queueIds: readonly string[], at: Date): Promise<readonly QueueStats[]>;
   remaining(queueId: string, annotator: string, at: Date): Promise<Remaining>;
   /**
-   * Claims an item for the annotator and returns it: the item that the annotator already holds, or else the next one
-   * that the annotator has not started and that still needs answers. Items that more annotators have completed come
-   * first. Concurrent claims never give an item to more annotators than the queue's `annotatorsPerItem`; returns null
-   * if no item is free.
+   * Claims an item for the annotator: the one that the annotator already holds, or else the next one that the annotator
+   * has not started and that still needs answers. Items that more annotators have completed come first. At most
+   * `annotatorsPerItem` annotators can claim an item, even concurrently.
+   *
+   * @returns null if no item is free
    */
   claim(
     queueId: string,
     claim: { readonly annotator: string; readonly at: Date; readonly until: Date },
   ): Promise<AnnotationItem | null>;
   /**
-   * Sets an annotator's state for an item if the current state is one of `from`. Changes in one queue run one at a
-   * time.
+   * Sets an annotator's state for an item if the current state is one of `from`. Changes in one queue run one after the
+   * other.
    *
    * @param move.until end of the hold, for `in_progress`
    * @returns the item, and whether the state was set; null if the queue has no such item

@@ -1,12 +1,12 @@
-// Questions of an annotation queue and their valid answers: a small subset of JSON Schema, so that a person can answer
-// each question with a few keys.
+// Questions of an annotation queue, and their valid answers. A small subset of JSON Schema describes the answers, so
+// that a person can answer each question with a few keys.
 import type { Json, JsonObject } from "../text/json.ts";
 import { cut } from "../service-error.ts";
 
 export interface Question {
   /** Name of the question, unique in its queue. Answers are stored under this name. */
   readonly name: string;
-  /** Question as shown to annotators. */
+  /** Text of the question as annotators see it. */
   readonly text: string;
   /** JSON Schema of an answer, in a form that {@link answerFormOf} accepts. */
   readonly schema: JsonObject;
@@ -14,10 +14,10 @@ export interface Question {
   readonly isOptional: boolean;
 }
 
-/** Value that a person can choose. */
+/** One of the values from which a person can choose. */
 export type Choice = string | number | boolean | null;
 
-/** Form of the answers to a question. Bounds are inclusive; null means unbounded. */
+/** Form of the answers to a question. Minimum and maximum are inclusive; null means no bound. */
 export type AnswerForm =
   | { readonly kind: "choice"; readonly choices: readonly Choice[] }
   | { readonly kind: "boolean" }
@@ -25,18 +25,18 @@ export type AnswerForm =
   /** `lengthMax` is the maximum number of characters. */
   | { readonly kind: "text"; readonly lengthMax: number | null };
 
-/** Maximum number of values in an `enum`. */
+/** Maximum number of values in the `enum` of a schema. */
 const choicesMax = 100;
 
-/** Keywords of JSON Schema that do not restrict the answer. */
+/** Keywords of JSON Schema that do not restrict the answer, so they are ignored. */
 const annotations = ["title", "description", "default", "examples", "$schema"];
 
 /** Result of reading a schema: the form of its answers, or the reason why the schema is unsupported. */
 export type ReadForm = { readonly form: AnswerForm } | { readonly fault: string };
 
 /**
- * Reads a schema with an `enum` of texts, numbers, booleans and null, or with type `boolean`, `integer`, `number` or
- * `string`.
+ * Reads the schema of an answer. It must have an `enum` of texts, numbers, booleans and null, or the type `boolean`,
+ * `integer`, `number` or `string`.
  */
 export function answerFormOf(schema: JsonObject): ReadForm {
   const keywords = Object.keys(schema).filter((name) => !annotations.includes(name));
@@ -71,7 +71,7 @@ function choiceForm(schema: JsonObject, keywords: readonly string[]): ReadForm {
   if (choices.length < values.length)
     return { fault: "every value of enum must be a text, a number, a boolean or null" };
   if (new Set(choices).size < choices.length) return { fault: "enum has a value twice" };
-  // Many tools add a `type` to an `enum`. It is redundant if all values have this type.
+  // Many tools add a `type` to an `enum`. It says nothing new if all values have this type, so it is ignored.
   return only(keywords, ["enum", "type"]) ?? { form: { kind: "choice", choices } };
 }
 
@@ -84,7 +84,7 @@ function rangeForm(kind: "integer" | "number", { minimum = null, maximum = null 
     if (bound !== null && typeof bound !== "number") return { fault: "minimum and maximum must be numbers" };
   if (typeof minimum === "number" && typeof maximum === "number" && minimum > maximum)
     return { fault: `minimum is ${minimum} and maximum ${maximum}: no number is between them` };
-  // Safe casts: both were checked to be numbers or absent.
+  // Safe casts: both have been checked to be numbers or null.
   return { form: { kind, minimum: minimum as number | null, maximum: maximum as number | null } };
 }
 
@@ -94,7 +94,7 @@ function textForm({ maxLength = null }: JsonObject): ReadForm {
   return { form: { kind: "text", lengthMax: maxLength } };
 }
 
-/** Returns the reason why an answer is invalid; null if it is valid. */
+/** Returns the reason why an answer is invalid; null if the answer is valid. */
 export function answerFault(form: AnswerForm, value: Json): string | null {
   switch (form.kind) {
     case "choice":
@@ -126,7 +126,7 @@ function rangeFault(
   return `must be ${kind === "integer" ? "a whole number" : "a number"} ${bounds}`.trimEnd();
 }
 
-/** Lists choices for a message; a long list is truncated. */
+/** Lists choices for an error message. A long list is cut. */
 function listed(choices: readonly Choice[]): string {
   const shown = choices.slice(0, 20).map((choice) => cut(JSON.stringify(choice)));
   return shown.join(", ") + (choices.length > shown.length ? ", …" : "");

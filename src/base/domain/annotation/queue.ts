@@ -1,12 +1,12 @@
-// Annotation queues: lists of calls for which people answer the same questions. Also a queue's items, and the state of
-// each annotator for each item.
+// Annotation queues: lists of calls about which people answer the same questions. Also the items of a queue, and the
+// state of each annotator for each item.
 import { type FieldValues, integer, json, text, texts } from "../resources/fields.ts";
 import type { Json } from "../text/json.ts";
 import type { Question } from "./question.ts";
 
 /** Fields of a queue that its owners may change. */
 export const queueFields = {
-  /** 1 to 256 characters. */
+  /** Text of 1 to 256 characters. */
   name: text({ about: "Name of the queue, for people." }),
   description: text({ default: "", about: "Purpose of the queue, for people.", isStoredAsJson: true }),
   scorerRefs: texts({
@@ -18,7 +18,7 @@ export const queueFields = {
     default: [],
     about: "Questions that are defined in the queue itself, without a published spec.",
   }),
-  /** Number of annotators who answer each item, and maximum number of annotators who hold an item at the same time. */
+  /** Number of annotators whose answers each item needs. At most this many may hold an item at the same time. */
   annotatorsPerItem: integer({
     minimum: 1,
     maximum: 20,
@@ -36,8 +36,8 @@ export interface AnnotationQueue extends QueueContent {
   readonly createdBy: string;
   readonly updatedAt: Date;
   /**
-   * Time of deletion; null if not deleted. A deleted queue is kept, so that feedback which refers to it can still be
-   * attributed.
+   * Time of deletion; null if the queue is not deleted. A deleted queue is kept, so that feedback can still be
+   * attributed to it.
    */
   readonly deletedAt: Date | null;
 }
@@ -48,30 +48,32 @@ export interface DisplayField {
   readonly label: string;
 }
 
-/** Item to be judged, before it is added to a queue. */
+/** Item to be judged that is not in a queue yet. */
 export interface ItemDraft {
   /** Reference to the judged call, object or op. Unique in a queue. */
   readonly vendorRef: string;
-  /** Id of the call as clients know it; for objects and ops, the last part of the reference. */
+  /** Id of the call under which clients know it; for objects and ops, the last part of the reference. */
   readonly callId: string;
 }
 
 export interface AnnotationItem extends ItemDraft {
   readonly id: string;
   readonly queueId: string;
-  /** Position in the order in which items were added, from 1. */
+  /** Position of the item in the order in which items were added to the queue, counted from 1. */
   readonly position: number;
   readonly displayFields: readonly DisplayField[];
   /** Owner of the key that added the item. */
   readonly addedBy: string;
   readonly createdAt: Date;
-  /** State of each annotator who has started, in any order. Annotators whose hold has expired are left out. */
+  /**
+   * State of each annotator who has started on the item, in any order. Annotators whose hold has expired are left out.
+   */
   readonly annotations: readonly ItemAnnotation[];
 }
 
 /**
- * State of one annotator for one item. With `in_progress`, the annotator holds the item until a time. If that time
- * passes, the state is `unstarted` again.
+ * State of one annotator for one item. While it is `in_progress`, the annotator holds the item until a time. If that
+ * time passes, the state is `unstarted` again.
  */
 export type AnnotationState = "unstarted" | "in_progress" | "completed" | "skipped";
 
@@ -84,8 +86,8 @@ export interface ItemAnnotation {
 }
 
 /**
- * For each state, the states from which a client may move an annotator to it. A move to the current state only renews
- * the hold.
+ * For each state, the states from which a client may move an annotator to it. A move to the same state only renews the
+ * hold.
  */
 export const movesTo: { readonly [State in AnnotationState]: readonly AnnotationState[] } = {
   unstarted: [],

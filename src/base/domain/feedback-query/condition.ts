@@ -1,6 +1,6 @@
-// Conditions of a feedback query, fully typed: no text is compared with a number, so neither SQL nor in-memory
-// evaluation needs rules for conversion. `make-condition` creates conditions. As in SQL, a condition is true, false or
-// unknown: a comparison with a missing value is unknown, and so is its negation.
+// Conditions of a feedback query. They are fully typed: no text is compared with a number, so neither SQL nor in-memory
+// evaluation needs rules for conversion. As in SQL, a condition is true, false or unknown: a comparison with a missing
+// value is unknown, and so is its negation.
 import type { FeedbackField } from "./feedback-field.ts";
 
 /** Operand of a comparison. */
@@ -8,11 +8,11 @@ export type Expression =
   | Condition
   | FieldExpression
   | Constant
-  /** A value as text. A missing or null payload value becomes the empty text; a number or list becomes JSON. */
+  /** A payload value as text. A missing value or null becomes the empty text; a number or a list becomes JSON. */
   | { readonly kind: "text of"; readonly input: FieldExpression }
-  /** The number that a text or a value's text represents, see `numberOfText`; unknown if there is none. */
+  /** Number that a text, or the text of a value, represents (see `numberOfText`); unknown if it represents none. */
   | { readonly kind: "number of"; readonly input: FieldExpression }
-  /** Integer part of the number. */
+  /** Integer part of a number. */
   | { readonly kind: "whole"; readonly input: Expression }
   /** Number of items in a list; unknown for any other value. */
   | { readonly kind: "item count"; readonly input: FieldExpression };
@@ -22,12 +22,12 @@ export interface FieldExpression {
   readonly field: FeedbackField;
 }
 
-/** Constant of a query. A constant of type `time` is in milliseconds since 1970 (UTC). */
+/** Constant value in a query. The value of type `time` is in milliseconds since 1970 (UTC). */
 export type Constant =
   | { readonly kind: "constant"; readonly type: "text"; readonly value: string }
   | { readonly kind: "constant"; readonly type: "number" | "time"; readonly value: number }
   | { readonly kind: "constant"; readonly type: "boolean"; readonly value: boolean }
-  /** A missing value. As a condition: unknown. */
+  /** A missing value. As a condition, it is unknown. */
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null };
 
 /** Condition on a record, with the result true, false or unknown. */
@@ -36,28 +36,30 @@ export type Condition =
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null }
   | { readonly kind: "and" | "or"; readonly conditions: readonly Condition[] }
   | { readonly kind: "not"; readonly condition: Condition }
-  /** Both sides have the same type, and neither is the constant null. */
+  /** Comparison of two sides that have the same type. Neither is the constant null. */
   | {
       readonly kind: "compare";
       readonly operator: Comparison;
       readonly left: Expression;
       readonly right: Expression;
     }
-  /** True if the input is missing, otherwise false; never unknown. A payload value that is null counts as missing. */
+  /**
+   * True if the input is missing, otherwise false, but never unknown. A payload value that is null counts as missing.
+   */
   | { readonly kind: "missing"; readonly input: Expression }
-  /** `ignoresCase` affects only the letters A to Z. */
+  /** True if one text contains another. `ignoresCase` affects only the letters A to Z. */
   | {
       readonly kind: "contains";
       readonly text: Expression;
       readonly part: Expression;
       readonly ignoresCase: boolean;
     }
-  /** True if a text, or the text of a value, is `true`; unknown if it is neither `true` nor `false`. */
+  /** True if a text, or the text of a value, is `true`, and false if it is `false`. Unknown for any other text. */
   | { readonly kind: "truth of"; readonly input: FieldExpression };
 
 export type Comparison = "eq" | "gt" | "gte" | "lt" | "lte";
 
-/** `value` is a value of the payload of any type. */
+/** Type of an expression. `value` is the type of a payload value, which may be of any type. */
 export type ExpressionType = "text" | "number" | "boolean" | "time" | "null" | "value";
 
 export function typeOf(expression: Expression): ExpressionType {

@@ -1,4 +1,4 @@
-// Unpacking returns what was packed, in every form.
+// Tests that unpacking a batch returns the records that were packed, in both formats of packs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckedFeedback, FeedbackPacker, recordsIn } from "./feedback-batch.ts";

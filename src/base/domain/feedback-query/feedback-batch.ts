@@ -1,25 +1,31 @@
-// A batch of checked records, packed so that threads can pass it on without parsing it. There are two formats of
-// packs, and each database uses the one that it reads fastest. In the first, each record is a JSON list in the order
-// of `packedFields`; in the second, each field is a column of texts.
+// A batch of checked records, packed so that threads can pass it on without parsing it. There are two formats of packs:
+// in one, each record is a JSON list in the order of `packedFields`; in the other, each field is a column of texts.
+// Each database uses the format that it reads faster.
 import type { FeedbackContent } from "../feedback.ts";
 import type { Json } from "../text/json.ts";
 import { numbersIn } from "./payload-numbers.ts";
 import { ColumnWriter, textsIn } from "./packed-columns.ts";
 import { exactParts, type StoredForm, storedForm } from "./stored-form.ts";
 
-/** A checked record without its time of creation and author. */
+/** A checked record before its time of creation and its author are known. */
 export interface CheckedFeedback {
   readonly id: string;
-  /** Content as stored. */
+  /** Content of the record as it is stored. */
   readonly content: FeedbackContent;
-  /** Hash of the content as sent, which shows whether a request with an existing id is a retry or a conflict. */
+  /**
+   * Hash of the content as the client sent it. If a request has an existing id, the hash shows whether it is a retry or
+   * a conflict.
+   */
   readonly contentHash: string;
 }
 
 type PackedRecord = Omit<FeedbackContent, "payload"> &
   Omit<StoredForm, "hasMoreNumbers"> & { readonly hasMoreNumbers: 0 | 1 } & Omit<CheckedFeedback, "content">;
 
-/** Names of the packed fields, in order. The payload is last, because a JSON list contains it as JSON and not as text. */
+/**
+ * Names of the packed fields, in order. The payload is last, because it is JSON in a JSON list, while the other fields
+ * are texts.
+ */
 export const packedFields = [
   "projectId",
   "id",
@@ -41,13 +47,13 @@ export const packedFields = [
 
 export interface FeedbackBatch {
   readonly count: number;
-  /** Packs of the batch, in the order of the records. */
+  /** Packs that contain the records, in order. */
   readonly packs: readonly FeedbackPack[];
   readonly numbers: PackedNumbers;
   readonly projects: readonly BatchProject[];
-  /** True if a record has an `annotation_ref`. */
+  /** True if any record has an `annotation_ref`. */
   readonly hasAnnotations: boolean;
-  /** Records that name an annotation queue. */
+  /** Records that refer to an annotation queue. */
   readonly queued: readonly {
     readonly projectId: string;
     readonly queueId: string;
@@ -55,31 +61,31 @@ export interface FeedbackBatch {
   }[];
 }
 
-/** A project in a batch. */
+/** A project to which records of the batch belong. */
 export interface BatchProject {
   readonly projectId: string;
-  /** Index of the first record that names the project. */
+  /** Index of the first record that belongs to the project. */
   readonly index: number;
-  /** Total bytes of its payloads as stored. */
+  /** Total bytes of the project's payloads, as stored. */
   readonly payloadBytes: number;
 }
 
 export type PackForm = "rows" | "columns";
 
-/** A pack of records. It has a few hundred kilobytes, or more if a single record is larger. */
+/** Records packed together. A pack has a few hundred kilobytes, or more if a single record is larger. */
 export type FeedbackPack = PackOfRows | PackOfColumns;
 
 export interface PackOfRows {
   readonly form: "rows";
   readonly count: number;
-  /** JSON list with one list per record, as UTF-8. */
+  /** JSON list with one list for each record, in UTF-8. */
   readonly json: Uint8Array<ArrayBuffer>;
 }
 
 export interface PackOfColumns {
   readonly form: "columns";
   readonly count: number;
-  /** Columns as {@link ColumnWriter} writes them, in the order of `packedFields`. */
+  /** One column for each field, in the order of `packedFields`, as {@link ColumnWriter} writes them. */
   readonly columns: readonly Uint8Array<ArrayBuffer>[];
 }
 
@@ -87,13 +93,13 @@ export interface PackOfColumns {
 export interface PackedNumbers {
   readonly fields: readonly { readonly projectId: string; readonly path: string }[];
   /**
-   * Three entries for each number: the index of its field, the index of its record in the batch, and the number
-   * itself.
+   * Three entries for each number: the index of its field in `fields`, the index of its record in the batch, and the
+   * number itself.
    */
   readonly triples: Float64Array<ArrayBuffer>;
 }
 
-/** Size in characters at which a pack is closed. A pack may be larger by its last record. */
+/** Number of characters after which a pack is complete. A pack may exceed it by its last record. */
 const packLengthMin = 1 << 18;
 
 export class FeedbackPacker {
@@ -111,7 +117,7 @@ export class FeedbackPacker {
     this.#open = form === "rows" ? new OpenRows() : new OpenColumns();
   }
 
-  /** @param payloadText the record's payload as JSON */
+  /** @param payloadText payload of the record as JSON */
   add({ id, content, contentHash }: CheckedFeedback, payloadText: string): void {
     const form = storedForm(content, payloadText);
     const index = this.#count++;
@@ -151,9 +157,9 @@ export class FeedbackPacker {
   }
 }
 
-/** Pack to which records are being added. */
+/** Pack to which records are still being added. */
 interface OpenPack {
-  /** Characters added since the last `take`. */
+  /** Number of characters added since the last `take`. */
   readonly length: number;
   add(record: CheckedFeedback, form: StoredForm): void;
   take(): FeedbackPack;
@@ -202,7 +208,7 @@ function packedText(record: CheckedFeedback, form: StoredForm): string {
   return `${JSON.stringify(packedValues(record, form).slice(0, -1)).slice(0, -1)},${form.payload}]`;
 }
 
-/** Returns the values of a record in the order of `packedFields`. */
+/** Returns the values of a record, in the order of `packedFields`. */
 export function packedValues(
   { id, content, contentHash }: CheckedFeedback,
   form: StoredForm,
@@ -234,7 +240,7 @@ export function* recordsIn({ packs }: FeedbackBatch): Generator<CheckedFeedback,
 }
 
 function rowsOf({ json }: PackOfRows): readonly (readonly Json[])[] {
-  // Safe cast: written by the packer.
+  // Safe cast: the packer has written this JSON.
   return JSON.parse(new TextDecoder().decode(json)) as Json[][];
 }
 
@@ -242,16 +248,16 @@ function* rowsOfColumns({ count, columns }: PackOfColumns): Generator<readonly J
   const texts = columns.map(textsIn);
   for (let index = 0; index < count; index++) {
     const values = texts.map((column) => column.next().value ?? null);
-    // Safe cast: written by the packer, with the payload as JSON.
+    // Safe cast: the packer has written the payload as JSON.
     yield [...values.slice(0, -1), JSON.parse(values.at(-1) ?? "{}") as Json];
   }
 }
 
-/** A record parsed from JSON: its payload is the value itself, not text. */
+/** A record parsed from a pack. Its payload is the value itself, not text. */
 type ReadRecord = Omit<PackedRecord, "payload"> & Pick<FeedbackContent, "payload">;
 
 function recordOf(values: readonly Json[]): CheckedFeedback {
-  // Safe cast: the packer wrote the values in this order.
+  // Safe cast: the packer has written the values in this order.
   const read = Object.fromEntries(packedFields.map((field, index) => [field, values[index]])) as ReadRecord;
   const { projectId, vendorRef, feedbackType, annotationRef, runnableRef, callRef, triggerRef } = read;
   const { payload, creator, queueId } = exactParts(read.exact) ?? read;

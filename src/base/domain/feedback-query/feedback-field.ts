@@ -1,6 +1,9 @@
-// Fields of a feedback record that a query may name: its texts, its time, and values in its payload.
+// Fields of a feedback record that a query may refer to: its texts, its time of creation, and values in its payload.
 
-/** Text fields, named as in {@link FeedbackRecord}; `callId` is computed from the record's reference (`recordText`). */
+/**
+ * Text fields, with their names in {@link FeedbackRecord}. `callId` is not stored; `recordText` derives it from the
+ * record's reference.
+ */
 export type TextField =
   | "id"
   | "projectId"
@@ -15,21 +18,21 @@ export type TextField =
   | "queueId"
   | "callId";
 
-/** A step into a payload: a member name of an object, or an index of a list. */
+/** One step of a path into a payload: the name of an object's member, or the index of a list's item. */
 export type PathStep = string | number;
 
 export type FeedbackField =
   | { readonly kind: "text"; readonly name: TextField }
   | { readonly kind: "createdAt" }
-  /** An empty path is the whole payload. */
+  /** A value in the payload. An empty path refers to the whole payload. */
   | { readonly kind: "payload"; readonly path: readonly PathStep[] };
 
 /** Maximum index in a path. A payload has at most one mebibyte, so no list in it has more items. */
 const indexMax = 1 << 20;
 
 /**
- * Parses a path, whose parts are separated by dots; `\.` is a dot in a name. A part that consists of digits is an
- * index, unless a backslash precedes it (`by_step.\3`). Returns null if an index is larger than any list can have.
+ * Parses a path, whose steps are separated by dots; `\.` is a dot in a name. A step of digits is an index, unless a
+ * backslash precedes it (`by_step.\3`). Returns null if an index is larger than any list can have.
  */
 export function pathSteps(path: string): readonly PathStep[] | null {
   const parts = path.split(/(?<!\\)\./);
@@ -40,7 +43,7 @@ export function pathSteps(path: string): readonly PathStep[] | null {
   return steps.some((step) => typeof step === "number" && step > indexMax) ? null : steps;
 }
 
-/** Writes a path so that {@link pathSteps} parses it. */
+/** Writes a path in the notation that {@link pathSteps} parses. */
 export function pathText(steps: readonly PathStep[]): string {
   return steps
     .map((step) => {

@@ -1,11 +1,12 @@
-// Queries over a project's feedback, independent of their syntax and of the database.
+// Queries over a project's feedback, independent of the notation of the query and of the database.
 import type { FeedbackRecord } from "../feedback.ts";
 import type { Condition } from "./condition.ts";
 import type { FeedbackField } from "./feedback-field.ts";
 
 /**
- * Sort key. In both directions, records with a value come before records without one. For payload values, numbers
- * (including texts that represent numbers) come first, then all other values by their texts in code point order.
+ * Key by which records are sorted. In both directions, records with a value come before records without one. Payload
+ * values that are numbers, or texts of numbers, come first; all other values follow, by their texts in code point
+ * order.
  */
 export interface SortKey {
   readonly field: FeedbackField;
@@ -15,14 +16,14 @@ export interface SortKey {
 export interface FeedbackQuery {
   readonly projectId: string;
   readonly condition: Condition;
-  /** Sort keys. Records that are equal under all keys are in storage order, oldest first. */
+  /** Keys by which records are sorted. Records with equal values for all keys stay in storage order, oldest first. */
   readonly sortBy: readonly SortKey[];
   readonly limit: number;
   /** Number of records to skip. */
   readonly offset: number;
   /**
-   * Maximum total size of the returned records as stored, in bytes; at least one record is returned. Defaults to the
-   * bound of a page.
+   * Maximum total size in bytes of the returned records as stored; at least one record is returned. Defaults to the
+   * limit of a page.
    */
   readonly bytesMax?: number;
 }
@@ -34,7 +35,7 @@ export interface FeedbackResult {
 }
 
 /**
- * The entity that makes a query, and the query's deadline. Entities take turns, so that one entity's queries do not
+ * Entity that makes a query, and the time limit of the query. Entities take turns, so that one entity's queries do not
  * delay those of others.
  */
 export interface QueryTurn {
@@ -42,42 +43,42 @@ export interface QueryTurn {
   readonly timeMs: number;
 }
 
-/** Request for a page of matching records. */
+/** Request for one page of the records that match a condition. */
 export interface FeedbackScan {
   readonly projectId: string;
   readonly condition: Condition;
   /**
-   * Order of the scan; `stored` by default. With `changed`, records are ordered by their last change: a replaced
-   * record moves to the end, so that a client can fetch only what changed.
+   * Order of the records; `stored` by default. With `changed`, records are in the order of their last change: a
+   * replaced record moves to the end, so that a client can fetch only changes.
    */
   readonly order?: "stored" | "changed";
-  /** Share of the records to read, chosen by `isSampled`; all records by default. */
+  /** Fraction of the records to read, which `isSampled` selects; all records by default. */
   readonly share?: number;
-  /** Number of the record after which to continue; null for the first page. */
+  /** Number of the record after which the page begins; null for the first page. */
   readonly after: number | null;
   readonly limit: number;
-  /** Maximum total size of the returned records, as in {@link FeedbackQuery}. */
+  /** Maximum total size in bytes of the returned records, as in {@link FeedbackQuery}. */
   readonly bytesMax?: number;
 }
 
 export interface FeedbackScanPage {
   readonly items: readonly FeedbackRecord[];
   /**
-   * Value of `after` for the next page; null if no record was scanned. Use `hasMore` to see if more pages follow,
-   * because a page may be empty although more follow.
+   * Value of `after` for the next page; null if no record was scanned. Only `hasMore` says whether another page
+   * follows, because even an empty page may have a successor.
    */
   readonly last: number | null;
   readonly hasMore: boolean;
 }
 
-/** Condition on the records to count by type. */
+/** Condition that selects the records to count by their type. */
 export interface TypeQuestion extends Pick<FeedbackQuery, "projectId" | "condition"> {
   readonly typesMax: number;
 }
 
 export interface TypeCounts {
-  /** Total of all types. */
+  /** Total number of matching records, of all types. */
   readonly totalCount: number;
-  /** Types by descending count, then by name, with the names in the form that queries use. */
+  /** Types with their counts, ordered by descending count, then by name. Names have the form that queries use. */
   readonly types: readonly { readonly feedbackType: string; readonly count: number }[];
 }

@@ -1,4 +1,4 @@
-// Contract of every feedback store.
+// Contract that every store of feedback implements.
 import type { FeedbackRecord, FeedbackRevision } from "../feedback.ts";
 import type { Page, PageRequest } from "../page.ts";
 import type { FeedbackBatch, PackForm } from "./feedback-batch.ts";
@@ -12,7 +12,7 @@ import type {
   TypeQuestion,
 } from "./feedback-query.ts";
 
-/** Author of records and time of writing. */
+/** Author of records, and the time at which they are written. */
 export type FeedbackAuthor = Pick<FeedbackRecord, "createdAt" | "vendorUserId">;
 
 export interface FeedbackStore {
@@ -38,7 +38,7 @@ export interface FeedbackStore {
   createBatch(batch: FeedbackBatch, author: FeedbackAuthor): Promise<boolean>;
   find(projectId: string, id: string): Promise<FeedbackRecord | null>;
   /**
-   * Returns the existing records among these ids in storage order, bounded in bytes like a page.
+   * Returns those of these records that exist, in storage order. Their total size is limited like that of a page.
    *
    * @param ids up to a thousand
    */
@@ -48,8 +48,8 @@ export interface FeedbackStore {
     bounds?: { readonly bytesMax?: number },
   ): Promise<readonly FeedbackRecord[]>;
   /**
-   * Atomically replaces the content, keeps `id` and `createdAt`, and adds the old content to the history. Returns null
-   * and writes nothing if the project has no such record.
+   * Atomically replaces the content of a record, keeps its `id` and `createdAt`, and adds the old content to its
+   * history. Returns null and writes nothing if the project has no such record.
    */
   replace(
     projectId: string,
@@ -58,7 +58,7 @@ export interface FeedbackStore {
     at: Date,
   ): Promise<FeedbackRecord | null>;
   /**
-   * Returns a sorted part of the matching records, limited in bytes like a page.
+   * Returns a sorted part of the matching records. Its size in bytes is limited like that of a page.
    *
    * @throws ServiceError `too_slow` if the query does not finish in its time, `overloaded` if it cannot start in its
    * time
@@ -67,14 +67,14 @@ export interface FeedbackStore {
   /** Returns a page of matching records in the order of the scan. @throws as `query` */
   scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
   /**
-   * Returns a record's number, from which `scan` can continue in storage order; null if the project has no such
+   * Returns the number of a record, from which `scan` can continue in storage order; null if the project has no such
    * record.
    */
   placeOf(projectId: string, id: string): Promise<number | null>;
   /** Counts matching records by type. @throws as `query` */
   countTypes(question: TypeQuestion, turn: QueryTurn): Promise<TypeCounts>;
-  /** Deletes the records with these ids and their histories, in one transaction. Unknown ids are ignored. */
+  /** Deletes the records with these ids, and their histories, in one transaction. Unknown ids are ignored. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;
-  /** Returns earlier revisions in the order of replacement. */
+  /** Returns the earlier revisions of a record, in the order in which they were replaced. */
   history(projectId: string, id: string, page: PageRequest): Promise<Page<FeedbackRevision>>;
 }

@@ -1,5 +1,5 @@
-// Makes the conditions of a query. The type of one side of a comparison decides how the other side is converted;
-// incomparable types are refused. Comparisons of two constants are evaluated here, once.
+// Makes the conditions of a query. The type of one side of a comparison decides how the other side is converted. Types
+// that cannot be compared are refused. Comparisons of two constants are evaluated once, here.
 import { ServiceError } from "../service-error.ts";
 import {
   constantCondition,
@@ -14,7 +14,7 @@ import {
 import { timeOf } from "./time-literals.ts";
 import { compareTexts, lowerLatin, numberOfText, searchableText } from "./values.ts";
 
-/** Returns a constant of a query. Texts are converted to the form in which records are searched. */
+/** Returns a constant of a query. Texts are converted to the form in which records store their texts for searches. */
 export function constant(value: string | number | boolean | null): Constant {
   if (value === null) return { kind: "constant", type: "null", value };
   if (typeof value === "string") return { kind: "constant", type: "text", value: searchableText(value) };
@@ -23,8 +23,8 @@ export function constant(value: string | number | boolean | null): Constant {
 }
 
 /**
- * Compares two expressions. A payload value is converted to the type of the other side; two payload values are
- * compared as texts. "Equals null" means "is missing"; any other comparison with null is unknown.
+ * Returns a comparison of two expressions. A payload value is converted to the type of the other side; two payload
+ * values are compared as texts. "Equals null" means "is missing"; any other comparison with null is unknown.
  *
  * @throws ServiceError `unsupported` if the types cannot be compared
  */
@@ -52,8 +52,8 @@ const mirrored: Readonly<Record<Comparison, Comparison>> = {
 };
 
 /**
- * Times are stored in whole milliseconds. A constant with a fraction of a millisecond is compared as the millisecond
- * before it.
+ * Compares with a constant that may have a fraction of a millisecond. Stored times have whole milliseconds, so the
+ * constant is rounded down.
  */
 function atMilliseconds(operator: Comparison, left: Expression, right: Constant): Condition {
   if (right.type !== "time" || Number.isInteger(right.value))
@@ -69,12 +69,15 @@ function compareConstants(operator: Comparison, a: Constant, b: Constant): boole
   return holdsOf(operator, orderOf(a.value, b.value));
 }
 
-/** Returns a negative number if `a` comes before `b`, which has the same type. False comes before true. */
+/**
+ * Returns a negative number if `a` comes before `b`, a positive one if it comes after, and 0 if they are equal. Both
+ * have the same type. False comes before true.
+ */
 export function orderOf(a: string | number | boolean, b: string | number | boolean): number {
   return typeof a === "string" ? compareTexts(a, String(b)) : Number(a) - Number(b);
 }
 
-/** True if the comparison holds for two values whose order (as returned by {@link orderOf}) is given. */
+/** True if the comparison holds for two values. @param order their order, as {@link orderOf} returns it */
 export function holdsOf(operator: Comparison, order: number): boolean {
   switch (operator) {
     case "eq":
@@ -134,7 +137,7 @@ function readAs(expression: Expression, type: ExpressionType): Expression {
 export type ConvertedTo = "double" | "string" | "int" | "bool" | "exists";
 
 /**
- * Converts an expression to another type.
+ * Returns an expression that converts another one to a type.
  *
  * @throws ServiceError `unsupported` if the conversion is impossible
  */
@@ -217,8 +220,9 @@ function textToSearch(expression: Expression, name: string): Expression | null {
 }
 
 /**
- * Returns an expression for the number of items in a list. @throws ServiceError `unsupported` if the input cannot be a
- * list
+ * Returns an expression for the number of items in a list.
+ *
+ * @throws ServiceError `unsupported` if the input cannot be a list
  */
 export function itemCount(input: Expression): Expression {
   if (input.kind === "field" && typeOf(input) === "value") return { kind: "item count", input };

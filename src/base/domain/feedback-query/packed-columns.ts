@@ -1,8 +1,8 @@
-// Records of a batch in columns: for each field, the texts of all records are concatenated. Each text is written as
-// its length in bytes (four bytes, big-endian), followed by its UTF-8; length -1 means null.
+// Records of a batch as columns: for each field, the texts of all records one after the other. Each text is its length
+// in bytes (four bytes, big-endian), followed by its UTF-8. The length -1 means null.
 
 const lengthBytes = 4;
-/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
+/** Maximum number of bytes that a UTF-16 code unit takes in UTF-8. */
 const bytesPerUnit = 3;
 const firstBytes = 1 << 12;
 
@@ -20,7 +20,7 @@ export class ColumnWriter {
     this.#end = start + Math.max(length, 0);
   }
 
-  /** Returns the bytes added since the last call. */
+  /** Returns the bytes that were added since the last call. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(0, this.#end);
     this.#end = 0;

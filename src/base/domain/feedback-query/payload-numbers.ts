@@ -1,17 +1,17 @@
-// Numbers of a payload by path, for the index of numbers. If a payload has too many numbers, too long paths or too
-// deep nesting, only some of its numbers are returned, and its record is marked.
+// Finds the numbers in a payload by their paths, for an index of numbers. If a payload has too many numbers, too long
+// paths or too deep nesting, it returns only some of the numbers and marks the record.
 import type { Json, JsonObject } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 import { numberOfText, numberTextLengthMax, searchableText } from "./values.ts";
 
-/** Maximum number of indexed numbers per record. */
+/** Maximum number of numbers per record that are indexed. */
 const numbersMax = 32;
 const depthMax = 8;
 /** Maximum number of payload values that are searched for numbers. */
 const valuesMax = 500;
 const pathLengthMax = 200;
 export interface PlacedNumber {
-  /** Path as a JSON list of its steps. */
+  /** Path of the number, as a JSON list of steps. */
   readonly path: string;
   readonly number: number;
 }
@@ -28,7 +28,7 @@ interface Found {
   hasMore: boolean;
 }
 
-/** Cache of the numbers of payloads that are being written. Each write needs the numbers twice. */
+/** Numbers of payloads that are being written. The cache saves work, because each write needs the numbers twice. */
 const foundIn = new WeakMap<object, PayloadNumbers>();
 
 export function numbersIn(payload: JsonObject): PayloadNumbers {
@@ -40,7 +40,7 @@ export function numbersIn(payload: JsonObject): PayloadNumbers {
   return found;
 }
 
-/** Steps of the path as JSON, without the enclosing brackets. */
+/** Steps of a path as JSON, without the brackets around them. */
 interface Place {
   readonly steps: string;
   readonly depth: number;
@@ -72,7 +72,7 @@ function inside({ steps, depth }: Place, step: PathStep): Place {
 }
 
 function numberOf(value: Json): number | null {
-  // Adding 0 turns -0 into 0; some databases distinguish them.
+  // Adding 0 turns -0 into 0, because some databases distinguish the two.
   if (typeof value === "number") return value + 0;
   return typeof value === "string" && value.length <= numberTextLengthMax ? numberOfText(value) : null;
 }

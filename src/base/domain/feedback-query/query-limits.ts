@@ -1,12 +1,12 @@
-// Limits of one feedback query.
+// Limits that apply to each feedback query.
 
 export interface QueryLimits {
-  /** Maximum nesting of operations. */
+  /** Maximum depth to which operations are nested. */
   readonly depthMax: number;
-  /** Maximum number of operations and operands in total. */
+  /** Maximum number of operations and operands together. */
   readonly operandsMax: number;
-  /** Maximum total size of all literals, as JSON. */
+  /** Maximum total size in bytes of all literals, as JSON. */
   readonly literalBytesMax: number;
-  /** Time limit in milliseconds, including the wait for the query's turn. */
+  /** Time limit in milliseconds, which includes the wait for the query's turn. */
   readonly timeMs: number;
 }

@@ -1,5 +1,6 @@
-// Form in which a record's content is stored and searched. Texts are stored as queries see them, which replaces NUL
-// and unpaired surrogates. If a text contains either, the exact texts are stored too, as JSON, which can escape both.
+// Form in which a record's content is stored and searched. Texts are stored as queries see them: with replacements for
+// NUL and unpaired surrogates. If a text contains either of these, the exact texts are also stored, as JSON, which can
+// escape both.
 import type { FeedbackContent, FeedbackRecord } from "../feedback.ts";
 import { callIdOf, readCallReference } from "../recordings/call-reference.ts";
 import type { JsonObject } from "../text/json.ts";
@@ -8,13 +9,13 @@ import { numbersIn } from "./payload-numbers.ts";
 import { searchableJson, searchableText } from "./values.ts";
 
 export interface StoredForm {
-  /** Payload as JSON. */
+  /** Payload of the record as JSON. */
   readonly payload: string;
   readonly creator: string | null;
   readonly queueId: string | null;
-  /** The {@link ExactParts} as JSON; null if no text was changed. */
+  /** The {@link ExactParts} as JSON; null if no text had to be changed. */
   readonly exact: string | null;
-  /** Key of the emoji index. */
+  /** Text under which the record is in the index of emojis; null if it is not in the index. */
   readonly emoji: string | null;
   /** True if some numbers of the payload are missing from the index of numbers. */
   readonly hasMoreNumbers: boolean;
@@ -24,7 +25,11 @@ export interface StoredForm {
 
 export type ExactParts = Pick<FeedbackContent, "payload" | "creator" | "queueId">;
 
-/** @param payloadText the payload as JSON, if the caller has it already */
+/**
+ * Returns the stored form of a record's content.
+ *
+ * @param payloadText payload as JSON, if the caller already has it
+ */
 export function storedForm(
   content: FeedbackContent,
   payloadText: string = JSON.stringify(content.payload),
@@ -43,12 +48,18 @@ export function storedForm(
   };
 }
 
-/** Safe cast: written by `storedForm`. Returns null if the texts as queries see them are exact. */
+/**
+ * Returns the exact texts of a record; null if the texts as queries see them are exact. Safe cast: `storedForm` has
+ * written this JSON.
+ */
 export function exactParts(exact: StoredForm["exact"]): ExactParts | null {
   return exact === null ? null : (JSON.parse(exact) as ExactParts);
 }
 
-/** True if JSON contains an escape of NUL or of an unpaired surrogate, or a text that looks like one. */
+/**
+ * True if the JSON may contain an escaped NUL or unpaired surrogate. Also true for a text that only looks like such an
+ * escape.
+ */
 function mayBeOther(json: string): boolean {
   return json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
 }
@@ -57,7 +68,7 @@ function searchable(text: string | null): string | null {
   return text === null ? null : searchableText(text);
 }
 
-/** Maximum length of the texts in the emoji index. */
+/** Maximum length in characters of texts in the index of emojis. */
 export const emojiLengthMax = 64;
 
 function emojiOf({ emoji }: JsonObject): string | null {
@@ -66,12 +77,12 @@ function emojiOf({ emoji }: JsonObject): string | null {
     : null;
 }
 
-/** Returns the text of a record in one of its text fields; null if it has none. */
+/** Returns the text of a record in a text field; null if the record has none there. */
 export function recordText(record: FeedbackRecord, field: TextField): string | null {
   return field === "callId" ? calledBy(record) : record[field];
 }
 
-/** Returns the call that a record refers to; null if it refers to something else or to another project. */
+/** Returns the id of the call to which a record refers; null if it refers to something else or to another project. */
 export function calledBy({
   projectId,
   vendorRef,

@@ -1,6 +1,7 @@
-// Times in queries: seconds since 1970, or a date or time in ISO 8601, in UTC unless a zone is given.
+// Reads times in queries. A time is a number of seconds since 1970, or a date or time in ISO 8601, in UTC unless it
+// names a zone.
 
-/** Range of the years 0 to 9999, within which the order of times equals the order of their ISO texts. */
+/** Range of the years 0 to 9999. Within it, times have the same order as their ISO texts. */
 const firstMs = Date.UTC(2000, 0) - 730_485 * 86_400_000;
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -8,7 +9,8 @@ const isoTime =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})([.,]\d{1,12})?)?\s?(?:(Z|z)|([+-])(\d{2}):?(\d{2}))?)?$/;
 
 /**
- * Returns milliseconds since 1970, possibly with a fraction; null unless the literal is a time of the years 0 to 9999.
+ * Returns a literal as milliseconds since 1970, possibly with a fraction; null unless it is a time of the years 0 to
+ * 9999.
  */
 export function timeOf(literal: string | number | boolean): number | null {
   if (typeof literal === "boolean") return null;
@@ -17,8 +19,8 @@ export function timeOf(literal: string | number | boolean): number | null {
 }
 
 /**
- * Rounds to the microsecond, because a multiplication by a thousand would turn 1.1 s and 1.2 s into times that
- * are not 0.1 s apart.
+ * Rounds to the microsecond. Otherwise a multiplication by a thousand would turn 1.1 s and 1.2 s into times that are
+ * not 0.1 s apart.
  */
 function secondsMs(seconds: number): number | null {
   const ms = Math.round(seconds * 1e6) / 1e3;
@@ -33,7 +35,7 @@ function isoMs(text: string): number | null {
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   date.setUTCHours(Number(hour), Number(minute), Number(second));
   const isDate = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
-  // `Date` would carry hour 24, minute 60 or second 60 over into the next unit.
+  // These values are checked here, because `Date` would carry hour 24, minute 60 or second 60 over into the next unit.
   const isTimeOfDay = Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
   if (!isDate || !isTimeOfDay) return null;
   const [, , , , , , , , , sign, zoneHours = "0", zoneMinutes = "0"] = match;

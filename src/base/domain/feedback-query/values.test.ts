@@ -1,4 +1,4 @@
-// Texts, numbers, paths and orders as queries see them.
+// Tests of texts, numbers, paths and orders as queries see them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -7,7 +7,7 @@ import { pathSteps, pathText } from "./feedback-field.ts";
 import { timeOf } from "./time-literals.ts";
 import { compareTexts, numberOfText, searchableText } from "./values.ts";
 
-/** Any code units, including unpaired surrogates. */
+/** Texts of any code units, including unpaired surrogates. */
 const anyText = fc.string({
   unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
 });

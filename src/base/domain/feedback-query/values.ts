@@ -1,14 +1,14 @@
-// Values of a payload as queries see them: texts, and the numbers that texts represent. In-memory comparisons and the
-// SQL of `store/database` both follow these rules.
+// Values of a payload as queries see them: texts, and the numbers that texts represent. Both in-memory comparisons and
+// the SQL of `store/database` follow these rules.
 import type { Json } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 
 /**
- * Returns a text as queries see it: NUL and unpaired surrogates, which databases cannot store, are replaced with
- * U+FFFD. Reading the record still returns the original text.
+ * Returns a text as queries see it. NUL and unpaired surrogates, which databases cannot store, are replaced by U+FFFD.
+ * A record that is read still has the original text.
  */
 export function searchableText(text: string): string {
-  // Most texts contain neither, and this test is much faster than checking the pairing of surrogates.
+  // Most texts contain neither. This test is much faster than a check of whether surrogates are paired.
   return /[\0\ud800-\udfff]/.test(text) ? text.replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd") : text;
 }
 
@@ -21,11 +21,11 @@ export function searchableJson(value: Json): Json {
     searchableText(name),
     searchableJson(member),
   ]);
-  // Safe for a member named `__proto__`, which an assignment to an object would lose.
+  // `fromEntries` keeps a member named `__proto__`, which an assignment to an object would lose.
   return Object.fromEntries(members) as Json;
 }
 
-/** Returns the value at a path; undefined if there is none. */
+/** Returns the value at a path of the payload; undefined if there is none. */
 export function valueAt(payload: Json, path: readonly PathStep[]): Json | undefined {
   let value: Json | undefined = payload;
   for (const step of path) {
@@ -48,17 +48,17 @@ export function textOf(value: Json | undefined): string | null {
 }
 
 /**
- * Maximum length of a text that represents a number. Every number has a text of at most this length, such as
- * -0.0000012345678901234567.
+ * Maximum length in characters of a text that counts as a number. Every number has a text of at most this length, such
+ * as -0.0000012345678901234567.
  */
 export const numberTextLengthMax = 25;
-/** Numbers in JSON's notation. */
+/** Pattern of a number in JSON's notation. */
 export const numberPattern = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?";
 const numberText = new RegExp(`^${numberPattern}$`);
 
 /**
- * Returns the number that a text represents in JSON's notation, in at most 25 characters; null if the text is not such
- * a number or the number overflows.
+ * Returns the number that a text represents in JSON's notation. Returns null if the text is no such number, has more
+ * than 25 characters, or overflows.
  */
 export function numberOfText(text: string): number | null {
   if (text.length > numberTextLengthMax || !numberText.test(text)) return null;
@@ -66,7 +66,10 @@ export function numberOfText(text: string): number | null {
   return Number.isFinite(number) ? number + 0 : null;
 }
 
-/** Compares texts by code points, which is the order of their UTF-8 bytes; negative if `a` comes first. */
+/**
+ * Compares texts by their code points, which is the order of their UTF-8 bytes. Returns a negative number if `a` comes
+ * first.
+ */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   let at = 0;
@@ -75,7 +78,10 @@ export function compareTexts(a: string, b: string): number {
   return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
 }
 
-/** Surrogates encode code points above all others, so they sort last. */
+/**
+ * Returns a code unit's position in code point order. Surrogates encode code points above all others, so they come
+ * last.
+ */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
