@@ -1,16 +1,13 @@
 // The contract between a training job and its trainer, which runs in this process or on a remote server. A trainer has
-// one adapter, the adapter's optimizer, and the gradient accumulated since the last step. It does not depend on jobs
-// or rewards, and passes the suite in contract/check-trainer.ts.
+// one adapter, its optimizer, and the gradient accumulated since the last step. It knows nothing about jobs or rewards,
+// and passes the suite in contract/check-trainer.ts.
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { PreferenceConfig } from "../../base/domain/preferences/preference-config.ts";
 import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../base/domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
 
-/**
- * The fields of a training configuration that determine the policy loss. The other fields determine the data or the
- * steps.
- */
+/** The fields of a training configuration that determine the policy loss. The other fields determine data or steps. */
 export const policyLossFields = [
   "epsilon",
   "epsilonHigh",
@@ -25,7 +22,7 @@ export const policyLossFields = [
 
 export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[number]>;
 
-/** The fields of a preference configuration that determine its loss. */
+/** The fields of a preference configuration that determine the preference loss. */
 export const preferenceLossFields = [
   "loss",
   "beta",
@@ -43,13 +40,14 @@ export type PreferenceLossConfig = Pick<PreferenceConfig, (typeof preferenceLoss
  * 1e-6.
  * - w_t is the weight of the token's sequence, times the token's own weight if it has one.
  * - L_t is the policy gradient loss (CISPO, arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative
- *   log-probability, which ignores advantages.
+ * log-probability, which ignores advantages.
  * - With a KL penalty β, the policy gradient uses A_t + β · (k̄ - k_t) as advantage. k_t is the token's current
- *   log-probability less its reference log-probability, without gradient, and k̄ is the mean of k over all trained
- *   tokens given. With the source `sample`, k_t uses the old log-probability, if known, in place of the current one.
+ * log-probability minus its reference log-probability, without gradient, and k̄ is the mean of k over all trained
+ * tokens of the call. With the source `sample`, k_t uses the old log-probability, if known, in place of the current
+ * one.
  * - A preference loss is the sum of f(m_p) · w_p over all preferences, divided by their number. m_p is the margin
- *   defined in losses/preference.ts, and w_p the weight of the preference's first sequence. It ignores advantages, old
- *   log-probabilities and token weights.
+ * defined in losses/preference.ts, and w_p the weight of the preference's first sequence. It ignores advantages, old
+ * log-probabilities and token weights.
  */
 export type Loss =
   | { readonly kind: "policy"; readonly config: PolicyLossConfig }
@@ -57,8 +55,8 @@ export type Loss =
   | { readonly kind: "preference"; readonly config: PreferenceLossConfig };
 
 /**
- * Returns the policy loss of a job's configuration. The loss contains no other fields of it, because each different
- * loss needs a different program.
+ * Returns the policy loss that a job's configuration describes. It contains only the fields that determine the loss,
+ * because each different loss needs a program of its own.
  */
 export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "policy" } {
   const fields = policyLossFields.map((field) => [field, config[field]]);
@@ -66,53 +64,55 @@ export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "p
 }
 
 /**
- * Returns the loss of a preference job's configuration. The loss contains no other fields of it, because each
- * different loss needs a different program.
+ * Returns the loss that a preference job's configuration describes. It contains only the fields that determine the
+ * loss, because each different loss needs a program of its own.
  */
 export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly kind: "preference" } {
   const fields = preferenceLossFields.map((field) => [field, config[field]]);
   return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Safe cast: exactly its fields.
 }
 
-/** A sequence with its trajectory's advantage, and its weight within the job. */
+/** A sequence of tokens, with the advantage of its trajectory, and its weight within the job. */
 export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
   /**
-   * Factors for the weight of single trained tokens, finite and at least 0. Each factor is multiplied with the
-   * sequence's weight; 1 if absent.
+   * Factor for the weight of each trained token, finite and at least 0. The trainer multiplies it with the sequence's
+   * weight; all factors are 1 if absent.
    */
   readonly tokenWeights?: Float32Array;
   /**
    * Log-probabilities under the reference (the base model or another model), finite at trained tokens and ignored
-   * elsewhere. Only for losses that use a reference ({@link hasReference}).
+   * elsewhere. Present only for losses that use a reference ({@link hasReference}).
    */
   readonly referenceLogprobs?: Float32Array;
-  /** The preference that the sequence belongs to; only for a preference loss. */
+  /** The preference to which the sequence belongs; present only for a preference loss. */
   readonly preference?: PreferenceSide;
-  /** Index of the trajectory group that the sequence belongs to. Sequences of one group usually share a prefix. */
+  /** Index of the trajectory group to which the sequence belongs. Sequences of one group usually share a prefix. */
   readonly group: number;
 }
 
 /** The side of a preference to which a sequence belongs. */
 export interface PreferenceSide {
-  /** Index of the preference, shared by all its sequences: two answers to one prompt, or with KTO a single answer. */
+  /**
+   * Index of the preference, which all its sequences have in common. A preference has two answers to one prompt, or for
+   * KTO a single answer.
+   */
   readonly index: number;
-  /** True for the preferred answer. */
+  /** True if the sequence belongs to the preferred answer. */
   readonly isChosen: boolean;
   /**
-   * KTO's reference point z, in nats: how far the model has moved from the reference. An answer's log ratio is
-   * compared with it. It is at least 0, and equal for all sequences of a call; 0 if absent.
+   * KTO's reference point z in nats, with which an answer's log ratio is compared. It says how far the model has moved
+   * from the reference. At least 0, equal for all sequences of a call, and 0 if absent.
    */
   readonly referencePoint?: number;
 }
 
-/** Arguments of each call. */
+/** Options of each call of a trainer. */
 export interface TrainerCall {
   /**
    * Id of the call, unique within the trainer. If a call with this id has succeeded, repeating it changes nothing and
-   * returns the earlier result, so that a caller that lost the result can ask again. A trainer need only remember the
-   * last 64 ids.
+   * returns the earlier result, for callers that lost it. A trainer needs to remember only the last 64 ids.
    */
   readonly id: string;
   /** If this signal aborts, the call rejects with `cancelled` and leaves the trainer unchanged. */
@@ -121,23 +121,23 @@ export interface TrainerCall {
 
 export interface ForwardOptions {
   /**
-   * False to compute the base model's log-probabilities, without the adapter. The call throws `unsupported` if the
-   * trainer cannot do that.
+   * False to leave out the adapter and compute the base model's log-probabilities. The call throws `unsupported` if the
+   * trainer cannot do that. Default true.
    */
   readonly hasAdapter?: boolean;
-  /** True to compute with the base model in float32, even if training uses another precision. Default false. */
+  /** True to compute with the base model in float32, even if training uses quantized weights. Default false. */
   readonly isFloat32?: boolean;
 }
 
 export interface ForwardResult {
-  /** Natural-log probabilities of the trained tokens, one array per sequence, in order. */
+  /** Natural-log probabilities of the trained tokens, one array per sequence, in the order of the call's data. */
   readonly logprobs: readonly Float32Array[];
 }
 
 export interface ForwardBackwardResult extends ForwardResult {
   readonly loss: number;
   /**
-   * Measured quantities; all values are finite. `entropy` is optional: the model's entropy in nats at trained tokens,
+   * Measured values, all finite, by name. `entropy` is optional: the model's entropy in nats at trained tokens,
    * weighted like the loss.
    */
   readonly metrics: Readonly<Record<string, number>>;
@@ -147,44 +147,44 @@ export interface ForwardBackwardResult extends ForwardResult {
 export interface OptimizerStep {
   /** Learning rate; above 0. */
   readonly learningRate: number;
-  /** Decay of the mean of gradients, in [0, 1). */
+  /** Decay rate of the running mean of gradients, in [0, 1). */
   readonly beta1: number;
-  /** Decay of the mean of squared gradients, in [0, 1). */
+  /** Decay rate of the running mean of squared gradients, in [0, 1). */
   readonly beta2: number;
-  /** Added to the root of the second moment; above 0. */
+  /** Constant that is added to the root of the second moment; above 0. */
   readonly epsilon: number;
-  /** Weight decay, at least 0; multiplied by the learning rate. */
+  /** Weight decay, at least 0. AdamW multiplies it with the learning rate. */
   readonly weightDecay: number;
-  /** Global norm that the accumulated gradient is scaled down to; 0 never scales. */
+  /** Global norm to which a larger accumulated gradient is scaled down; 0 to never scale. */
   readonly gradientNormMax: number;
 }
 
 export interface OptimizerStepResult {
   /**
-   * Measured quantities; all values are finite. `gradient_norm` is optional: the global norm of all gradients before
+   * Measured values, all finite, by name. `gradient_norm` is optional: the global norm of all gradients before
    * clipping.
    */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
- * An open trainer. Calls may overlap; they take effect in the order made. A call that rejects changes nothing, and
- * rejects with a ServiceError:
+ * An open trainer. Calls may overlap; they take effect in the order in which they were made. A call that rejects
+ * changes nothing, and rejects with a ServiceError:
  * - `invalid` for data or calls that make no sense
  * - `unsupported` for requests beyond this trainer's abilities, or numbers that are no longer finite
  * - `cancelled` if the signal aborted
  * - `unavailable` if the trainer is closed or unreachable
  */
 export interface Trainer {
-  /** Returns current log-probabilities; changes nothing. */
+  /** Returns the log-probabilities of the sequences under the current adapter. Changes nothing. */
   forward(
     data: readonly TrainingSequence[],
     call: TrainerCall,
     options?: ForwardOptions,
   ): Promise<ForwardResult>;
   /**
-   * Adds the gradient of the loss over all of `data` to the accumulated gradient. The trainer may compute the
-   * sequences in microbatches that fit into its memory. The result is the same as for one batch.
+   * Adds the gradient of the loss over all of `data` to the accumulated gradient. The trainer may split the sequences
+   * into microbatches that fit into its memory; the result is that of one batch.
    */
   forwardBackward(
     data: readonly TrainingSequence[],
@@ -192,8 +192,8 @@ export interface Trainer {
     call: TrainerCall,
   ): Promise<ForwardBackwardResult>;
   /**
-   * Updates the adapter with the accumulated gradient, and then clears the gradient. Throws `invalid` if no gradient
-   * is accumulated.
+   * Updates the adapter with the accumulated gradient, and then clears the gradient. Throws `invalid` if no gradient is
+   * accumulated.
    */
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult>;
   /**
@@ -201,41 +201,41 @@ export interface Trainer {
    *
    * @param name folder of the version or snapshot relative to the data folder, such as `adapters/<model>/<step>`. A
    * trainer that keeps files stores them there. Saving under the same name again makes the earlier state invalid.
-   * @returns name of the state for `open` and `discard`, in a form that only the trainer interprets
+   * @returns key of the state for `open` and `discard`, in a format that only the trainer interprets
    */
   saveState(name: string, call: TrainerCall): Promise<string>;
   /**
-   * Writes only the adapter, in the PEFT layout, for serving. Throws `unsupported` if the adapter has a non-finite
-   * number, since such a version could not answer.
+   * Writes only the adapter, in the PEFT layout, for serving. Throws `unsupported` if a number of the adapter is not
+   * finite, because such a version could not answer.
    *
    * @param folder an existing, empty folder
    */
   exportAdapter(folder: string, call: TrainerCall): Promise<void>;
-  /** Frees the trainer's resources; idempotent. Saved states stay. */
+  /** Frees the trainer's resources, but keeps saved states. Closing a closed trainer does nothing. */
   close(): Promise<void>;
 }
 
-/** The state that a trainer starts from. */
+/** The starting point of a trainer. */
 export type TrainerStart =
-  /** The base model with an adapter that changes nothing yet; the seed decides its values. */
+  /** The base model with a new adapter, which changes nothing yet. The seed determines the adapter's values. */
   | { readonly kind: "new"; readonly seed: string }
   /**
-   * An adapter's folder in the PEFT layout; the optimizer starts anew. The trainer throws `unsupported` if it cannot
-   * start from an adapter.
+   * An adapter's folder in the PEFT layout, with a fresh optimizer. The trainer throws `unsupported` if it cannot start
+   * from an adapter.
    */
   | { readonly kind: "adapter"; readonly folder: string }
-  /** A saved state. If `keepsOptimizer` is false, the optimizer starts anew. */
+  /** A state that this trainer saved. If `keepsOptimizer` is false, the optimizer starts afresh. */
   | { readonly kind: "state"; readonly state: string; readonly keepsOptimizer: boolean };
 
 export interface TrainerProvider {
   readonly profile: TrainerProfile;
-  /** Longest trainable sequence in tokens. */
+  /** Length of the longest trainable sequence, in tokens. */
   readonly sequenceLengthMax: number;
   /**
-   * Refuses batches whose gradients would exceed the trainer's memory limit, before anything is computed. Absent if
-   * the trainer cannot estimate its memory.
+   * Refuses a job whose gradients would exceed the trainer's memory limit, before anything is computed. Absent if the
+   * trainer cannot estimate its memory.
    *
-   * @param batches iterated once for each layout that is tried, with one batch in memory at a time
+   * @param batches the job's batches; iterated once for each layout that is tried, with one batch in memory at a time
    * @throws ServiceError `unsupported`, naming the excess, the estimate, the limit and the cure
    */
   readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;
@@ -243,19 +243,16 @@ export interface TrainerProvider {
    * Opens a trainer. Throws `invalid`, `not_found` or `unsupported` if the adapter or state cannot be used, and
    * `cancelled` if the signal aborted.
    *
-   * @param run run for which the trainer is opened; its id stays the same when another process takes over a lost run.
-   * Opening the run again closes everything that the lost process had opened.
+   * @param run run for which the trainer is opened. Its id stays the same when another process takes over a lost run;
+   * opening the run again closes everything that the lost process had opened.
    */
   open(start: TrainerStart, run: TrainerCall): Promise<Trainer>;
-  /**
-   * Removes a state that this trainer saved. It is no error if the state does not exist. No open trainer may be using
-   * the state.
-   */
+  /** Removes a state that this trainer saved. A missing state is no error. No open trainer may be using the state. */
   discard(state: string): Promise<void>;
 }
 
 /**
- * Makes the checks common to all trainers.
+ * Checks training data in the way that all trainers must.
  *
  * @throws ServiceError `invalid` if there is no sequence, one is too long, or one has nothing to train
  */
@@ -285,7 +282,7 @@ export function hasReference(loss: Loss): boolean {
 }
 
 /**
- * Checks that sequences have the inputs of the loss, apart from trained tokens.
+ * Checks that sequences have the inputs that the loss needs, apart from trained tokens.
  *
  * @throws ServiceError `invalid` if a trained token lacks a reference log-probability that the loss needs, a sequence
  * belongs to no preference under a preference loss, or a preference lacks an answer
@@ -300,7 +297,10 @@ export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss)
   }
 }
 
-/** With KTO, each answer is a preference of its own. Otherwise, a preference has a chosen and a rejected answer. */
+/**
+ * Checks that each preference has a chosen and a rejected answer. For KTO, each answer is a preference of its own, so
+ * it only checks that each sequence has one.
+ */
 function requirePreferences(data: readonly TrainingSequence[], { loss }: PreferenceLossConfig): void {
   const sides = new Map<number, Set<boolean>>();
   for (const [row, { preference }] of data.entries()) {
@@ -315,7 +315,11 @@ function requirePreferences(data: readonly TrainingSequence[], { loss }: Prefere
       throw invalid(`Preference ${index} has answers of ${size} kinds; the loss ${loss} takes ${sideCount}.`);
 }
 
-/** @throws ServiceError `unsupported` if a number of the adapter, as its file holds it, is not finite */
+/**
+ * Checks that all numbers of an adapter are finite in the precision of its file.
+ *
+ * @throws ServiceError `unsupported` if one is not
+ */
 export function requireFiniteAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
   for (const [name, values] of matrices) {
     if (values.every(Number.isFinite)) continue;

@@ -1,5 +1,5 @@
-// One training process, as seen by the runner. It is loaded for one base model, runs jobs one after the other, and is
-// ended after an idle time.
+// Controls one training process for the job runner. The process loads one base model, runs jobs one after the other,
+// and ends after an idle time.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
@@ -8,18 +8,18 @@ import { startChild, type Child } from "../../base/processes/child.ts";
 import { toServiceError } from "../../base/processes/serialized-error.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 
-/** Maximum time in milliseconds that an idle process has for ending, since it has no work to finish. */
+/** Maximum time in milliseconds that an idle process, which has no work to finish, may take to end. */
 const stopDeadlineMs = 2000;
 
 export class TrainingProcess {
   readonly #clock: Clock;
   #child: Child<TrainingProtocol> | null = null;
   #loaded: TrainingLoad | null = null;
-  /** Receives the running job's events. */
+  /** Called with each event of the running job. */
   #onEvent: (event: TrainingEvent) => void = () => undefined;
-  /** Last reported resident memory; null before the first report. */
+  /** Resident memory in bytes that the process reported last; null before its first report. */
   #heldBytes: number | null = null;
-  /** Aborts the wait for the end of the idle time. */
+  /** Aborting it ends the wait for the idle time to pass. */
   #idling = new AbortController();
   #isEnding = false;
 
@@ -27,20 +27,20 @@ export class TrainingProcess {
     this.#clock = clock;
   }
 
-  /** The operating system's process id; null before the start and after the end. */
+  /** The operating system's process id; null before the process starts and after it has ended. */
   get id(): number | null {
     return this.#child?.id ?? null;
   }
 
   /**
-   * True if the process can run a job. A process that was asked to end still exists for a moment, but a job sent to it
+   * True if the process can run a job. A process that was asked to end exists for another moment, but a job sent to it
    * would be lost.
    */
   get isAvailable(): boolean {
     return this.id !== null && !this.#isEnding;
   }
 
-  /** The model and settings with which the process was started; null before the start. */
+  /** The model and settings with which the process was started; null before it starts. */
   get loaded(): TrainingLoad | null {
     return this.#loaded;
   }
@@ -71,7 +71,8 @@ export class TrainingProcess {
       );
     } catch (error) {
       if (signal.aborted) throw cancelled(signal);
-      // The code becomes `unavailable`, so that the job is tried again: the next start may be faster.
+      // Turns the timeout into the code `unavailable`, so that the job is tried again, because the next start may be
+      // faster.
       if (error instanceof ServiceError && error.code === "timeout")
         throw new ServiceError({ code: "unavailable", message: error.message, cause: error });
       throw error;
@@ -79,10 +80,10 @@ export class TrainingProcess {
   }
 
   /**
-   * Runs a job to its end, and passes its reports to `report` in order. After an error, the process has ended.
+   * Runs a job to its end, and passes the job's reports to `report` in order. After an error, the process has ended.
    *
    * @throws ServiceError `unavailable` if the process died or stalled, `cancelled` if the signal aborted (which kills
-   * the process), else the job's own error; also rethrows errors of `report`
+   * the process), otherwise the job's own error; also rethrows errors of `report`
    */
   async run(
     request: RunRequest,
@@ -110,17 +111,17 @@ export class TrainingProcess {
     }
   }
 
-  /** Ends the process after this much idle time. */
+  /** Ends the process once it has been idle for this time in milliseconds. */
   endAfter(durationMs: number): void {
     this.#idling = new AbortController();
     this.#clock.sleep(durationMs, { signal: this.#idling.signal }).then(
       () => this.end(),
-      // Work has begun or the process has ended: the sleep has no other reason to reject.
+      // The sleep rejects only because work began or the process ended.
       () => undefined,
     );
   }
 
-  /** Ends an idle process; resolves when it has exited. */
+  /** Ends the process, which must be idle. Resolves when it has exited. */
   async end(): Promise<void> {
     this.#isEnding = true;
     this.#idling.abort();
@@ -165,12 +166,12 @@ function cancelled(signal: AbortSignal): ServiceError {
 }
 
 /**
- * Returns the error for a process that ended. Its message says how the process ended and how much memory it had, with
- * advice if memory ran out.
+ * Returns the error for a process that ended unexpectedly. The message says how it ended and how much memory it had,
+ * and gives advice if memory ran out.
  */
 function lost(how: string, ranOutOfMemory: boolean, heldBytes: number | null): ServiceError {
-  // The signal came from outside this server: a process that this server kills is recorded as killed, or no result was
-  // expected from it.
+  // SIGKILL must have come from outside: if this server kills a process, it records that, or expects no result from the
+  // process.
   const wasTaken = how === "was ended by SIGKILL";
   const may = wasTaken ? ", as the operating system does when memory runs out" : "";
   const held =

@@ -1,52 +1,55 @@
-// One run of a job, as sent to the training process. The parent creates it after writing the training data.
+// Description of one run, which the parent sends to the training process after writing the training data.
 import { join } from "node:path";
 import { jobKey, type ServerFolder } from "../../store/artifacts/server-folder.ts";
 import type { JobAssignment, JobKind, JobRun, JobTask } from "../../base/domain/job.ts";
 import { adapterFolderOf } from "../../base/domain/model.ts";
 
 export interface TrainingRun extends RunPlaces {
-  /** Hash of the job's content; decides the first adapter of a model and the order of the steps. */
+  /** Hash of the job's content. It determines the values of a model's first adapter and the order of the steps. */
   readonly seed: string;
   readonly task: JobTask;
-  /** Number of groups or conversations in {@link linesFileOf}. */
+  /** Number of groups or conversations in the file {@link linesFileOf}. */
   readonly lineCount: number;
-  /** Version to continue from; null for the base model. */
+  /** Version from which the run continues; null for the base model. */
   readonly from: StartVersion | null;
-  /** Hex SHA-256 of that version's adapter; null if not recorded, and for the base model. */
+  /** Hex SHA-256 of the adapter of `from`; null for the base model, or if it was not recorded. */
   readonly fromHash: string | null;
-  /** Number of that version. */
+  /** Number of the version from which the run continues. */
   readonly startStep: number;
-  /** Kind of the job that made that version; null if no job made it. */
+  /** Kind of the job that made the version `from`; null if no job made it. */
   readonly fromKind: JobKind | null;
-  /** Number of steps, from the first, that earlier attempts have durably reported. */
+  /** Number of steps, counted from the first, that earlier attempts have durably reported. */
   readonly reportedStepCount: number;
 }
 
 export interface RunPlaces {
-  /** Key of the result, which replaces the result of a lost attempt. */
+  /** Artifact key of the resulting adapter. The result replaces that of a lost attempt. */
   readonly adapterFolder: string;
-  /** Folder in which attempts at this job keep their progress. */
+  /** Folder in which all attempts at this job keep their progress. */
   readonly workFolder: string;
-  /** Name of the run at its trainer, and key prefix of its states. */
+  /** Id of the run at its trainer, and prefix of the keys of its states. */
   readonly runKey: string;
 }
 
-/** A version that training continues from. */
+/** A version from which training continues. */
 export interface StartVersion {
-  /** Key of the adapter's PEFT folder. */
+  /** Artifact key of the folder that contains the adapter in the PEFT layout. */
   readonly adapterFolder: string;
-  /** The trainer's state as stored, prefixed with the name of the trainer that keeps it. */
+  /** Key of the trainer's state, prefixed with the name of the trainer that keeps it; null if there is no state. */
   readonly trainerState: string | null;
 }
 
-/** Returns the key of a job's result. A replay has no version: its result is removed with its work folder. */
+/**
+ * Returns the artifact key of a job's result. A replay makes no version, so its result is in its work folder and is
+ * removed with it.
+ */
 export function resultFolderOf({ job, model, pins, replay }: JobAssignment): string {
   return replay === null
     ? adapterFolderOf(model.id, pins.resultStep)
     : replayedFolder(job.id, pins.resultStep);
 }
 
-/** Returns the places of an assignment's run: its own, or an earlier one that a replay repeats. */
+/** Returns the keys and folders of a run: of the assignment's own job, or of an earlier job that a replay repeats. */
 export function placesOf(
   assignment: JobAssignment,
   run: JobRun,
@@ -69,7 +72,7 @@ function replayedFolder(jobId: string, step: number): string {
   return `${jobKey(jobId)}/version-${step}`;
 }
 
-/** Returns the file of a run's training data: JSON, one group or conversation per line. */
+/** Returns the path of the file with a run's training data: JSON, one group or conversation per line. */
 export function linesFileOf({ workFolder }: RunPlaces): string {
   return join(workFolder, "lines.jsonl");
 }

@@ -1,4 +1,5 @@
-// With real templates and a real tokenizer: the tokens of a conversation that train, and the prompt before them.
+// Tests, with real templates and a real tokenizer, which tokens of a conversation are trained on, and the prompt before
+// them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -28,7 +29,10 @@ interface Given {
   readonly extra?: JsonObject;
 }
 
-/** Returns the sequences' texts with the trained part between ⟦ and ⟧, or the reason why nothing trains. */
+/**
+ * Returns the text of each sequence, with its trained part between ⟦ and ⟧. If nothing can be trained on, returns the
+ * reason.
+ */
 function shown(renderer: TurnRenderer, { messages, tools, extra = {} }: Given): readonly string[] | string {
   const read = exampleSequences({ messages, tools: tools ?? null, extra }, renderer);
   if ("reason" in read) return `${read.reason}: ${read.detail}`;

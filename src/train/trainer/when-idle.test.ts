@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { WhenIdle } from "./serial-calls.ts";
 
-/** One second without work counts as idle. */
+/** Returns a bench in which one second without work counts as idle. */
 function bench() {
   const clock = new FakeClock();
   const counts = { acts: 0 };
@@ -11,7 +11,7 @@ function bench() {
   return { clock, counts, idle };
 }
 
-/** Starts work that runs until `end` is called. */
+/** Starts work that lasts until `end` is called. */
 function openWork(idle: WhenIdle): { readonly end: () => Promise<void> } {
   let resolve = (): void => undefined;
   const over = idle.during(() => new Promise<void>((done) => (resolve = done)));

@@ -1,11 +1,11 @@
-// Finds contradictions in a recorded Choice, and computes the length of its answer. A job's data is checked with it
-// twice: before it is stored, and during training. Pure.
+// Finds contradictions in a recorded choice, and computes the length of its answer. A job's data is checked twice in
+// this way: before it is stored, and during training. Pure.
 import { cut } from "../../base/domain/service-error.ts";
 import { type Json, type JsonObject, isJsonObject } from "../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
 
 export interface ChoiceFault {
-  /** Path within the Choice, in the API's spelling. */
+  /** Path of the faulty field within the choice, with the API's field names. */
   readonly place: readonly string[];
   /** Message that begins like a clause and has no full stop, so that it fits into a sentence. */
   readonly message: string;

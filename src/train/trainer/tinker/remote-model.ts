@@ -187,7 +187,7 @@ export class RemoteModel {
     );
   }
 
-  /** Runs an operation with a JSON body. */
+  /** Runs an operation whose request has a JSON body, and waits for its result. */
   async #operate(what: string, fields: Readonly<Record<string, unknown>>): Promise<Reply> {
     const accepted = await this.#inOrder(what, undefined, (seq_id) => ({
       path: what,
@@ -198,8 +198,8 @@ export class RemoteModel {
   }
 
   /**
-   * Returns the result of an accepted operation. If the server has forgotten the operation and deduplicates
-   * operations, submits it again.
+   * Waits for the result of an accepted operation. If the server has forgotten the operation, submits it again,
+   * provided that the server deduplicates operations.
    */
   async #resultOf({ reply, encoded }: Accepted, options: FutureOptions): Promise<Reply> {
     const { connection, futures, kind } = this.#service;
@@ -217,8 +217,8 @@ export class RemoteModel {
   }
 
   /**
-   * Submits an operation after the previous submission was accepted. If there is no answer and a repetition is safe,
-   * the same bytes are sent again.
+   * Submits an operation after the server has accepted the previous one. If there is no answer and repeating is safe,
+   * sends the same bytes again.
    */
   #inOrder(
     what: string,
@@ -246,7 +246,7 @@ export class RemoteModel {
   }
 
   /**
-   * Saves a state or an adapter. If an earlier attempt of the request may have been accepted, it does not save again,
+   * Saves a state or an adapter. If the server may have accepted an earlier try of the request, does not save again,
    * but waits until the server lists the name as saved.
    */
   async #save(what: "save_weights" | "save_weights_for_sampler", name: string, kind: string): Promise<void> {
@@ -284,7 +284,7 @@ export class RemoteModel {
   }
 }
 
-/** An accepted operation, and the request with which it was submitted. */
+/** The server's answer to an operation that it accepted, and the request with which the operation was submitted. */
 interface Accepted {
   readonly reply: Reply;
   readonly encoded: EncodedRequest;
@@ -293,7 +293,7 @@ interface Accepted {
 /** Maximum number of times that one operation is submitted again after the server has forgotten it. */
 const forgottenMax = 2;
 
-/** Timeout for a state that an earlier attempt of the request may be saving. */
+/** Maximum time in milliseconds to wait for a state that the server may be saving because of an earlier try. */
 const savedMs = 600_000;
 const savedPauseMs = 1000;
 
@@ -312,7 +312,7 @@ function requireAccepted(reply: Reply, what: string): void {
   throw refusalOf(reply, what);
 }
 
-/** Tolerance for log-probabilities that rounding made slightly positive. */
+/** Largest log-probability that is accepted, in nats, because rounding can make one slightly positive. */
 const roundedMax = 1e-3;
 
 function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonly Float32Array[] {
@@ -336,7 +336,7 @@ function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonl
         what,
         `${arrays[index].length} log-probabilities of a sequence of ${targets.length} targets`,
       );
-    // NaN is accepted here: it means that the model has diverged, and computing the loss reports that.
+    // Accepts NaN, which means that the model has diverged. Computing the loss reports that.
     const impossible = arrays[index].find((logprob) => logprob > roundedMax);
     if (impossible !== undefined) throw garbled(what, `a log-probability of ${impossible}`);
   }

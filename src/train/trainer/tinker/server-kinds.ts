@@ -1,12 +1,12 @@
-// Properties of each kind of Tinker API server. All kinds offer the same calls, but differ in behavior.
+// Properties of each kind of Tinker API server. All kinds offer the same calls, but behave differently.
 import type { OptimizerStep } from "../trainer.ts";
 
 export interface ServerKind {
-  /** Encoding of requests with data; `auto` tries protocol buffers first, then JSON. */
+  /** Encoding of requests that contain training data; `auto` tries protocol buffers first, then JSON. */
   readonly encoding: "protobuf" | "json" | "auto";
   /**
-   * How the server combines the weighted losses of tokens. `sum` adds them. `mean-of-data` divides the sum of each
-   * datum by the sum of its weights, and the total by the number of data since the last optimizer step.
+   * How the server combines the weighted losses of tokens. `sum` adds them. `mean-of-data` divides each datum's sum by
+   * the sum of its weights, and the total by the number of data since the last optimizer step.
    */
   readonly normalization: "sum" | "mean-of-data";
   /**
@@ -14,18 +14,21 @@ export interface ServerKind {
    */
   readonly hasBasePass: boolean;
   /**
-   * True if the server deduplicates operations by sequence number, so that an operation without an answer can be sent
-   * again.
+   * True if the server recognizes repeated operations by their sequence number, so that an operation without an answer
+   * can be sent again.
    */
   readonly isRepeatSafe: boolean;
   /**
-   * Fields of an optimizer step that a job cannot set on this server. Either the server's configuration decides them,
+   * Fields of an optimizer step that a job cannot set on this server, because the server's configuration decides them
    * or Hone does not send them.
    */
   readonly fixedInStep: readonly (keyof OptimizerStep)[];
   /** Returns the LoRA alpha that the server uses for a rank; null if the server's configuration decides it. */
   readonly alphaOf: ((rank: number) => number) | null;
-  /** Source of trained adapters: archives that the server sends, or a folder that the server and Hone share. */
+  /**
+   * How Hone gets trained adapters: in an archive that the server sends, or from a folder that the server and Hone
+   * share.
+   */
   readonly adapters: "archive" | "folder";
   /** True if the server requires an API key. */
   readonly needsKey: boolean;
@@ -45,7 +48,7 @@ const inSum = {
   redirectsElsewhere: false,
 } as const satisfies ServerKind;
 
-/** Settings of a step that SkyRL's FSDP and Megatron backends take from their own configuration. */
+/** Fields of an optimizer step for which SkyRL's FSDP and Megatron backends use their own configuration. */
 const stepOfServer = ["beta1", "beta2", "epsilon", "weightDecay", "gradientNormMax"] as const;
 
 const skyrlTrain = { ...inSum, fixedInStep: stepOfServer, adapters: "folder" } as const;
@@ -54,12 +57,14 @@ export const serverKinds = {
   "skyrl-jax": {
     ...inSum,
     normalization: "mean-of-data",
-    // `weightDecay` is not sent: in each step of one adapter, the server's optimizer also decays the weights of all
-    // other adapters (version 0.4.0, compute_grads_and_update in backends/jax.py).
+    // Does not send `weightDecay`, because the server's optimizer would decay the weights of all adapters in each step
+    // of one adapter (version 0.4.0, compute_grads_and_update in backends/jax.py).
     fixedInStep: ["weightDecay", "gradientNormMax"],
     alphaOf: () => 32,
   },
-  /** These servers hold only one model at a time. */
+  /**
+   * Without base pass: FSDP servers hold only one model at a time, so a second model cannot serve as the base model.
+   */
   "skyrl-fsdp": { ...skyrlTrain, hasBasePass: false },
   "skyrl-megatron": skyrlTrain,
   tuft: { ...inSum, encoding: "protobuf", alphaOf: (rank: number) => 2 * rank, needsKey: true },

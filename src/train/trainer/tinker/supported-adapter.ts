@@ -1,11 +1,11 @@
-// Checks the adapter that a model asks for against the abilities of a remote server.
+// Checks whether a remote server can train the adapter that a model requests.
 import { projectionNames, type AdapterWish } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { serverKinds } from "./server-kinds.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 
 /**
- * Projections that every model on these servers has. If a request lists all of them, it counts as a request for all
+ * Projections that every model on these servers has. A request that lists all of them counts as a request for all
  * projections.
  */
 const usualProjections = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
@@ -14,8 +14,8 @@ const usualProjections = projectionNames.filter((name) => !/^(?:in|out)_proj/.te
  * Refuses adapter settings that the server cannot apply. Servers of this API adapt all projections, and decide the
  * adapter's scale themselves.
  *
- * @param rankOfServer rank of the adapter if the model asks for none
- * @throws ServiceError `unsupported` if the model asks for a scale or for projections that the server does not support
+ * @param rankOfServer rank of the adapter if the model requests none
+ * @throws ServiceError `unsupported` if the model requests a scale or projections that the server does not support
  */
 export function requireSupportedAdapter(
   { kind }: Pick<TrainerAddress, "kind">,

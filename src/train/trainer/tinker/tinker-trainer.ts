@@ -1,6 +1,6 @@
-// A trainer whose model is trained on a server. The server returns log-probabilities; this class computes the loss and
-// its slopes, and sends the slopes back as token weights. It sends them only with the optimizer step, when the number
-// of sequences is known; before that, nothing changes on the server.
+// A trainer whose model a server trains. The server returns log-probabilities; this class computes the loss and its
+// slopes, and sends them back as token weights. It sends them only with the optimizer step, when the number of
+// sequences is known.
 import { batchLoss } from "../losses/batch-loss.ts";
 import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -25,24 +25,24 @@ export interface TinkerTrainerParts {
   readonly service: TinkerService;
   readonly model: RemoteModel;
   readonly limits: Pick<TrainerProvider, "sequenceLengthMax">;
-  /** Opens an untrained model as the base model; called again only after a failure. */
+  /** Opens an untrained model that serves as the base model. It is called once, and again only after a failure. */
   readonly openBase: (signal: AbortSignal) => Promise<RemoteModel>;
   readonly exportTo: (folder: string, name: string) => Promise<void>;
   readonly discard: (state: string) => Promise<void>;
-  /** Ends the session and its models. */
+  /** Ends the session with the server, and thereby its models. */
   readonly end: () => Promise<void>;
 }
 
 export class TinkerTrainer implements Trainer {
   readonly #parts: TinkerTrainerParts;
   readonly #calls = new SerialCalls();
-  /** Data accumulated for the next optimizer step. */
+  /** Sequences that the next optimizer step trains on, with the slopes of their loss. */
   #pending: SlopedSequence[] = [];
   #base: Promise<RemoteModel> | null = null;
-  /** For each name, the last state saved under it. */
+  /** For each name, the server's name of the last state that was saved under it. */
   readonly #states = new Map<string, string>();
   #nameCount = 0;
-  /** Reason for which the trainer cannot be used any more; null while it works. */
+  /** Reason why the trainer cannot be used any more; null while it can be used. */
   #fault: ServiceError | null = null;
   #ending: Promise<void> | null = null;
 
@@ -91,7 +91,8 @@ export class TinkerTrainer implements Trainer {
         this.#pending = [];
         return { metrics: metricsOf(measured) };
       } catch (error) {
-        // The call failed. The server may have added part of the gradient, and no call can remove that part.
+        // The server may have added a part of the gradient before the call failed. Nothing can remove that part, so the
+        // trainer becomes unusable.
         this.#fault = unfinished(error);
         throw error;
       }
@@ -103,7 +104,7 @@ export class TinkerTrainer implements Trainer {
       const state = await this.#parts.model.saveState(this.#nameFor(name));
       const earlier = this.#states.get(name);
       this.#states.set(name, state);
-      // If the removal fails, the earlier state remains until a run that continues from this state removes it.
+      // Ignores a failure to remove the earlier state; a run that continues from the new state removes it later.
       if (earlier !== undefined) await this.#parts.discard(earlier).catch(() => undefined);
       return state;
     });
@@ -138,7 +139,7 @@ export class TinkerTrainer implements Trainer {
     return opening;
   }
 
-  /** Returns a valid name on the server: at most 255 letters, digits, `_` and `-`, unique per model. */
+  /** Returns a name that the server accepts: at most 255 letters, digits, `_` and `-`. It is unique per model. */
   #nameFor(name: string): string {
     this.#nameCount += 1;
     return `${name.replaceAll(/[^\w-]/g, "_").slice(-200)}-${this.#nameCount}`;
@@ -162,7 +163,7 @@ function requireFinite(loss: number, slopes: readonly (readonly number[])[]): vo
   });
 }
 
-/** Returns the gradient norm from the server's metrics. Servers name it differently, with or without a prefix. */
+/** Finds the gradient norm in the server's metrics. Servers use different names for it, with or without a prefix. */
 function metricsOf(measured: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
   const [, norm] = Object.entries(measured).find(([name]) => /(?:^|[/:_])grad_norm\b/.test(name)) ?? [];
   if (typeof norm !== "number") return {};

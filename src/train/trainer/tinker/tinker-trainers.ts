@@ -1,6 +1,5 @@
-// Trainers that use a Tinker API server. Each run has a separate session on the server, with the model in training
-// and, if needed, a second model that serves as the base model. To continue from a state, a run creates a new model
-// and loads the state into it.
+// Trainers that use a Tinker API server. Each run has its own session on the server, with the model in training and, if
+// needed, a second model that serves as the base model. To continue from a state, a run loads it into a new model.
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
@@ -22,17 +21,17 @@ import { remoteBaseName, type TrainerAddress } from "./trainer-address.ts";
 
 export interface TinkerTrainersOptions {
   readonly address: TrainerAddress;
-  /** API key, sent with each request. Servers that require no key accept any. */
+  /** API key that is sent with each request. Servers that require no key accept any. */
   readonly apiKey: string;
   readonly config: ModelConfig;
-  /** Name of the base model and hex SHA-256 of its weights, which the exported adapter records. */
+  /** Name of the base model and hex SHA-256 of its weights. Both are recorded in the exported adapter. */
   readonly baseModelName: string;
   readonly baseWeights?: string;
   /** Rank of new adapters. The server decides their scale. */
   readonly rank: number;
   readonly sequenceLengthMax: number;
   readonly clock: Clock;
-  /** Called after each response of the server. */
+  /** Called after each response from the server. */
   readonly onHeartbeat?: () => void;
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly futureLimits?: Partial<FutureLimits>;
@@ -43,7 +42,7 @@ export class TinkerTrainers implements TrainerProvider {
   readonly sequenceLengthMax: number;
   readonly #options: TinkerTrainersOptions;
   readonly #service: TinkerService;
-  /** The open trainer of each run. */
+  /** The open trainer of each run, by the run's id. */
   readonly #runs = new Map<string, Trainer>();
 
   constructor(options: TinkerTrainersOptions) {
@@ -73,7 +72,8 @@ export class TinkerTrainers implements TrainerProvider {
         code: "unsupported",
         message: "The trainer takes no adapters: it continues only from states that it saved.",
       });
-    // If the run was opened by a process that was lost, its models end with their session.
+    // Closes the run's earlier trainer in this process. If another process opened one and died, its models end with
+    // their session.
     await this.#runs.get(run.id)?.close();
     const session = await TinkerSession.open(this.#service.connection, {
       run: run.id,
@@ -136,7 +136,7 @@ export class TinkerTrainers implements TrainerProvider {
     });
   }
 
-  /** Returns the rank of a state's adapter. A model that loads the state must have the same rank. */
+  /** Asks the server for the rank of a state's adapter. A model that loads the state must have the same rank. */
   async #rankOf(state: string, signal: AbortSignal): Promise<number> {
     const path = "weights_info";
     const { connection } = this.#service;
@@ -145,7 +145,8 @@ export class TinkerTrainers implements TrainerProvider {
       { path, json: { tinker_path: state } },
       { isRepeatable: true, signal },
     );
-    // This server does not have the call. It refuses a missing state later, when the state is loaded.
+    // This server does not offer the call, so the rank is unknown. The server refuses a missing state later, when the
+    // state is loaded.
     if (reply.status === 404 && reasonOf(reply) === "Not Found") return this.#options.rank;
     if (isGone(reply)) throw notFound("trainer's state", state);
     if (reply.status !== 200) throw refusalOf(reply, path);
@@ -154,7 +155,7 @@ export class TinkerTrainers implements TrainerProvider {
   }
 }
 
-/** Returns a seed as an integer, which servers require. */
+/** Derives an integer seed from a text, because servers accept only integers. */
 export function seedOf(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32BE() >>> 1;
 }

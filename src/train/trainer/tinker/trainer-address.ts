@@ -1,32 +1,33 @@
-// Address and kind of a remote trainer, as operators configure it in one line:
+// Address and kind of a remote trainer. Operators configure it in one line:
 // `tinker+http://trainer:8000?kind=skyrl-jax&base=Qwen/Qwen3-8B`.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type ServerKindName, serverKindNames, serverKinds } from "./server-kinds.ts";
 
 export interface TrainerAddress {
-  /** URL of the server with its path, but without `/api/v1`. */
+  /** URL of the server, including its path but without `/api/v1`. */
   readonly url: string;
   readonly kind: ServerKindName;
   /**
-   * Name on the server of each base model, keyed by the name in Hone; `*` stands for all others. A base model without
-   * an entry has the same name on the server.
+   * Names of base models on the server, keyed by their names in Hone; the key `*` applies to all other models. A base
+   * model without an entry has the same name on the server.
    */
   readonly bases: Readonly<Record<string, string>>;
-  /** Shared folder to which the server writes adapters; null if the server sends them. */
+  /** Shared folder to which the server writes adapters; null if the server sends them in archives. */
   readonly adapters: string | null;
 }
 
 /** A remote trainer, and the API key for it. */
 export interface TrainerElsewhere {
   readonly address: TrainerAddress;
-  /** API key, sent with each request and never logged. Servers that require no key accept any. */
+  /** API key that is sent with each request and never logged. Servers that require no key accept any. */
   readonly apiKey: string;
 }
 
 const example = "tinker+http://trainer:8000?kind=skyrl-jax";
 
 /**
- * Parses an address.
+ * Parses the address of a remote trainer.
+ *
  * @param text value of the setting
  * @throws ServiceError `invalid` with the fault and an example
  */
@@ -62,7 +63,7 @@ export function readTrainerAddress(text: string): TrainerAddress {
   return { url: url.href.replace(/\/$/, ""), kind, bases, adapters };
 }
 
-/** Returns the name of a base model on the server. */
+/** Returns the name that a base model has on the server, given its name in Hone. */
 export function remoteBaseName({ bases }: TrainerAddress, name: string): string {
   return bases[name] ?? bases["*"] ?? name;
 }

@@ -1,4 +1,4 @@
-// Answers of the stub server, with the error format of each kind of server.
+// For tests: answers of the stub server, in the error format of each kind of Tinker server.
 import type { ServerKindName } from "../server-kinds.ts";
 
 export interface StubAnswer {
@@ -6,7 +6,7 @@ export interface StubAnswer {
   readonly json?: unknown;
   readonly bytes?: Uint8Array;
   readonly contentType?: string;
-  /** Archive to which the answer redirects, as `<model>/<name>`. */
+  /** Archive to which the answer redirects the client, as `<model>/<name>`. */
   readonly archive?: string;
 }
 
@@ -26,7 +26,7 @@ export class StubRefusal extends Error {
   }
 }
 
-/** Returns the answer with which a future reports a permanently failed operation. */
+/** Returns the answer to a poll for an operation that has failed permanently. */
 export function failedFuture(kind: ServerKindName, message: string): StubAnswer {
   switch (kind) {
     case "tuft":
@@ -40,7 +40,7 @@ export function failedFuture(kind: ServerKindName, message: string): StubAnswer 
   }
 }
 
-/** Returns the answer for a result that is still pending. */
+/** Returns the answer to a poll for a result that is still pending. */
 export function pendingFuture(kind: ServerKindName, requestId: string): StubAnswer {
   if (kind !== "tinker") return { status: 408, json: { detail: "Timeout waiting for result" } };
   return { status: 200, json: { type: "try_again", request_id: requestId, queue_state: "active" } };

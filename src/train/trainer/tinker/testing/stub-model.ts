@@ -1,12 +1,12 @@
-// A model on the stub server: a trainer that computes, and the data since the last step with the derivatives of the
-// server's own loss.
+// For tests: a model on the stub server. It contains a trainer that computes, and the data since the last step with the
+// derivatives of the server's own loss.
 import { resolveTrainingConfig } from "../../../../base/domain/training-config.ts";
 import type { Loss, OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
 import type { ReceivedDatum } from "./stub-wire.ts";
 
 const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
-/** A datum, and the derivative of the loss with respect to the log-probability of each target. */
+/** A received sequence, and the derivative of the loss by the log-probability of each target. */
 interface Counted {
   readonly datum: ReceivedDatum;
   readonly slopes: readonly number[];
@@ -26,8 +26,8 @@ export class StubModel {
   }
 
   /**
-   * Returns the log-probabilities of all targets. Unless it is a forward pass only, also adds the data to the
-   * gradient.
+   * Computes the log-probabilities of all targets. Also adds the data to the gradient, unless the call is only a
+   * forward pass.
    */
   async compute(
     data: readonly ReceivedDatum[],
@@ -52,8 +52,8 @@ export class StubModel {
         this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
       return { datum, slopes: slopes.map((slope) => slope / divisor) };
     });
-    // Token weights must be at least 0, so each datum becomes two sequences: one with its positive slopes, and one
-    // with its negative slopes.
+    // Makes two sequences of each datum, one with its positive and one with its negative slopes, because token weights
+    // must be at least 0.
     const halves = [1, -1].flatMap((sign) =>
       scaled.map(({ datum, slopes }) => ({
         ...sequenceOf(datum),
@@ -72,7 +72,7 @@ export class StubModel {
   }
 }
 
-/** Returns a sequence whose tokens are trained, all except the first. */
+/** Converts a received sequence to a training sequence in which all tokens but the first are trained on. */
 function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   const tokenIds = Int32Array.from([tokens[0], ...inputs["target_tokens"]]);
   return {
@@ -85,7 +85,7 @@ function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   };
 }
 
-/** Returns the derivative of the weighted loss with respect to each log-probability. */
+/** Returns the derivative of the server's weighted loss by each log-probability. */
 function slopesOf(loss: string, { inputs }: ReceivedDatum, logprobs: Float32Array): readonly number[] {
   const { weights, advantages, logprobs: given } = inputs;
   if (loss === "cross_entropy") return weights.map((weight) => -weight);

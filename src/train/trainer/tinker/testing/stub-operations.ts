@@ -1,4 +1,4 @@
-// Operations of the stub server: futures, which complete in order, models, and saved states.
+// For tests: the operations of the stub server, with futures that complete in order, models, and saved states.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -18,19 +18,19 @@ import {
 
 export interface StubOptions {
   readonly kind: ServerKindName;
-  /** Trainers that do the computation. */
+  /** Trainers that compute the stub server's results. */
   readonly trainers: TrainerProvider;
   /** Name of the base model on the stub server. */
   readonly base: string;
   /** Rank of the adapters that `trainers` makes. */
   readonly rank: number;
-  /** Folder that only the server uses. */
+  /** Folder that only the stub server uses. */
   readonly folder: string;
-  /** Storage of states; by default a new one. */
+  /** Storage of saved states; a new storage if absent. */
   readonly storage?: StubStorage;
-  /** Returns the log-probabilities that answers contain instead of the computed ones. */
+  /** Returns the log-probabilities to send instead of the computed ones. */
   readonly logprobs?: (computed: readonly Float32Array[]) => readonly Float32Array[];
-  /** Returns the archive of an adapter's files; by default in the form of real servers. */
+  /** Packs an adapter's files into an archive; if absent, in the same way as real servers. */
   readonly archive?: (files: ReadonlyMap<string, Buffer>) => Buffer;
 }
 
@@ -42,10 +42,10 @@ export interface StubRequest {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** Persistent storage. Servers that share a storage can continue from each other's states. */
+/** Storage that survives a server's restart. Servers that share a storage can continue from each other's states. */
 export class StubStorage {
   /**
-   * Saved states and adapters, keyed by `<model>/<type>/<name>`. A value is the name of the computing trainer's state,
+   * Saved states and adapters, keyed by `<model>/<type>/<name>`. A value is the key of the computing trainer's state,
    * or the bytes of an adapter's archive.
    */
   readonly kept = new Map<string, string | Buffer>();
@@ -60,14 +60,14 @@ export class StubStorage {
 type Fields = Readonly<Record<string, unknown>>;
 type Future = { readonly answer: StubAnswer | null };
 
-/** Maximum time for which a poll waits for a result, in milliseconds. */
+/** Maximum time in milliseconds for which the server keeps a poll open. */
 const pollMs = 20;
 
 export class StubOperations {
   readonly #options: StubOptions;
   readonly #models = new Map<string, StubModel>();
   readonly #futures = new Map<string, Future>();
-  /** Operations of each model, with their future and the body of their request. */
+  /** Submitted operations by model and sequence number, each with its future and the body of its request. */
   readonly #operations = new Map<string, { readonly future: string; readonly body: string }>();
   readonly #sessions = new Set<string>();
   readonly #storage: StubStorage;
@@ -217,7 +217,7 @@ export class StubOperations {
     });
   }
 
-  /** Writes the adapter to the shared folder if this kind of server does not send archives. */
+  /** Writes the adapter to the shared folder, if servers of this kind do not send archives. */
   #leave(id: string, files: ReadonlyMap<string, Buffer>): void {
     const { kind, folder } = this.#options;
     const places: Partial<Record<ServerKindName, string>> = {
@@ -277,7 +277,7 @@ export class StubOperations {
     return state;
   }
 
-  /** Starts an operation, or returns the promise of the earlier one with the same sequence number. */
+  /** Starts an operation. If one with the same sequence number was started before, returns that one's future. */
   #once(
     id: string,
     seqId: number,
@@ -312,7 +312,7 @@ export class StubOperations {
     this.#futures.set(id, { answer: null });
     const { kind } = this.#options;
     const run = async (): Promise<void> => {
-      // The operation was lost in a restart, so it is not carried out.
+      // A restart has lost this operation, so the server does not carry it out.
       if (this.#futures.get(id)?.answer !== null) return;
       const answer = await compute().catch((error: unknown) => failedFuture(kind, String(error)));
       this.#futures.set(id, { answer });
@@ -336,7 +336,7 @@ function promised(id: string, kind: ServerKindName): StubAnswer {
   return { status: kind === "tuft" ? 202 : 200, json: { request_id: id, status: "pending", future_id: id } };
 }
 
-/** Returns the optimizer step, without clipping if this kind of server ignores it. */
+/** Converts a request to an optimizer step, without gradient clipping if this kind of server ignores it. */
 function stepOf(
   adam: Readonly<Record<string, number>>,
   kind: ServerKindName,
@@ -353,7 +353,7 @@ function stepOf(
 }
 
 /**
- * Returns an archive in the form of SkyRL: gzipped, with an entry for the folder, and with a configuration that does
+ * Packs files into an archive as SkyRL does: gzipped, with an entry for the folder, and with a configuration that does
  * not name the adapted modules.
  */
 export function skyrlArchive(files: ReadonlyMap<string, Buffer>): Buffer {

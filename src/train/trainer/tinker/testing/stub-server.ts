@@ -8,30 +8,32 @@ import type { ServerKindName } from "../server-kinds.ts";
 import { StubOperations, type StubOptions } from "./stub-operations.ts";
 import { type StubAnswer, StubRefusal } from "./stub-answers.ts";
 
-/** A fault that is injected into a request. */
+/** A fault that a test injects into a request. */
 export type Fault =
   /** The server sends this answer without processing the request. */
   | { readonly kind: "answer"; readonly status: number; readonly body: string; readonly contentType?: string }
-  /** The server closes the connection before it processes the request, or afterwards without an answer. */
+  /** The server closes the connection without an answer, before or after it processes the request. */
   | { readonly kind: "cut"; readonly when: "before" | "after" }
-  /** The server restarts before or after it processes the request: it loses models and results, but not saved states. */
+  /**
+   * The server restarts before or after it processes the request. It loses models and results, but not saved states.
+   */
   | { readonly kind: "restart"; readonly when: "before" | "after" }
-  /** The server restarts after this time, without an answer. */
+  /** The server does not answer, and restarts after this time in milliseconds. */
   | { readonly kind: "hang"; readonly forMs: number };
 
 export class StubServer {
-  /** Method and path below `/api/v1` of each request. */
+  /** Requests so far, each as its method and its path below `/api/v1`. */
   readonly requests: string[] = [];
-  /** API key of each request. */
+  /** API keys that the requests so far contained. */
   readonly keys: (string | undefined)[] = [];
-  /** Called before each request; returns the fault to inject, or null. */
+  /** Called before each request. Returns the fault to inject, or null for none. */
   fault: (request: string, index: number) => Fault | null = () => null;
   readonly #operations: StubOperations;
   readonly #kind: ServerKindName;
   readonly #http: Server;
-  /** Second server, at another address, for the archives of kinds that redirect there. */
+  /** A second server, at another address, to which some kinds of servers redirect for archives. */
   readonly #elsewhere: Server;
-  /** API key of each request to the second server. */
+  /** API keys that the requests to the second server contained. */
   readonly keysElsewhere: (string | undefined)[] = [];
 
   constructor(options: StubOptions) {
@@ -58,7 +60,7 @@ export class StubServer {
     }
   }
 
-  /** Saved states and adapters, named `<model>/<type>/<name>`. */
+  /** Names of the saved states and adapters, as `<model>/<type>/<name>`. */
   get kept(): readonly string[] {
     return this.#operations.kept;
   }

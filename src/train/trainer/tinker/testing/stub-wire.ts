@@ -1,9 +1,9 @@
-// Server side of both encodings: decodes the data of requests, and encodes results.
+// For tests: the server side of both encodings. Decodes the data of requests, and encodes results.
 import { bytesField, fieldsOf, numberField, textField } from "../wire/protobuf.ts";
 
 export interface ReceivedDatum {
   readonly tokens: readonly number[];
-  /** Values per target, keyed by the names that the loss uses for its inputs. */
+  /** One value per target for each input of the loss, by the input's name. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -15,7 +15,7 @@ export interface ReceivedRequest {
   readonly data: readonly ReceivedDatum[];
 }
 
-/** Decodes a ForwardBackwardRequest. */
+/** Decodes the protocol buffer message ForwardBackwardRequest. */
 export function readProtobuf(message: Uint8Array): ReceivedRequest {
   const number = (field: number): number =>
     [...fieldsOf(message)].find((each) => each.number === field)?.value ?? 0;
@@ -46,7 +46,7 @@ function readTensor(tensor: Uint8Array): readonly number[] {
   );
 }
 
-/** Encodes these log-probabilities as a ForwardBackwardOutput. */
+/** Encodes log-probabilities as the protocol buffer message ForwardBackwardOutput. */
 export function writeProtobuf(logprobs: readonly Float32Array[]): Uint8Array {
   const ends = logprobs.map((_, row) =>
     logprobs.slice(0, row + 1).reduce((sum, { length }) => sum + 4 * length, 0),

@@ -1,5 +1,5 @@
-// Runs a job of three steps on the contract's tiny model with a stub server, and retries it like the queue until it
-// ends.
+// For tests: runs a job of three steps on the contract's tiny model with a stub server. Retries the job as the queue
+// does, until it ends.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ import { runJob } from "../../testing/run-job.ts";
 import { silentReport } from "../../testing/silent-report.ts";
 import type { TrainerProvider } from "../../trainer.ts";
 
-/** Each trajectory contains its tokens, so no text is rendered or encoded. */
+/** A tokenizer that must not be called: each trajectory contains its tokens, so no text is rendered or encoded. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -43,10 +43,10 @@ const groups = [groupOf(trajectories.slice(0, 3)), groupOf(trajectories.slice(3)
 export interface TinkerJob {
   readonly outcome: JobOutcome;
   readonly adapter: LoraAdapter;
-  /** Error that ended each lost attempt. */
+  /** The errors that ended lost attempts. */
   readonly losses: readonly ServiceError[];
   readonly warnings: readonly string[];
-  /** Indices of the reported steps; repeated steps appear again. */
+  /** Indices of the reported steps. A step that another attempt repeats appears again. */
   readonly steps: readonly number[];
 }
 
@@ -59,9 +59,9 @@ export interface TinkerJobOptions {
 }
 
 /**
- * Runs a job until it ends.
+ * Runs a job, with as many attempts as needed, until it ends.
  *
- * @param trainersOf called for each attempt, because each attempt runs in a new process with new trainers
+ * @param trainersOf returns new trainers for each attempt, because each attempt runs in a new process
  */
 export async function runTinkerJob(
   trainersOf: () => TrainerProvider,

@@ -1,4 +1,4 @@
-// The contract's tiny model on a stub server of a given kind, and trainers that use the server.
+// For tests: the contract's tiny model on a stub server of a given kind, and trainers that use this server.
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -13,13 +13,13 @@ import { StubServer } from "./stub-server.ts";
 /** Name of the base model on the stub server. */
 export const tinyBase = "tiny-there";
 
-/** Short back-offs and pauses, because the server runs in the same process. */
+/** Back-offs and pauses in milliseconds, short because the server runs in the same process. */
 const limits: Pick<TinkerTrainersOptions, "connectionLimits" | "futureLimits"> = {
   connectionLimits: { pauseMs: 5, pauseMsMax: 20, patienceMs: 10_000 },
   futureLimits: { pauseMs: 5 },
 };
 
-/** Creates a stub server, and a function that returns trainers for the URL at which it was started. */
+/** Creates a stub server, and a function that returns trainers for the server's URL. */
 export function tinyTinker(
   kind: ServerKindName,
   dataFolder: string,

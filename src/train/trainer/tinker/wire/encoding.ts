@@ -1,14 +1,13 @@
-// Encoding of data and results: protocol buffers, or JSON for servers older than August 2026. Both encodings carry the
-// same content.
+// Encodes data and decodes results, either as protocol buffers, or as JSON for servers older than August 2026. Both
+// encodings have the same content.
 
 /**
- * A sequence in the form that the server expects: input tokens, for each of them the next token as its target, and
- * values for each target.
+ * A sequence in the server's format: input tokens, the next token after each as its target, and values for each target.
  */
 export interface Datum {
-  /** All tokens of the sequence except the last. */
+  /** Input tokens: all tokens of the sequence except the last. */
   readonly inputs: Int32Array;
-  /** All tokens of the sequence except the first. */
+  /** Target tokens: all tokens of the sequence except the first. */
   readonly targets: Int32Array;
   /** For each target, 1 if it is trained on, otherwise 0. */
   readonly weights: Float32Array;

@@ -1,4 +1,4 @@
-// The JSON encoding, for servers that do not support protocol buffers.
+// The JSON encoding of requests and results, for servers that do not support protocol buffers.
 import type { Datum, Encoding } from "./encoding.ts";
 import { jsonType } from "./encoding.ts";
 
@@ -33,9 +33,9 @@ interface LogprobOutput {
 }
 
 /**
- * Returns the log-probabilities in a result, one array per datum.
+ * Reads the log-probabilities from a result, one array per datum.
  *
- * @throws Error if the result has no log-probabilities
+ * @throws Error if the result contains no log-probabilities
  */
 export function logprobsOfJson(result: unknown): readonly Float32Array[] {
   const outputs = (result as { readonly loss_fn_outputs?: readonly LogprobOutput[] } | null)?.loss_fn_outputs;
@@ -43,7 +43,7 @@ export function logprobsOfJson(result: unknown): readonly Float32Array[] {
   return (outputs as readonly LogprobOutput[]).map(({ logprobs }) => {
     if (!Array.isArray(logprobs?.data)) throw new Error("a result has no logprobs");
     return Float32Array.from(logprobs.data as readonly unknown[], (value) => {
-      // JSON represents NaN as null.
+      // Servers send NaN as null, because JSON has no NaN.
       if (value === null) return NaN;
       if (typeof value !== "number") throw new Error("a log-probability of a result is not a number");
       return value;

@@ -1,10 +1,10 @@
-// The protocol buffer encoding: messages of the package `tinker_public` for requests to forward_backward and for their
-// results.
+// The protocol buffer encoding, with messages of the package `tinker_public` for requests to forward_backward and for
+// their results.
 import type { Datum, Encoding, ForwardBackwardRequest } from "./encoding.ts";
 import { protobufType } from "./encoding.ts";
 import { bytesField, fieldsOf, numberField, textField, varint } from "./protobuf.ts";
 
-/** Values of the enumeration DType. */
+/** Numbers of the constants in the protocol buffer enumeration DType. */
 const dtypes = { float32: 1, int64: 2 } as const;
 
 export const protobufEncoding: Encoding = {
@@ -42,7 +42,7 @@ function encodeDatum({ inputs, targets, weights, loss }: Datum): Uint8Array {
   ]);
 }
 
-/** Encodes one input of the loss, as an entry of a map. */
+/** Encodes one input of the loss as an entry of a protocol buffer map. */
 function lossInput(name: string, encodedTensor: Uint8Array): Uint8Array {
   return bytesField(2, Buffer.concat([textField(1, name), bytesField(2, encodedTensor)]));
 }
@@ -65,7 +65,7 @@ function littleEndian({
 }
 
 /**
- * Returns the log-probabilities in a ForwardBackwardOutput, one array per datum.
+ * Reads the log-probabilities from a ForwardBackwardOutput message, one array per datum.
  *
  * @throws Error if the bytes are not such a message
  */
@@ -77,7 +77,7 @@ export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[]
   return arrays;
 }
 
-/** Decodes a BatchedTensor of floats: concatenated arrays, and the offsets at which they start and end. */
+/** Decodes a BatchedTensor message of floats, which contains concatenated arrays and the offsets between them. */
 function arraysOf(batched: Uint8Array): readonly Float32Array[] {
   const dtype = numberOf(batched, 3);
   if (dtype !== dtypes.float32) throw new Error(`log-probabilities are of the type ${dtype}, not float32`);
@@ -90,7 +90,7 @@ function arraysOf(batched: Uint8Array): readonly Float32Array[] {
     const start = offsets[index];
     const isSound = start >= 0 && start <= end && end <= data.length && (end - start) % 4 === 0;
     if (!isSound) throw new Error(`log-probabilities range from byte ${start} to ${end} of ${data.length}`);
-    // Copied, because the floats of an array must be aligned to four bytes.
+    // Copies the bytes, because the floats of an array must be aligned to four bytes.
     return new Float32Array(Uint8Array.from(data.subarray(start, end)).buffer);
   });
 }
@@ -99,7 +99,7 @@ function of(message: Uint8Array, field: number): readonly Uint8Array[] {
   return [...fieldsOf(message)].filter(({ number }) => number === field).map(({ bytes }) => bytes);
 }
 
-/** Returns the last occurrence of a field, which counts if the field is repeated. */
+/** Returns the last occurrence of a field, which is the one that counts if a field is repeated. */
 function lastOf(message: Uint8Array, field: number): Uint8Array {
   return of(message, field).at(-1) ?? new Uint8Array();
 }

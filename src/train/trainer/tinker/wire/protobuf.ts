@@ -1,5 +1,5 @@
-// The part of the protocol buffer wire format (proto3) that Hone's two messages need: varints and length-delimited
-// bytes. Fields of other wire types are skipped.
+// The part of the protocol buffer wire format (proto3) that Hone's messages need: varints and length-delimited bytes.
+// Decoding skips fields of other wire types.
 
 const wireTypes = { varint: 0, eightBytes: 1, bytes: 2, fourBytes: 5 } as const;
 
@@ -14,6 +14,7 @@ export function textField(field: number, text: string): Uint8Array {
 
 /**
  * Encodes a varint field.
+ *
  * @param value integer of at least 0 and less than 2^53; 0 means the same as an absent field
  */
 export function numberField(field: number, value: number): Uint8Array {
@@ -28,7 +29,7 @@ export function varint(value: number): Uint8Array {
   return Uint8Array.from([...bytes, rest]);
 }
 
-/** A field of a message. */
+/** A decoded field of a message. */
 export interface WireField {
   readonly number: number;
   /** Value of a varint field; 0 for a length-delimited field. */
@@ -38,7 +39,7 @@ export interface WireField {
 }
 
 /**
- * Yields the fields of a message in order, except those of fixed length.
+ * Yields the fields of a message in order, except fields of fixed length.
  *
  * @throws Error if the bytes are not a message
  */

@@ -1,4 +1,4 @@
-// Compares both encodings byte for byte with recorded traffic between the service's own client and a SkyRL server.
+// Compares both encodings, byte for byte, with recorded traffic between the service's own client and a SkyRL server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJson, readProtobuf, writeJson, writeProtobuf, type JsonRequest } from "../testing/stub-wire.ts";
@@ -7,7 +7,7 @@ import { jsonEncoding, logprobsOfJson } from "./json-encoding.ts";
 import { fieldsOf, varint } from "./protobuf.ts";
 import { logprobsOfProtobuf, protobufEncoding } from "./protobuf-encoding.ts";
 
-/** Recorded with the Python package tinker 0.25.0. */
+/** Requests and results that were recorded with the Python package tinker 0.25.0. */
 const recorded = {
   crossEntropy:
     "0a0e6d6f64656c5f323235386338396110011aa4010a200a1e0a1c0500000009000000210000004d000000640000006500000066000000122e0a077765696768747312230a1c0000000000000000000000000000803f0000803f0000803f0000803f180122010712500a0d7461726765745f746f6b656e73123f0a38090000000000000021000000000000004d0000000000000064000000000000006500000000000000660000000000000003000000000000001802220107220d63726f73735f656e74726f7079",
