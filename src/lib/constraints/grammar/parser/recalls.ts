@@ -7,9 +7,8 @@ export interface Recall {
   /** Returns the productions that may follow the terminal if this is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Returns the productions that may follow the terminal if its text is not known. Unlike `behind`, they do not exclude
-   * that text from later values, only the texts before it. They thus allow too much only if a later value repeats the
-   * text, or can only be completed to it.
+   * Returns the productions after a terminal of unknown text. Unlike `behind`, they exclude only the texts before it. So
+   * they allow too much only if a later value repeats the unknown text, or can only be completed to it.
    */
   readonly afterUnknown: () => Productions;
 }

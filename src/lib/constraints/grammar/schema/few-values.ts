@@ -25,8 +25,7 @@ export class FewValues {
   }
 
   /**
-   * Returns the shapes of a goal that is known to allow only a few scalar values. Returns null for any other goal, and
-   * while the goal is being read.
+   * Returns a goal's shapes if it is known to allow few scalars; null for any other goal, and while it is being read.
    */
   of(goal: Goal): readonly Shape[] | null {
     const known = this.#known.get(goal);
