@@ -1,4 +1,4 @@
-// Chat templates, rendered as Hugging Face renders them.
+// Tests chat templates: they must render as Hugging Face renders them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -215,7 +215,7 @@ test("detects the developer role by a comparison, not by the word", () => {
 });
 
 const systemFirst = readFileSync("test/fixtures/chat-templates/qwen3.5.jinja", "utf8");
-/** Takes a system message first, and then users and assistants in turns. */
+/** A template that takes an optional system message first, and then users and assistants in turns. */
 const alternating =
   "{% if messages[0].role == 'system' %}<system>{{ messages[0].content }}</system>{% set messages = messages[1:] %}{% endif %}" +
   "{% for m in messages %}{% if m.role != ('user' if loop.index0 % 2 == 0 else 'assistant') %}{{ raise_exception('Roles must alternate!') }}{% endif %}" +
@@ -247,7 +247,7 @@ test("joins all system messages into the first if the template refuses a later o
     assert.equal(text.split("<|im_start|>system").length, 2);
     assert.match(render(alternating, { messages: first }), /^<system>/);
     assert.equal(render(alternating, { messages }), render(alternating, { messages: first }));
-    // A template that accepts them gets them unchanged.
+    // A template that accepts later system messages gets all of them unchanged.
     const taken = render(turns, { messages: messages.filter(({ role }) => role !== "developer") });
     assert.equal(taken.split("<system>").length - 1, messages.filter(({ role }) => role === "system").length);
   }

@@ -1,5 +1,5 @@
-// Renders a conversation into the text of a prompt. Follows Hugging Face's apply_chat_template: the same variables,
-// and the same way to continue a final message. Does not tokenize.
+// Renders a conversation into the text of a prompt. Follows Hugging Face's apply_chat_template: same variables, and
+// same way to continue a final message. Does not tokenize.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
@@ -14,18 +14,19 @@ import { hasLaterSystem, toTemplateMessages } from "./template-messages.ts";
 
 export interface ChatTemplate {
   /**
-   * Renders a conversation. If the template refuses a later system message, all system messages are joined into the
-   * first.
+   * Renders a conversation. If the template refuses system messages after the first, all system messages are joined
+   * into the first.
    *
-   * @throws ServiceError `unsupported` when the template raises or fails (with its message), when content is not text,
-   * or when the final message to continue is missing in the rendered text; the error of `limits` when one is reached
+   * @throws ServiceError `unsupported` when the template raises an exception or fails (with its message), when content
+   * is not text, or when the final message to continue is missing in the rendered text; the error of `limits` when one
+   * is reached
    */
   render(conversation: Conversation, limits?: ProgramLimits): string;
   /** Returns true if the text occurs in the template's source, or in that of its variant for tools. */
   mentions(text: string): boolean;
   /**
-   * Returns a chat template that has the given source and this model's variables, and counts as brought by a request;
-   * throws ServiceError `unsupported` when its syntax is wrong.
+   * Returns a chat template with another source and this model's variables, and treats the source as part of a request.
+   * Throws ServiceError `unsupported` when the syntax of the source is wrong.
    */
   withSource(source: string): ChatTemplate;
 }
@@ -42,7 +43,7 @@ export interface ChatTemplateOptions {
   readonly isRequests?: boolean;
 }
 
-/** Compiles a model's templates; throws ServiceError `unsupported` when their syntax is wrong. */
+/** Compiles a model's templates. Throws ServiceError `unsupported` when their syntax is wrong. */
 export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const { source, toolUseSource } = options;
   const standard = source === null ? { ...noTemplate, render: refuseToRender } : compile(source, options);
@@ -113,7 +114,10 @@ function compile(
   return { format: reading.format, namesContent: source.includes("content"), render };
 }
 
-/** Returns the failure as a fault of the field `messages`, or of the template that the request brought. */
+/**
+ * Returns a template's failure as a fault of the field `messages`, or of the template field if the request brought the
+ * template.
+ */
 function locatedFailure(
   cause: TemplateFailure,
   conversation: Conversation,
@@ -128,7 +132,7 @@ function locatedFailure(
 }
 
 /**
- * Returns true if a template failed when it concatenated a dict with a text, in a conversation with tool calls. Such a
+ * True if a template failed because it concatenated a dict with a text, in a conversation with tool calls. Such a
  * template most likely expects the calls' arguments as text.
  */
 function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boolean {
@@ -137,8 +141,8 @@ function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boo
 }
 
 /**
- * Returns true if a template compares a role with `developer`. Only the quoted word counts, since some templates use
- * the word in instructions.
+ * True if a template compares a role with `developer`. Only the quoted word counts, because some templates use the word
+ * in instructions.
  */
 function knowsDeveloper(source: string): boolean {
   return source.includes('"developer"') || source.includes("'developer'");
@@ -148,15 +152,15 @@ function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fromJson(value)]));
 }
 
-/** Returns the variables that vLLM sets for the reasoning effort: the effort's name, and whether to think at all. */
+/** Returns the template variables that vLLM sets for the reasoning effort: its name, and whether to think at all. */
 function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, Value>> {
   if (reasoningEffort === null) return {};
   return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };
 }
 
 /**
- * Marks the end of the final message's content in the rendered text. The blank at its end shows whether the template
- * trims the content.
+ * Text that marks the end of the final message's content in the rendered text. The blank at its end shows whether the
+ * template trims the content.
  */
 const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
@@ -178,7 +182,7 @@ function renderContinued(
     { ...conversation, messages: [...conversation.messages.slice(0, -1), marked] },
     limits,
   );
-  // A template that expects text content gets all parts joined into one text.
+  // If a template expects content as text, all parts of the content were joined into one text.
   const text = format === "string" ? (joinedText(parts) ?? last) : last;
   const end = rendered.lastIndexOf(endMark.trimEnd());
   if (end < 0) throw notContinued("the chat template does not show it");

@@ -1,7 +1,7 @@
 // Detects which content format a chat template expects, from its syntax tree, without running it. Follows the rules of
 // vLLM 0.32: a template that loops over the content of messages expects a list of parts, any other template a text.
-// Those rules compare variable names and ignore scopes; their errors are reproduced, because the format determines
-// each byte of a prompt.
+// Those rules compare variable names and ignore scopes; Hone reproduces even their errors, because the format
+// determines each byte of a prompt.
 import { allNodes, type Body, type Expression, type Node } from "../../lib/jinja/syntax/nodes.ts";
 
 export type ContentFormat = "string" | "parts";
@@ -32,7 +32,7 @@ function ofKind<Kind extends Node["kind"]>(nodes: readonly Node[], kind: Kind): 
   return nodes.filter((node): node is Of<Kind> => node.kind === kind);
 }
 
-/** Returns the variables of loops over the messages; null if some loop's target is not a name. */
+/** Returns the names of variables of loops over the messages; null if the target of some loop is not a name. */
 function messageNames(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = messageLists(nodes);
   if (lists === null) return null;
@@ -41,8 +41,8 @@ function messageNames(nodes: readonly Node[]): ReadonlySet<string> | null {
 }
 
 /**
- * Returns `messages` and the variables that are set to the messages or a part of them, such as `loop_messages`; null
- * if one of the assignments' targets is a member instead of a variable.
+ * Returns the names of variables that hold the messages or some of them: `messages`, and others such as
+ * `loop_messages`. Returns null if an assignment's target is a member instead of a variable.
  */
 function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = new Set<string>();
@@ -57,7 +57,7 @@ function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   return lists;
 }
 
-/** Returns the variable names of the targets; null if one of the targets is not a name. */
+/** Returns the names of the variables that some nodes assign; null if a target is not a name. */
 function namesOf(nodes: readonly { readonly target: Expression }[]): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { target } of nodes) {
@@ -79,7 +79,7 @@ function unfiltered(value: Expression): Expression {
   return value;
 }
 
-/** Returns true for `message.content` or `message['content']` of one of these messages, with or without filters. */
+/** True for `message.content` or `message['content']` of one of the given messages, with or without filters. */
 function isContent(value: Expression, messages: ReadonlySet<string>): boolean {
   const node = unfiltered(value);
   if (node.kind === "attribute") return node.name === "content" && isOneOf(node.object, messages);
@@ -87,7 +87,7 @@ function isContent(value: Expression, messages: ReadonlySet<string>): boolean {
   return node.key.value === "content" && isOneOf(node.object, messages);
 }
 
-/** Returns the parameters of a macro that receive a message's content in some call. */
+/** Returns the names of a macro's parameters that receive the content of a message in some call. */
 function contentParameters(
   { name, signature: { parameters } }: Of<"macro">,
   nodes: readonly Node[],

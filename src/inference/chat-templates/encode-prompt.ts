@@ -12,19 +12,19 @@ export type PromptFit =
        * length.
        */
       readonly contextLength: number;
-      /** Number of tokens at the prompt's end to keep, at least 1; null keeps all tokens. */
+      /** Number of tokens that truncation keeps at the prompt's end, at least 1; null to keep all tokens. */
       readonly keepLast: number | null;
     }
-  /** For embeddings no answer follows, so the prompt may fill the context. The prompt must have at least one token. */
+  /** No answer follows, as for embeddings, so the prompt may fill the context. It must have at least one token. */
   | { readonly purpose: "embed"; readonly countMax: number }
-  /** For counting tokens no answer follows, and the prompt may be empty. */
+  /** No answer follows, as for counting tokens, and the prompt may be empty. */
   | { readonly purpose: "count"; readonly countMax: number };
 
-/** Refuses only an empty prompt. */
+/** Accepts a prompt of any length except 0. */
 export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infinity, keepLast: null };
 
 /**
- * Tokenizes a prompt of this kind.
+ * Tokenizes a prompt.
  *
  * @throws ServiceError `unsupported` for a prompt that does not fit; one that is far too long is refused before it is
  * tokenized
@@ -54,7 +54,7 @@ const emptyPrompt: Readonly<Record<PromptKind, string>> = {
 };
 
 /**
- * Returns the tokens after truncation.
+ * Truncates the tokens of a prompt if required, and checks that they fit.
  *
  * @throws ServiceError `unsupported` as {@link encodePrompt}
  */
@@ -66,13 +66,15 @@ export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: Pr
   return kept;
 }
 
-/** Refuses a prompt if even its minimum number of tokens does not fit, unless the prompt will be truncated. */
+/**
+ * Refuses a prompt if `count`, its minimum number of tokens, does not fit. Accepts it if the prompt will be truncated.
+ */
 export function requireMinimumFits(count: number, kind: PromptKind, fit: PromptFit): void {
   const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   if (!isCut) requireFits(count, kind, fit, "at least ");
 }
 
-/** Refuses a prompt whose number of tokens does not fit. The error message puts `atLeast` before the number. */
+/** Refuses a prompt whose number of tokens does not fit. `atLeast` is put before that number in the error message. */
 export function requireFits(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);

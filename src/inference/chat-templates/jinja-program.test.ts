@@ -1,11 +1,11 @@
-// The limits of a template's run.
+// Tests the limits under which a template runs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Clock } from "../../base/domain/clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { compileJinja, type ProgramLimits } from "./jinja-program.ts";
 
-/** A clock on which each reading takes a millisecond. */
+/** Returns a clock that advances by a millisecond at each reading. */
 function passingClock(): Clock {
   let elapsedMs = 0;
   return { now: () => new Date(0), monotonicMs: () => elapsedMs++, sleep: () => Promise.resolve() };

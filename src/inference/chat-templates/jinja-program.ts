@@ -1,4 +1,4 @@
-// A compiled Jinja template whose failures are thrown as ServiceErrors. Knows nothing of chat messages.
+// A compiled Jinja template whose failures are thrown as ServiceErrors. This module knows nothing of chat messages.
 import type { Clock } from "../../base/domain/clock.ts";
 import { cut, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { ProgramLimits } from "../../lib/jinja/budget.ts";
@@ -10,22 +10,24 @@ import type { Value } from "../../lib/jinja/values/value.ts";
 export type { ProgramLimits } from "../../lib/jinja/budget.ts";
 
 /**
- * Error of a template that raised an exception or failed; the message says which of the two. Reaching a limit throws
- * another error.
+ * Error of a template that raised an exception or failed; the message says which of the two. A template that reaches a
+ * limit gets a different error.
  */
 export class TemplateFailure extends ServiceError {}
 
 export interface JinjaProgram {
-  /** The syntax tree, for inspection; see `content-format.ts`. */
+  /** The template's syntax tree, for inspection; see `content-format.ts`. */
   readonly body: Body;
   /**
+   * Runs the template and returns the rendered text.
+   *
    * @throws {@link TemplateFailure} `unsupported`: with the template's own message when the template raises an
    * exception, else with the location of the failure; the error of `limits` when one is reached
    */
   run(variables: Readonly<Record<string, Value>>, limits?: ProgramLimits): string;
 }
 
-/** Compiles a template; throws ServiceError `unsupported` when its syntax is wrong. */
+/** Compiles a template. Throws ServiceError `unsupported` when its syntax is wrong. */
 export function compileJinja(source: string, clock: Clock): JinjaProgram {
   const template = parse(source, clock);
   return {
@@ -54,7 +56,7 @@ function parse(source: string, clock: Clock): Template {
   }
 }
 
-/** Returns the reason for a failure, for the template's author. */
+/** Returns the reason for a failure, as a text for the template's author. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof RangeError) {
     return cause.message.includes("call stack")

@@ -9,7 +9,7 @@ import { withToolsAsText } from "./tools-as-text.ts";
 
 export interface TemplateChoices {
   readonly clock: Clock;
-  /** True to show tools in the system message, even if the template supports tools. */
+  /** True to show tools as text in the system message, even if the template supports tools. */
   readonly toolsAsText: boolean;
 }
 

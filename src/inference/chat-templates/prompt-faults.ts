@@ -1,8 +1,8 @@
-// Faults of a tokenized prompt, reported at the request field that contains the prompt.
+// Creates errors about a tokenized prompt, located at the request field that contains the prompt.
 import { chatFault, type ChatField, type ChatPrompt } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** Kind of a prompt; `rendered` is a conversation already rendered with the request's own template. */
+/** Kind of a prompt; `rendered` is a conversation that was already rendered with a template from the request. */
 export type PromptKind = ChatPrompt["kind"] | "rendered";
 
 const fieldOf: { readonly [Kind in PromptKind]: ChatField } = {
@@ -37,7 +37,11 @@ export function promptRefusal(kind: PromptKind, message: string): ServiceError {
   return new ServiceError({ code: "unsupported", faults });
 }
 
-/** @param count the prompt's number of tokens, as text, possibly after `at least` */
+/**
+ * Returns the error for a prompt with too many tokens.
+ *
+ * @param count the prompt's number of tokens, as text, possibly after `at least`
+ */
 export function promptTooLong(kind: PromptKind, contextLength: number, count: string): ServiceError {
   const message =
     `This model's maximum context length is ${contextLength} tokens. However, your request has ${count} input tokens. ` +

@@ -14,7 +14,7 @@ import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 
-/** Limits of a template for one conversation. */
+/** Limits for rendering one conversation with a template. */
 export interface RenderLimits {
   readonly timeMs: number;
   /**
@@ -28,11 +28,11 @@ export interface RenderLimits {
 export class RenderLimitError extends ServiceError {}
 
 export interface RenderOptions {
-  /** Length limits. If absent, the prompt may have any length except 0. */
+  /** Length limits of the prompt. If absent, the prompt may have any length except 0. */
   readonly fit?: PromptFit;
-  /** True if the template came with the request; faults of its output are then reported at the template's field. */
+  /** True if the template came with the request; faults of its output are then located at the template's field. */
   readonly isRequests?: boolean;
-  /** True to add the tokenizer's special tokens to those that the template writes itself. */
+  /** True to add the tokenizer's special tokens, besides those that the template itself writes. */
   readonly addSpecialTokens?: boolean;
   readonly limits?: RenderLimits;
   /** Called between rendering and tokenizing. */
@@ -40,7 +40,7 @@ export interface RenderOptions {
 }
 
 /**
- * Renders and tokenizes.
+ * Renders and tokenizes a conversation.
  *
  * @throws ServiceError `unsupported` for a prompt that does not fit, and as {@link ChatTemplate.render} does; {@link
  * RenderLimitError} if the template reaches a limit
@@ -53,8 +53,8 @@ export function renderPrompt(
 ): readonly number[] {
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = options.isRequests === true ? "rendered" : "conversation";
-  // Checked before rendering, because rendering takes time for each message, and each message renders to at least one
-  // token.
+  // The number of messages is checked before rendering, because rendering takes time for each message, and each message
+  // renders to at least one token.
   requireMinimumFits(conversation.messages.length, kind, fit);
   const { sampled, messages } = removeSampled(conversation.messages);
   const text = renderConversation(template, { ...conversation, messages }, options.limits);
@@ -98,12 +98,12 @@ function messagesFault(message: string): Fault {
   return chatFault("prompt.messages", { message, type: "value_error" });
 }
 
-// Reuses the tokens of an earlier answer as the beginning of the next prompt. A text has several tokenizations, so
-// tokenizing an answer again may give other tokens than the model sampled. The model would then continue a
-// conversation that it never had.
+// The following functions reuse the tokens of an earlier answer as the beginning of the next prompt. A text has several
+// tokenizations, so tokenizing an answer again may give other tokens than the model sampled. The model would then
+// continue a conversation that it never had.
 
 /**
- * Removes the sampled tokens from the messages, since templates do not know them.
+ * Removes the sampled tokens (`token_ids`, `prompt_token_ids`) from the messages, because templates do not know them.
  *
  * @returns the tokens of the last answer that has its own tokens and its prompt's; null if none does
  */
@@ -122,10 +122,10 @@ export function removeSampled(messages: readonly MessageRecord[]): {
 }
 
 /**
- * Returns the tokens of a rendered prompt, beginning with the sampled tokens.
+ * Tokenizes a rendered prompt so that it begins with the sampled tokens.
  *
- * @returns null if the prompt does not begin with the text of the sampled tokens, because the template drops
- * something, or a message was changed
+ * @returns null if the prompt does not begin with the text of the sampled tokens, because the template drops something,
+ * or a message was changed
  */
 export function continueFromSampled(
   tokenizer: Pick<Tokenizer, "decode" | "encode" | "vocabularySize">,
@@ -138,7 +138,7 @@ export function continueFromSampled(
   if (text.length <= before.length || !text.startsWith(before)) return null;
   const rest = tokenizer.encode(text.slice(before.length), { addSpecialTokens: false });
   const whole = [...sampled, ...rest];
-  // Compares whole texts, because a tokenizer may put a blank before a text that it tokenizes separately.
+  // The whole texts are compared, because a tokenizer may put a blank before a text that it tokenizes separately.
   return textOf(whole) === text ? whole : null;
 }
 

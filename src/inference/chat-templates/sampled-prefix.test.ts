@@ -5,7 +5,10 @@ import { continueFromSampled, removeSampled } from "./render-prompt.ts";
 
 const texts = ["a", "b", "ab", "<end>", " "];
 
-/** Longest match first; `ab` is one token unless it was sampled as two. */
+/**
+ * A tokenizer that takes the longest match first. So `ab` becomes one token, although a model may also sample it as
+ * two.
+ */
 const tokenizer = {
   vocabularySize: texts.length,
   encode: (text: string): number[] => {

@@ -14,22 +14,22 @@ import { fromJson, parseJson } from "../../lib/jinja/json-text.ts";
 import { Dict, type Value } from "../../lib/jinja/values/value.ts";
 import type { ContentFormat } from "./content-format.ts";
 
-/** The part of a conversation that determines how its messages are prepared. */
+/** Fields of a conversation that determine how its messages are prepared. */
 type TemplateConversation = Pick<Conversation, "messages" | "continueFinalMessage">;
 
 /** Properties of a template that determine how messages are prepared. */
 export interface MessageReading {
   readonly format: ContentFormat;
   /**
-   * True if the template handles the role `developer`; for other templates, developer messages become system messages.
+   * True if the template handles the role `developer`. For other templates, developer messages become system messages.
    */
   readonly knowsDeveloper: boolean;
-  /** True if all system messages are joined into the first, for a template that refuses a later one. */
+  /** True to join all system messages into the first, for templates that refuse later ones. */
   readonly joinsSystem: boolean;
 }
 
 /**
- * Prepares the messages.
+ * Prepares the messages of a conversation for a template.
  *
  * @throws ServiceError `unsupported` naming each content and part that is not text, or arguments of the last message's
  * calls that are not JSON
@@ -50,8 +50,8 @@ export function toTemplateMessages(conversation: TemplateConversation, reading: 
 }
 
 /**
- * True if a system message follows another message and can be joined into the first system message. A final message to
- * continue is never moved: the prompt would otherwise end within the first message.
+ * True if a system message follows another message and can be joined into the first system message. A final message
+ * that will be continued is never moved, because the prompt would then end within the first message.
  */
 export function hasLaterSystem({ messages, continueFinalMessage }: TemplateConversation): boolean {
   const last = messages.at(-1);
@@ -69,7 +69,10 @@ function developerAsSystem(message: MessageRecord): MessageRecord {
   return { ...rest, role: "system" };
 }
 
-/** Joins all system messages into one. Its content is always a text, even for a template that reads parts. */
+/**
+ * Joins all system messages into one. The content of the result is always a text, even for a template that expects
+ * parts.
+ */
 function joinedSystem(messages: readonly MessageRecord[]): Dict {
   const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
   const content = texts.filter((text) => text !== "").join("\n\n");
@@ -90,7 +93,9 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
 }
 
 /**
- * @param last index of the message if it is the last one, whose calls must be valid, since it may be trained on; null
+ * Prepares one message for a template.
+ *
+ * @param last index of the message if it is the last one, whose calls must be valid, because it may be trained on; null
  * for an earlier message
  */
 function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
@@ -121,7 +126,10 @@ function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: 
   return prepared;
 }
 
-/** Returns the content of a tool's message, always as one text: no template loops over it. */
+/**
+ * Converts a message's content to the format that the template expects. Messages of tools always get one text, because
+ * no template loops over their content.
+ */
 function contentOf(content: Json, format: ContentFormat): Value {
   if (format === "string") return joinedText(content) ?? "";
   return contentTexts(content).map((text) =>
@@ -132,17 +140,17 @@ function contentOf(content: Json, format: ContentFormat): Value {
   );
 }
 
-/** Returns the text parts of a valid content, in order; none for null. */
+/** Returns the text parts of a valid content, in order. Null has none. */
 function contentTexts(content: Json): readonly string[] {
   if (content === null) return [];
   return (isJsonArray(content) ? content : [content]).map((part) => textOfPart(part) ?? "");
 }
 
 /**
- * Converts a tool call: templates get `function.arguments` as an object, while the API carries the arguments as JSON
- * text.
+ * Converts a tool call for the template: `function.arguments` becomes an object, while the API carries the arguments as
+ * JSON text.
  *
- * @param place path of the call, used to refuse invalid JSON; null for an earlier call, whose invalid arguments are
+ * @param place path of the call for error messages; null for a call of an earlier message, whose invalid arguments are
  * dropped as in vLLM. Otherwise one mistake of a model would make each later turn fail.
  */
 function toTemplateCall(call: Json, place: readonly string[] | null): Value {
@@ -163,12 +171,13 @@ function jsonOrNull(text: string): Value {
   try {
     return parseJson(text);
   } catch {
-    // Dropped without an error: the model wrote the arguments, and the client that sends them back cannot repair them.
+    // The arguments are dropped without an error: the model wrote them, and the client that sends them back cannot
+    // repair them.
     return null;
   }
 }
 
-/** Parses arguments; keeps the digits of numbers as written, and the order of members. */
+/** Parses the arguments of a call. Keeps the digits of numbers as written, and the order of members. */
 function parseArguments(text: string, place: readonly string[]): Value {
   if (text.trim() === "") return new Dict();
   try {

@@ -1,4 +1,4 @@
-// Chat templates in the forms of models in use. The expected texts follow the makers' own descriptions of their
+// Tests chat templates like those of models in use. The expected texts follow the makers' own descriptions of their
 // formats, character by character.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,9 +10,9 @@ import { createChatTemplate } from "./chat-template.ts";
 interface Shape {
   readonly bos: string;
   readonly eos: string;
-  /** Text of {@link messages}, with the generation prompt. */
+  /** Expected text for {@link messages}, with the generation prompt. */
   readonly rendered: string;
-  /** Text before an answer, if the template writes something else there than the generation prompt. */
+  /** Text that the template writes before an answer, if it differs from the generation prompt. */
   readonly beforeAnswer?: string;
   readonly trims?: true;
 }

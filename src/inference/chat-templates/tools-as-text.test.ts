@@ -1,4 +1,4 @@
-// Tools, calls and results in the prompt of a model whose template supports none of them.
+// Tests prompts with tools, calls and results for a model whose template supports none of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
@@ -19,7 +19,7 @@ function render(source: string, conversation: Partial<Conversation>): string {
   return template.render({ messages: [], ...plainConversation, ...conversation });
 }
 
-// Exact numbers are kept in JSON.
+// Numbers keep all their digits in the prompt's JSON.
 const tools = [
   parseExactJson(
     '{"type":"function","function":{"name":"wéather","parameters":{"properties":{"id":{"const":12345678901234567890}}}}}',

@@ -13,7 +13,7 @@ import { fromJson, toJson } from "../../lib/jinja/json-text.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 
 /**
- * Returns a chat template that renders tools as text. A template that came with the request still gets its tools as
+ * Returns a chat template that renders tools as text. A template that came with the request still gets tools as
  * objects.
  *
  * If the model's template refuses system messages, the tools are shown before the first other message.
@@ -58,8 +58,8 @@ function toolsAsText(conversation: Conversation, means: Means): Conversation {
 }
 
 /**
- * Options with which JSON is written as Python's `json` module writes it, since models were trained on prompts in this
- * form.
+ * Options with which JSON is written as Python's `json` module writes it, because models were trained on prompts in
+ * this form.
  */
 const jsonForm = {
   indent: null,
@@ -101,7 +101,9 @@ function withInstruction(
   return [{ ...first, content: precededBy(first.content ?? null, shown) }, ...rest];
 }
 
-/** Appends the text. A list of parts stays a list, so that a fault in one part is reported at that part. */
+/**
+ * Appends a text to a content. A list of parts stays a list, so that a fault in one part is still located at that part.
+ */
 function followedBy(content: Json, text: string): Json {
   if (Array.isArray(content)) return [...content, { type: "text", text }];
   if (typeof content === "string" && content !== "") return `${content}\n\n${text}`;
@@ -114,7 +116,7 @@ function precededBy(content: Json, text: string): Json {
   return content === null || content === "" ? text : content;
 }
 
-/** Returns a message with its calls written into its text. */
+/** Returns a message whose tool calls are written into its text. */
 function withoutCalls(message: MessageRecord, budget: Budget): MessageRecord {
   const { tool_calls: calls, ...rest } = message;
   if (!Array.isArray(calls) || calls.length === 0) return message;
@@ -130,7 +132,7 @@ function callText(call: Json, budget: Budget): string {
   return `<tool_call>\n${text}\n</tool_call>`;
 }
 
-/** Returns the arguments as JSON text. Arguments that are not valid JSON stay as the model wrote them. */
+/** Returns the arguments of a call as JSON text. Arguments that are not valid JSON stay as the model wrote them. */
 function argumentsText(given: Json, budget: Budget): string {
   if (typeof given !== "string") return jsonOf(given ?? {}, budget);
   if (given.trim() === "") return "{}";
@@ -143,7 +145,7 @@ function argumentsText(given: Json, budget: Budget): string {
 }
 
 /**
- * Joins the results of one answer's calls into one user message, since templates without tools have no role for
+ * Joins the results of one answer's calls into one user message, because templates without tools have no role for
  * results.
  */
 function joinedResults(messages: readonly MessageRecord[]): readonly MessageRecord[] {

@@ -1,5 +1,5 @@
-// Limits of an answer, set by the request and the engine: sampling, token budget, beams, and features the engine
-// lacks.
+// Tests limits of an answer that the request or the engine sets: sampling, token budget, beams, and features that the
+// engine lacks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, constraintFeaturesOf } from "../../base/domain/generation.ts";
@@ -127,7 +127,7 @@ test("refuses more log-probabilities than an answer may have", async () => {
   assert.equal(error.code, "invalid");
   const [{ location, message: text }] = error.faults;
   assert.equal(location.join("."), "output.logprobs");
-  // Requested tokens are counted only up to the context length.
+  // The request asks for a million tokens, but only those up to the context length count.
   assert.match(
     text,
     /^`output.choices` and `stopping.maxTokens` allow 128 answers of 40\d\d tokens with 21 /,
@@ -210,7 +210,10 @@ test("never submits a prompt that is too long or that the template refuses", asy
   assert.equal(engine.requests.length, 0);
 });
 
-/** For each feature: a request that uses it, the fields at fault, and the request that a capable engine receives. */
+/**
+ * For each feature: a request that uses the feature, the request fields at fault if the engine lacks it, and the values
+ * that a capable engine receives.
+ */
 const features: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | "embeddings">]: {
     readonly asks: RequestChanges;
@@ -253,7 +256,7 @@ const features: {
     asks: { sampling: { badWords: [" a", "東"] } },
     fields: ["sampling.badWords"],
     reaches: ({ sampling }) => sampling.badWords,
-    // " a" has one token more than "a", so it is not the same word with a blank in its first token.
+    // " a" has one token more than "a", so it does not count as the same word after a blank.
     as: [idsOf("a"), idsOf("東"), idsOf(" 東")],
   },
   "logits-processors": {

@@ -1,4 +1,4 @@
-// Chats from request to deltas, over an engine that plays a script.
+// Tests chats from the request to the last delta, over an engine that plays a script.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

@@ -48,7 +48,7 @@ import type { WaitingSlots } from "./waiting-slots.ts";
 export interface ChatService {
   /**
    * Begins to answer a request. Resolves once the prompt is computed and the number of answers is known. Throws if the
-   * request is invalid or the engine refuses it; later failures are thrown by the deltas.
+   * request is invalid or the engine refuses it; errors after that are thrown while the deltas are read.
    *
    * @throws ServiceError with one of these codes:
    * - `not_found` (also for a version that is deleted before it is loaded), `forbidden`
@@ -58,7 +58,7 @@ export interface ChatService {
    * - `overloaded` (the engine, or a limit of the caller's), `unavailable`, `cancelled` (the signal)
    */
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
-  /** Number of requests that wait or are being answered. */
+  /** Number of requests that are waiting or being answered. */
   readonly runningCount: number;
   /** Returns the running and waiting requests for trained models, one entry for each request. */
   trainedRequests(): Iterable<TrainedRequest>;
@@ -75,7 +75,7 @@ export interface TrainedRequest {
 export interface BeginOptions {
   /** Aborting this signal ends the completion and frees the engine's slots. */
   readonly signal: AbortSignal;
-  /** Remaining allowance of the caller; absent if unlimited. */
+  /** Remaining token allowance of the caller; absent if unlimited. */
   readonly allowance?: Allowance | null;
   /**
    * Called once the request is submitted to the engine. Errors that can be detected before submission are thrown
@@ -85,8 +85,8 @@ export interface BeginOptions {
   /** Parent span of the trace; absent or null if not traced. */
   readonly span?: Span | null;
   /**
-   * Maps an error before it is thrown, for example to the field names that the caller uses. If absent, errors are
-   * thrown unchanged.
+   * Maps an error before it is thrown, for example to the field names of the caller's API. If absent, errors are thrown
+   * unchanged.
    */
   readonly located?: (error: unknown) => unknown;
 }
@@ -94,16 +94,16 @@ export interface BeginOptions {
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
-  /** Exchange that passes prompts between servers; absent if this server does not exchange prompts. */
+  /** Passes prompts between servers; absent if this server does not do that. */
   readonly exchange?: PromptExchange | null;
-  /** Recorder of answers; absent if this server records none. */
+  /** Records answers; absent if this server records none. */
   readonly recorder?: ChatRecorder | null;
   /**
-   * Limit on the number of an entity's waiting requests, shared with all other code that submits requests to the
-   * engines; absent if unlimited.
+   * Limits how many requests of each entity may wait. Shared with all other code that submits requests to the engines;
+   * absent if unlimited.
    */
   readonly waitingSlots?: WaitingSlots;
-  /** Counts the requests that use each adapter, so that versions that requests use are not deleted. */
+  /** Counts the requests that use each adapter, so that no adapter in use is deleted. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
@@ -126,8 +126,8 @@ export function createChatService({
     begin: async (request, caller, options) => {
       const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
       const completion = new Completion(shared, { request, caller, ...options });
-      // The first step of the generator runs here: if the generator were abandoned before its first step, none of its
-      // code would run, so nothing would be freed.
+      // Runs the generator up to its first `yield`. If the generator were abandoned before that, its clean-up code
+      // would not run, and nothing would be freed.
       await completion.deltas.next();
       return completion;
     },
@@ -149,7 +149,7 @@ interface Shared extends Omit<ChatDependencies, "metrics" | "adapters"> {
   readonly adapters: AdaptersInUse;
   readonly metrics: ChatMetrics;
   readonly vllm: VllmMetrics;
-  /** Timelines of running requests. */
+  /** Timelines of requests that are running. */
   readonly timelines: Set<ChatTimeline>;
 }
 
@@ -162,18 +162,18 @@ class Completion implements ChatCompletion {
   readonly deltas: AsyncGenerator<readonly ChatDelta[], void>;
   readonly #shared: Shared;
   readonly #asked: Asked;
-  /** Clean-up functions, run in reverse order whichever way the completion ends. */
+  /** Clean-up functions. They run in reverse order, no matter how the completion ends. */
   readonly #ends: (() => void)[] = [];
   readonly #timeline: ChatTimeline;
   #header: ChatHeader | null = null;
-  /** Usage that the metrics already include. */
+  /** Usage that has already been counted in the metrics. */
   #counted: ChatUsage = noUsage;
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   #reservation: TokenReservation | null = null;
-  /** Ends the counting of this request as one that waits for the engine. */
+  /** Ends counting this request among those that wait for the engine. */
   #stopWaiting: () => void = () => undefined;
-  /** True if the answer is recorded; final only at the end of the answer. */
+  /** True if the answer is recorded. Final only when the answer has ended. */
   #isRecorded = true;
 
   constructor(shared: Shared, asked: Asked) {
@@ -199,7 +199,7 @@ class Completion implements ChatCompletion {
     await this.deltas.return();
   }
 
-  /** Runs the whole completion. The first yielded list is empty, and signals that the header is set. */
+  /** Runs the whole completion. Yields an empty list first, when the header is set. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
     const { clock, metrics, timelines } = this.#shared;
     const timeline = this.#timeline;
@@ -240,8 +240,8 @@ class Completion implements ChatCompletion {
         if (reader.isFinished) break;
       }
       assert(reader.isFinished, "an engine finishes every choice or throws");
-      // The answer is recorded before its end is sent, so that a client that has received the whole answer can find
-      // the recording.
+      // The recording is written before the end of the answer is sent, so that a client that has received the whole
+      // answer can find its recording.
       this.#isRecorded = (await this.#recording?.end(timeline.usage)) ?? false;
       timeline.outcome = "completed";
     } catch (thrown) {
@@ -309,7 +309,7 @@ class Completion implements ChatCompletion {
     return { base, plan, generation };
   }
 
-  /** Reserves the maximum usage of the request against the caller's limits, until the request ends. */
+  /** Reserves the request's maximum usage against the caller's limits. The reservation lasts until the request ends. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
     const { request, caller, allowance = null } = this.#asked;
     const leaveSlot = this.#shared.waitingSlots?.enter(caller.entity);
@@ -329,8 +329,8 @@ class Completion implements ChatCompletion {
   }
 
   /**
-   * Returns the additional engine options for a prompt that is passed between servers. If another server holds the
-   * prompt, fetches it first.
+   * Returns additional engine options for a prompt that is passed between servers. Fetches the prompt first if another
+   * server holds it.
    */
   async #pass(
     plan: GenerationPlan,
@@ -380,8 +380,8 @@ class Completion implements ChatCompletion {
   }
 
   /**
-   * Counts the usage so far while the answer is generated, so that metrics and limits include long answers before they
-   * end.
+   * Counts the request's usage so far. Called while the answer is generated, so that metrics and limits include long
+   * answers before they end.
    */
   #count(base: string): void {
     const { usage } = this.#timeline;

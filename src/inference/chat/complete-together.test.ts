@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ChatCompletion, ChatDelta, ChatHeader, RequestDeltas } from "../../base/domain/chat.ts";
 import { beginTogether, type BeginOne } from "./complete-together.ts";
 
-/** Returns deltas that are identified by this number. */
+/** Returns deltas that a test recognises by this number. */
 const numbered = (number: number): readonly ChatDelta[] => [
   // Safe cast: the tests read only this field.
   { choiceTokens: number } as ChatDelta,
@@ -11,7 +11,7 @@ const numbered = (number: number): readonly ChatDelta[] => [
 const numbersOf = ({ deltas }: RequestDeltas): readonly number[] =>
   deltas.map(({ choiceTokens }) => choiceTokens);
 
-/** Returns a completion with these deltas; its model is named after the request's number. */
+/** Returns a completion with the given deltas. The name of its model contains the request's number. */
 function completionOf(
   request: number,
   deltas: AsyncGenerator<readonly ChatDelta[], void>,
@@ -28,7 +28,7 @@ function completionOf(
   });
 }
 
-/** Rejects once the signal aborts, like an aborted answer. */
+/** Returns a promise that rejects once the signal aborts, like an aborted answer. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = (): void => reject(new Error("aborted"));
@@ -145,7 +145,7 @@ test("ends all requests if the reader leaves early or the signal aborts", async 
             endedCount += 1;
           }
         })();
-        // Starts the generator, as chat does before it returns a completion.
+        // Runs the generator up to its first `yield`, as chat does before it returns a completion.
         await deltas.next();
         return completionOf(request, deltas);
       };

@@ -1,6 +1,5 @@
-// Answers several requests as one. The deltas of each request keep their order, and are interleaved with those of the
-// other requests; the first failure of a request ends all of them. Does not depend on how requests are answered or how
-// deltas are written.
+// Answers several requests as if they were one. The deltas of each request keep their order, and are interleaved with
+// those of other requests. The first failure of a request ends all of them.
 import { setMaxListeners } from "node:events";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatCompletion, ChatUsage, RequestDeltas } from "../../base/domain/chat.ts";
@@ -12,9 +11,9 @@ export type BeginOne = (
 ) => Promise<ChatCompletion>;
 
 /**
- * Resolves once every request is submitted, with the header of the request that began first; throws before that if a
- * request is invalid. At most one step of each request is buffered for the reader. Leaving the generator, or aborting
- * the signal, ends all requests.
+ * Begins to answer all requests. Resolves once all are submitted, with the header of the request that began first;
+ * throws before that if a request is invalid. At most one step of each request is buffered; leaving the generator, or
+ * aborting the signal, ends all requests.
  *
  * @param count number of requests, at least 1
  * @throws the error of the first request that fails, once all requests have ended
@@ -27,8 +26,8 @@ export async function beginTogether(
   if (count === 1) return asRequestDeltas(await begin(0, { signal, onSubmitted: () => undefined }));
   const begun: ChatCompletion[] = [];
   const deltas = answerAll(count, begin, { signal, begun });
-  // The first step of the generator runs here: if the generator were abandoned before its first step, none of its code
-  // would run, so nothing would be freed.
+  // Runs the generator up to its first `yield`. If the generator were abandoned before that, its clean-up code would
+  // not run, and nothing would be freed.
   await deltas.next();
   return {
     header: present(begun[0], "one of them has begun").header,
@@ -61,7 +60,7 @@ function asRequestDeltas(completion: ChatCompletion): ChatCompletion<RequestDelt
   };
 }
 
-/** Yields the deltas of all requests. The first yielded list is empty, and signals that one request has begun. */
+/** Yields the deltas of all requests. Yields an empty list first, when one request has begun. */
 async function* answerAll(
   count: number,
   begin: BeginOne,
@@ -69,7 +68,7 @@ async function* answerAll(
 ): AsyncGenerator<RequestDeltas, void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // Disables the warning about many listeners, because one listener for each request is intended.
+  // Turns off the warning about many listeners, because each request adds one on purpose.
   setMaxListeners(0, both);
   const handover = new Handover<RequestDeltas>();
   const submissions = new Countdown(count);
@@ -116,7 +115,7 @@ function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   };
 }
 
-/** Countdown whose promise resolves once the given number of steps has been counted. */
+/** A countdown. Its promise resolves when the given number of steps has been counted. */
 class Countdown {
   readonly done: Promise<void>;
   #left: number;
@@ -127,7 +126,7 @@ class Countdown {
     this.done = new Promise((resolve) => (this.#onDone = resolve));
   }
 
-  /** Returns a function that counts one step; only its first call has an effect. */
+  /** Returns a function that counts one step. Only its first call has an effect. */
   step(): () => void {
     let isMade = false;
     return () => {
@@ -145,7 +144,10 @@ class Handover<Value> {
   #onOffer = (): void => undefined;
   #isClosed = false;
 
-  /** Offers a value; resolves when it is taken. Once the handover is closed, returns immediately without an effect. */
+  /**
+   * Offers a value to the consumer. Resolves when the consumer has taken it, or immediately once the handover is
+   * closed.
+   */
   offer(value: Value): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((onTaken) => {
@@ -154,7 +156,7 @@ class Handover<Value> {
     });
   }
 
-  /** Returns the value that was offered first, and waits if there is none. Returns null once the handover is closed. */
+  /** Returns the value that was offered first; waits if there is none. Returns null once the handover is closed. */
   async take(): Promise<Value | null> {
     while (this.#offers.length === 0) {
       if (this.#isClosed) return null;
@@ -165,7 +167,7 @@ class Handover<Value> {
     return offer?.value ?? null;
   }
 
-  /** Ends the handover for producers and the consumer. */
+  /** Ends the handover: producers and the consumer no longer wait. */
   close(): void {
     this.#isClosed = true;
     for (const { onTaken } of this.#offers.splice(0)) onTaken();

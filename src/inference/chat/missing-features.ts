@@ -13,7 +13,7 @@ import { askingParameters, samplingFeatures, type SamplingFeature } from "../../
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import { unsupportedCallsFault } from "./tools/tool-use.ts";
 
-/** Request fields that need a feature which belongs neither to sampling nor to constraints, by that feature. */
+/** Request fields that need a feature, for features that belong neither to sampling nor to constraints. */
 const otherFields: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature | "embeddings">]: ChatField;
 } = {
@@ -27,7 +27,7 @@ const otherFields: {
 /**
  * Refuses a request that uses features which chat or the engine lacks.
  *
- * @param others other faults of the request, reported in the same error
+ * @param others other faults of the request, to report in the same error
  * @throws ServiceError `unsupported` naming every field that needs a missing feature
  */
 export function refuseMissingFeatures(
@@ -49,7 +49,7 @@ export function refuseMissingFeatures(
 }
 
 /**
- * Returns the request's fields that need a feature. Returns none for a feature of constraints, because {@link
+ * Returns the request fields that need a feature. For constraint features, returns none, because {@link
  * constraintFault} reports these.
  */
 function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly ChatField[] {
@@ -61,8 +61,8 @@ function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly Chat
 }
 
 /**
- * Refuses the constraint to be submitted if the engine does not support it. It may differ from the constraint that the
- * client sent: it may also enforce tool calls, or allow a thought before the constraint applies.
+ * Refuses a constraint that the engine does not support. The constraint may differ from the client's: it may also
+ * enforce tool calls, or allow a thought before the constraint applies.
  *
  * @throws ServiceError `unsupported` naming the field that needs the constraint
  */
@@ -76,7 +76,7 @@ export function refuseMissingConstraint(
   throw new ServiceError({ code: "unsupported", faults: [fault] });
 }
 
-/** Describes the parts of a constraint that an engine does not support; an empty text if it supports all. */
+/** Describes the parts of a constraint that an engine does not support. Returns an empty text if it supports all. */
 export function describeMissing(
   constraint: Constraint | null,
   { features }: Pick<EngineCapabilities, "features">,

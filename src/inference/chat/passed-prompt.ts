@@ -1,5 +1,5 @@
-// Passes the prompt of a chat request, as its KV cache, between servers. Refuses unsupported requests, makes the
-// engine hold a prompt for another server, and fetches a prompt that another server holds.
+// Passes the prompt of a chat request between servers, as its KV cache. Refuses unsupported requests, makes the engine
+// hold a prompt for another server, and fetches a prompt that another server holds.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import type {
@@ -16,7 +16,7 @@ import { TransferFailure } from "../kv-transfer/transfer-failure.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 
-/** Returns a fault if this server does not support the request's `passing` field; else an empty list. */
+/** Returns a fault if this server does not support the request's `passing` field, else an empty list. */
 export function findPassingFaults(
   { passing }: ChatRequest,
   { engine }: ServedBase,
@@ -33,7 +33,7 @@ export function findPassingFaults(
   return message === null ? [] : [chatFault("passing", { message, type: "unsupported" })];
 }
 
-/** A prompt that is passed between servers, with its clean-up functions. */
+/** Results of passing a prompt between servers, with clean-up functions. */
 export interface PassedPrompt {
   /** Additional options for the request to the engine. */
   readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received" | "passed">;
@@ -115,7 +115,10 @@ export function forwardParameters(
 const cannotBeTold =
   "The prompt is not held for another server: the weights that computed it are not known for certain.";
 
-/** Returns the id of the fetched prompt; undefined if the prompt must be computed on this server. */
+/**
+ * Fetches the prompt from another server. Returns the id under which the engine has it; undefined if the prompt must be
+ * computed on this server.
+ */
 async function fetched(
   from: Omit<HeldPlace, "engineId">,
   {
@@ -155,8 +158,8 @@ async function fetched(
 }
 
 /**
- * Returns the origin that prompts computed by this model have; null if it is not certain which weights the engine
- * uses.
+ * Returns the origin of prompts that this model computes: its weights and the like. Returns null if it is not certain
+ * which weights the engine uses.
  */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();

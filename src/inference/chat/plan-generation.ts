@@ -1,6 +1,5 @@
 // Plans a chat request for the model that it names: resolves defaults, checks limits, and builds the request to the
-// engine. Waits only until the prompt is written, which other threads do. If the request has no seed, draws a random
-// one.
+// engine. If the request has no seed, draws a random one. Waits only for the prompt, which other threads write.
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../../base/domain/chat.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
 import {
@@ -23,11 +22,11 @@ import type { ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
-  /** The part of the header that is known before anything is computed. */
+  /** Fields of the header that are known before anything is computed. */
   readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
   /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
-  /** End token of the model, which is not reported as a stop reason; null if that token does not end the answer. */
+  /** The model's end token, which is not reported as a stop reason; null if that token does not end the answer. */
   readonly endOfTextId: number | null;
   readonly reply: ReplyPlan;
 }
@@ -122,7 +121,9 @@ function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
   ].flat();
 }
 
-/** Refuses more alternatives per token than the engine supports, and more log-probabilities than an answer may have. */
+/**
+ * Refuses more alternatives per token than the engine supports, and more log-probabilities than one answer may have.
+ */
 function refuseWideLogprobs(
   { output }: ChatRequest,
   { logprobCountMax, vocabularySize }: EngineLimits,
@@ -142,8 +143,8 @@ function refuseWideLogprobs(
 }
 
 /**
- * Maximum number of log-probabilities in an answer, each of which takes about 60 bytes. It equals the number for 128
- * choices with 32,768 tokens each, without alternatives.
+ * Maximum number of log-probabilities in an answer, each of which takes about 60 bytes. This is enough for 128 choices
+ * with 32,768 tokens each, without alternatives.
  */
 const logprobsMax = choiceCountMax * 32_768;
 
@@ -172,7 +173,7 @@ function refuseManyLogprobs(
   throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
 }
 
-/** Returns the number of tokens at the prompt's end that truncation keeps; null if the prompt is not truncated. */
+/** Returns how many tokens at the prompt's end truncation keeps; null if the prompt is not truncated. */
 function keptTokens(
   { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
   { contextLength, positionCountMax }: RequestLimits,
@@ -190,18 +191,15 @@ function keptTokens(
 }
 
 /**
- * Returns the role of the answer. Without a generation prompt, the answer continues the last message, so it has that
- * message's role.
+ * Returns the role of the answer. Without a generation prompt, the answer continues the last message, so it has the
+ * same role.
  */
 function roleOf(prompt: ChatPrompt): string {
   const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
   return opensTurn ? "assistant" : (prompt.messages.at(-1)?.role ?? "assistant");
 }
 
-/**
- * Returns the text that the answer continues: that of a text prompt, or that of the last message if the answer has the
- * last message's role.
- */
+/** Returns the text that the answer continues: a text prompt, or the last message if the answer continues it. */
 function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): string {
   if (prompt.kind === "text") return prompt.text;
   if (prompt.kind === "tokens") return tokenizer.decode(prompt.tokenIds, output);
@@ -210,8 +208,8 @@ function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): str
 }
 
 /**
- * Returns the form in which the answer contains log-probabilities. A trained model returns them by default, with
- * tokens identified by id, because rollouts need them.
+ * Returns the form of log-probabilities in the answer. A trained model returns them by default, with tokens identified
+ * by id, because rollouts need them.
  */
 function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
   if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
@@ -238,8 +236,7 @@ function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
 }
 
 /**
- * Returns the number of tokens that may follow the prompt, as limited by the context length and by the engine's
- * memory.
+ * Returns how many tokens may follow the prompt, given the context length and the engine's memory.
  *
  * @returns at least 1
  * @throws ServiceError if there is no memory for an answer after the prompt

@@ -11,7 +11,7 @@ import type { RecordedSampling } from "../../base/domain/recordings/recorded-com
 import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 
-/** Returns true if the answer is to be recorded. Answers of base models belong to no project and are never recorded. */
+/** True if the answer is to be recorded. Answers of base models belong to no project and are never recorded. */
 export function isRecorded(
   recorder: ChatRecorder | null,
   request: ChatRequest,

@@ -17,7 +17,7 @@ import {
   serve,
 } from "./testing/scripted-engine.ts";
 
-/** Returns a recorder that keeps its input in memory. Its `end` waits until `open` is called. */
+/** Returns a recorder that keeps everything in memory. Its `end` waits until `open` is called. */
 function keepingRecorder(wanted = true, isStored = true) {
   const begun: AnsweredRequest[] = [];
   const deltas: ChatDelta[] = [];

@@ -22,8 +22,8 @@ interface Changes extends RequestChanges {
 }
 
 /**
- * Returns the fault reported for an engine's refusal. A request with tools requires calls; otherwise its own
- * constraint is used.
+ * Returns the fault that is reported when an engine refuses a request's constraint. A request with tools requires
+ * calls; any other request uses its own constraint.
  */
 function faultOf(message: string, { thought = "none", format = "hermes", ...changes }: Changes): Fault {
   const request = chatRequest(changes);

@@ -1,5 +1,5 @@
-// Locates the fault in a chat request when an engine refuses a constraint: at the request's own constraint, or at the
-// tool whose schema the constraint contains. The engine cannot do that, because it does not know the fields of chat
+// Finds the field at fault when an engine refuses the constraint of a chat request: the request's own constraint, or a
+// tool whose schema is part of the constraint. The engine cannot do that, because it does not know the fields of chat
 // requests.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
@@ -15,8 +15,7 @@ import { callableTool, type ReplyPlan } from "./tools/reply-plan.ts";
 import { allows, toolsOf } from "./tools/tool-use.ts";
 
 /**
- * Translates the error of a generation. For a refused constraint, the result names the field from which the constraint
- * comes.
+ * Translates the error of a generation. If a constraint was refused, the result names the field from which it comes.
  *
  * @param reply plan with the constraint that the engine received: the request's own constraint, or one composed of it
  * and the request's tools
@@ -38,7 +37,7 @@ function ownFault(message: string): Fault {
   return chatFault("constraint", { message, type: "unsupported" });
 }
 
-/** Returns the fault for a pointer into a constraint that was composed from the request's tools. */
+/** Returns the fault for a JSON pointer into a constraint that was composed from the request's tools. */
 function foundFault(
   message: string,
   request: ChatRequest,
@@ -58,7 +57,7 @@ function foundFault(
 
 /**
  * Returns the fault for an unsatisfiable constraint that was composed only of tools. If only one tool may be called,
- * the fault is at that tool's schema.
+ * the fault is located at its schema.
  */
 function wholeFault(message: string, request: ChatRequest): Fault {
   const { choice } = request.calls;
@@ -78,8 +77,8 @@ function toolFault(message: string, request: ChatRequest, index: number): Fault 
 }
 
 /**
- * Returns the values along the path of a pointer. Assumes that the pointer contains no escapes, which is true of all
- * pointers that reach this function.
+ * Returns the values along the path of a JSON pointer. Assumes that the pointer contains no escapes, which is true of
+ * all pointers that reach this function.
  */
 function valuesAt(tag: ExactJson, pointer: string): readonly ExactJson[] {
   const values: ExactJson[] = [tag];

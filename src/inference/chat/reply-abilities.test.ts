@@ -1,4 +1,4 @@
-// Detection of a model's reply abilities from its template, and the operator's settings that override it.
+// Tests that a model's reply abilities are detected from its template, and that the operator's settings override them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BaseModel } from "../../base/domain/model.ts";

@@ -1,4 +1,4 @@
-// Abilities of a model's replies besides text: thoughts and tool calls. They are detected from the model's chat
+// Abilities of a model's replies besides text: thoughts and tool calls. Hone detects them from the model's chat
 // template, unless the operator has set them.
 import type { BaseModel } from "../../base/domain/model.ts";
 import { invalid } from "../../base/domain/service-error.ts";
@@ -18,16 +18,16 @@ export interface ReplyAbilities {
   /** True if the model may think before it answers. */
   readonly thinks: boolean;
   /**
-   * Ids of special tokens that mark calls and thoughts. These tokens stay in the text, because parsers and constraints
-   * rely on them.
+   * Ids of special tokens that mark calls and thoughts. These tokens stay in the answer's text, because parsers and
+   * constraints rely on them.
    */
   readonly markIds: ReadonlySet<number>;
-  /** Reasons for the chosen formats of calls and of thoughts, as texts for operators. */
+  /** Why these formats of calls and of thoughts were chosen, as texts for operators. */
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 
 /**
- * Returns the abilities that the template shows, or that the operator has set.
+ * Returns the abilities that the operator has set, or else those that the template shows.
  *
  * @param model the base model, with its defaults for omitted settings
  * @param described call formats defined by the operator
@@ -123,7 +123,9 @@ function split(item: string): { readonly item: string; readonly model: string; r
   return { item, model: item.slice(0, Math.max(0, at)), value: item.slice(at + 1) };
 }
 
-/** Returns the value for a model from a list of `model=value`; null if the list has none. */
+/**
+ * Returns the value for a model from a setting that lists `model=value`; null if the list has no entry for the model.
+ */
 function settingOf(
   setting: string,
   items: readonly string[],

@@ -1,5 +1,5 @@
-// Runs the contract's tests for the real chat, over a fake engine with a short answer, and for the fake chat of the
-// HTTP tests.
+// Runs the contract tests on the real chat, over a fake engine with a short answer, and on the fake chat of the HTTP
+// tests.
 import { FakeChat } from "../../../api/http/testing/fake-chat.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
@@ -25,7 +25,7 @@ const tokenizer = await loadTokenizer(folder);
 const prompts = await directPrompts(folder);
 const answer = tokenizer.encode("yes, 1", { addSpecialTokens: false });
 
-/** Emits the same answer for each choice, one token at a time, with the choices taking turns. */
+/** Emits the same answer for each choice, one token at a time. The choices take turns. */
 async function* play(
   request: GenerationRequest,
   end: Promise<never> | null,

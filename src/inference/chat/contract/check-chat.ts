@@ -1,5 +1,5 @@
-// The contract that every chat fulfils: the events that a completion emits, their order, and their totals. Does not
-// check the answer's content.
+// Contract tests that every chat must pass: the events that a completion emits, their order, and their totals. They do
+// not check the answer's content.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../../base/domain/chat.ts";
@@ -11,8 +11,8 @@ import { readCompletion, type CompletionRead } from "../testing/read-completion.
 export type Chat = Pick<ChatService, "begin">;
 
 /**
- * Behaviour of the chat's answers: `answers` completes; `hangs` and `fails` do so after the first delta of the first
- * choice.
+ * Behaviour of the chat under test: `answers` completes every answer; `hangs` and `fails` do so after the first delta
+ * of the first choice.
  */
 export type ChatBehaviour = "answers" | "hangs" | "fails";
 

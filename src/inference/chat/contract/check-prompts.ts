@@ -1,5 +1,5 @@
-// The contract that every prompt writer fulfils: the ids it returns and the prompts it refuses. Does not check
-// durations.
+// Contract tests that every prompt writer must pass: the token ids that it returns and the prompts that it refuses.
+// They do not check durations.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import type { PromptTask, PromptWriter, WrittenPrompt } from "../prompts/write-p
 
 const root = "test/fixtures/goldens/models";
 
-/** Returns a task for a model with a vocabulary of 512 ids. */
+/** Returns a prompt task for a model with a vocabulary of 512 ids. */
 export function promptTask(
   prompt: readonly MessageRecord[] | ChatPrompt,
   changes: Partial<PromptTask> & { readonly contextLength?: number; readonly keepLast?: number } = {},

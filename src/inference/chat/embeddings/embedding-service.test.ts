@@ -1,4 +1,4 @@
-// The embedding service over a fake engine, whose hidden states derive from the request.
+// Tests the embedding service over a fake engine, whose hidden states are derived from the request.
 import { AdaptersInUse } from "../../models/registry/version-uses.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -46,15 +46,15 @@ const model: ResolvedModel = {
 const size = 4;
 
 /**
- * Engine whose hidden state consists of the number of tokens and the last token. Answers in a later turn of the event
- * loop and counts concurrent requests.
+ * A fake engine whose hidden state consists of the number of tokens and the last token. It answers in a later turn of
+ * the event loop, and counts concurrent requests.
  */
 class CountingEngine implements Engine {
   readonly capabilities;
   readonly requests: GenerationRequest[] = [];
   underWay = 0;
   concurrencyMax = 0;
-  /** Failure of the request with this index. */
+  /** Index of a request that fails, and its error; null if none fails. */
   failure: { readonly index: number; readonly error: ServiceError } | null = null;
   hangs = false;
 

@@ -1,6 +1,6 @@
 // Computes embeddings of texts. An embedding is the model's last hidden state for the last token of a text, scaled to
-// length 1. Texts pass through the same prompt threads and engine queue as the prompts of chats; only a few texts of a
-// request are in the engine at a time, so that one request never fills the queue.
+// length 1. Texts use the same prompt threads and engine queue as chats; the engine gets only a few texts of a request
+// at a time, so that one request never fills the queue.
 import type { Caller } from "../../../base/domain/access.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../../base/domain/broken-model.ts";
@@ -41,16 +41,16 @@ export interface EmbeddingService {
     caller: Caller,
     options: {
       readonly signal: AbortSignal;
-      /** Remaining allowance of the caller; absent if unlimited. */
+      /** Remaining token allowance of the caller; absent if unlimited. */
       readonly allowance?: Allowance | null;
       /**
-       * Maps an error to the field names that the client uses, before it is thrown; `input` is the index of the input
+       * Maps an error to the field names of the client's API before it is thrown. `input` is the index of the input
        * that caused the error.
        */
       readonly located: (error: unknown, input: number) => unknown;
     },
   ): Promise<Embeddings>;
-  /** Number of requests that wait or are being answered. */
+  /** Number of requests that are waiting or being answered. */
   readonly runningCount: number;
 }
 
@@ -58,13 +58,13 @@ interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
   readonly metrics: Metrics;
-  /** Counts the requests that use each adapter, so that versions that requests use are not deleted. */
+  /** Counts the requests that use each adapter, so that no adapter in use is deleted. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
   /**
-   * Limit on the number of an entity's waiting requests, shared with all other code that submits requests to the
-   * engines; absent if unlimited.
+   * Limits how many requests of each entity may wait. Shared with all other code that submits requests to the engines;
+   * absent if unlimited.
    */
   readonly waitingSlots?: WaitingSlots;
 }
@@ -73,7 +73,7 @@ interface Dependencies {
 export const inputTokensMax = 300_000;
 
 /**
- * Maximum number of a request's inputs that are in the engine at the same time. They fill a batch, but only a small
+ * Maximum number of inputs of one request that the engine has at the same time. They fill a batch, but only a small
  * part of the queue.
  */
 const concurrencyMax = 16;
@@ -163,7 +163,7 @@ function refuseWithout({ engine, model }: ServedBase): void {
   });
 }
 
-/** Returns the number of dimensions of each embedding. */
+/** Returns the number of dimensions of each embedding: the requested number, or the model's own. */
 function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
   const size = present(servedLimits(base).embeddingSize, "the size of embeddings that an engine offers");
   if (dimensions === null || dimensions <= size) return dimensions ?? size;
@@ -174,7 +174,7 @@ function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
   });
 }
 
-/** Tokenizes every input before any of them is computed, so that faults in all inputs are reported early. */
+/** Tokenizes every input before the first one is computed, so that a fault in any input is reported early. */
 async function writeAll(
   inputs: readonly EmbeddedInput[],
   base: ServedBase,
@@ -270,7 +270,7 @@ function embeddingRequest(
   };
 }
 
-/** Translates an engine's error. If an adapter or a broken model caused it, the resulting error names the model. */
+/** Translates an engine's error. If an adapter or a broken model caused the error, the result names the model. */
 async function faultOf(
   error: unknown,
   { model }: AcquiredModel,

@@ -15,7 +15,7 @@ export async function mapConcurrently<Item, Result>(
 ): Promise<readonly Result[]> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // Disables the warning about many listeners, because one listener for each running item is intended.
+  // Turns off the warning about many listeners, because each running item adds one on purpose.
   setMaxListeners(0, both);
   const results: Result[] = [];
   const failures: unknown[] = [];

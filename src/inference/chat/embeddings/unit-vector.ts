@@ -1,6 +1,6 @@
-// Vectors of length 1, whose dot product is the cosine of the angle between them.
+// Scales vectors to length 1. The dot product of such vectors is the cosine of the angle between them.
 
-/** Minimum divisor, which prevents division by zero for a zero vector. */
+/** Minimum divisor, so that a zero vector is not divided by zero. */
 const lengthMin = 1e-12;
 
 /**
@@ -9,7 +9,7 @@ const lengthMin = 1e-12;
  * @param values not modified
  */
 export function unitVector(values: Float32Array): Float32Array {
-  // Sums in double precision: in single precision, a sum of thousands of squares would lose the last digits.
+  // `reduce` adds in double precision; in single precision, a sum of thousands of squares would lose the last digits.
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
   const scale = 1 / Math.max(length, lengthMin);
   return values.map((value) => value * scale);

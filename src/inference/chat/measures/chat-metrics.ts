@@ -1,4 +1,4 @@
-// Chat's counters and histograms. Some have the server's own names, others the names of vLLM's metrics.
+// Chat's counters and histograms. Some have Hone's own names, others the names of vLLM's metrics.
 import type { ChatUsage } from "../../../base/domain/chat.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
@@ -7,7 +7,7 @@ export interface ChatMetrics {
   /** Counts an ended request. `outcome` is `completed`, or the code of the error with which the request ended. */
   ended(outcome: string, durationMs: number): void;
   firstOutput(base: string, waitedMs: number): void;
-  /** Counts the difference between `usage` and `before`, the usage of the request that was already counted. */
+  /** Counts the usage of a request so far. `before` is the part of it that was already counted. */
   used(base: string, usage: ChatUsage, before: ChatUsage): void;
 }
 
@@ -20,7 +20,7 @@ const usageKinds = [
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /**
- * Registers the metrics; call once per registry.
+ * Registers the metrics. Must be called once per registry.
  *
  * @param running returns the number of running requests; called at each scrape
  */
@@ -64,16 +64,16 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
   };
 }
 
-// Request metrics with vLLM's names and buckets, for gateways and dashboards that are made for vLLM. Other code
-// exports the current state of an engine as gauges.
+// Metrics of requests with vLLM's names and buckets, for gateways and dashboards that are made for vLLM. The state of
+// an engine is exported elsewhere, as gauges.
 
 export interface VllmMetrics {
   firstToken(base: string, waitedMs: number): void;
-  /** Records an ended request; call only if the request's model is known. */
+  /** Records an ended request. Must be called only if the request's model is known. */
   ended(base: string, timeline: ChatTimeline): void;
 }
 
-/** Labels that identify an engine, with vLLM's names; on this server each base model has one engine. */
+/** Labels that identify an engine, with vLLM's names. On this server each base model has one engine. */
 export const vllmLabels = (base: string) => ({ model_name: base, engine: "0" });
 
 const labels = ["model_name", "engine"];
@@ -90,7 +90,7 @@ const requestBuckets = [
 ];
 const tokenBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
 
-/** Registers the metrics; call once per registry. */
+/** Registers the metrics. Must be called once per registry. */
 export function createVllmMetrics(metrics: Metrics): VllmMetrics {
   const histogram = (name: string, help: string, buckets: readonly number[]) =>
     metrics.histogram({ name: `vllm:${name}`, help, labels, buckets });

@@ -1,19 +1,18 @@
-// The stages of one chat request with their times, and the request's outcome. Filled while the request is answered;
-// read by metrics and traces after the request has ended. The clock is read a few times per request, but not for each
-// token.
+// Times of the stages of one chat request, and the request's outcome. Filled in while the request is answered; metrics
+// and traces read it after that. The clock is read a few times per request, but not for each token.
 import type { ChatFinish, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 
-/** Finish of a choice that ran until its end. */
+/** End of a choice that was not stopped early. */
 interface FinishedChoice {
   readonly reason: ChatFinish["reason"];
   readonly tokenCount: number;
 }
 
 /**
- * Times are the clock's monotonic milliseconds, listed in chronological order; null for stages that the request has
- * not reached.
+ * Timeline of a request. Times are in milliseconds of the monotonic clock and in chronological order; null for stages
+ * that the request has not reached.
  */
 export interface ChatTimeline {
   readonly request: ChatRequest;
@@ -53,7 +52,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Default outcome. It remains if the client stops reading early, because then neither the end nor an error sets
+    // Default outcome, which remains if the client stops reading early. In that case neither the end nor an error sets
     // another outcome.
     outcome: "cancelled",
     usage: noUsage,
@@ -61,7 +60,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
   };
 }
 
-/** Durations of the phases of an answered request, in milliseconds; each phase begins when the previous one ends. */
+/** Durations in milliseconds of the phases of an answered request. Each phase begins when the previous one ends. */
 export interface ChatPhases {
   /** Time until the request is submitted to the engine: loading the model, and writing the prompt. */
   readonly preparedMs: number;
@@ -69,14 +68,14 @@ export interface ChatPhases {
   readonly queuedMs: number;
   /** Time until the first token, or until the end if the answer has no token. */
   readonly prefillMs: number;
-  /** Time from the first token to the end. */
+  /** Time from the first token to the answer's end. */
   readonly decodeMs: number;
   readonly totalMs: number;
-  /** Average time between the tokens of the request's longest choice; null if that choice has fewer than two tokens. */
+  /** Average time between two tokens of the request's longest choice; null if that choice has fewer than two tokens. */
   readonly perTokenMs: number | null;
 }
 
-/** Returns the durations; null for a request whose prompt was not computed, or that has not ended. */
+/** Returns the durations of the phases; null if the request's prompt was not computed, or the request has not ended. */
 export function computePhases({
   requestedMs,
   submittedMs,
@@ -87,7 +86,8 @@ export function computePhases({
   finishes,
 }: ChatTimeline): ChatPhases | null {
   if (submittedMs === null || computedMs === null || endedMs === null) return null;
-  // Limited to the time until the prompt was computed, because the engine measures the wait with another clock.
+  // The wait cannot be longer than the time until the prompt was computed. The limit is needed because the engine
+  // measures the wait with another clock.
   const queuedMs = Math.min(waitedMs ?? 0, computedMs - submittedMs);
   const firstMs = firstTokenMs ?? endedMs;
   const decodeMs = endedMs - firstMs;

@@ -6,7 +6,7 @@ import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
 import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
 /**
- * Adds the spans of a request to a trace.
+ * Adds the spans of one request to a trace.
  *
  * @param timeline timeline of a request that has ended
  */
@@ -27,7 +27,7 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
   const inEngine = { "hone.process": "engine" };
   const begunMs = submittedMs + (computePhases(timeline)?.queuedMs ?? 0);
   if (computedMs === null) {
-    // The request ended in the queue or in prefill; the engine does not report which.
+    // The request ended while it waited in the queue or in prefill. The engine does not report which.
     chat.add({ name: "queue", startMs: submittedMs, endMs, attributes: inEngine });
     return;
   }
@@ -68,8 +68,8 @@ function attributesOf(timeline: ChatTimeline) {
 }
 
 /**
- * Returns the request's metrics; call only if the request's model is known. The metrics are labelled with the base
- * model, because there may be too many trained models for labels.
+ * Returns the request's metrics. Must be called only if the request's model is known. The metrics are labelled with the
+ * base model, because there may be too many trained models for labels.
  */
 export function toGenAiRequest(timeline: ChatTimeline, base: string): GenAiRequest {
   const { requestedMs, endedMs, firstTokenMs, usage } = timeline;

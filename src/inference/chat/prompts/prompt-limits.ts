@@ -3,17 +3,17 @@
 export const promptLimits = {
   /**
    * Maximum time in milliseconds to render a conversation with a model's template. A conversation that fills a long
-   * context takes a tenth of it.
+   * context takes a tenth of this time.
    */
   renderMs: 800,
   /**
    * Maximum time in milliseconds to tokenize a rendered prompt. It is enough for ten megabytes of ordinary text, but
-   * not for one word of that length.
+   * not for a single word of that length.
    */
   encodeMs: 10_000,
   /**
-   * Maximum length of a text or list that rendering may create, in characters or items. It equals the maximum size of
-   * the body of a chat request.
+   * Maximum length of a text or list that rendering may create, in characters or items. It equals the maximum body size
+   * of a chat request.
    */
   renderedCharacters: 16 * 1024 ** 2,
   /** Maximum length of a template in a request, in characters; templates of models have up to 20,000 characters. */
@@ -23,7 +23,9 @@ export const promptLimits = {
    * must first tokenize the whole text.
    */
   cutCharacters: 1024 ** 2,
-  /** Maximum number of prompts of one base model that wait to be rendered, equal to the length of the engine's queue. */
+  /**
+   * Maximum number of prompts of one base model that wait to be written. It equals the length of the engine's queue.
+   */
   waitingMax: 1024,
   waitMs: 30_000,
 };

@@ -5,10 +5,10 @@ import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
 
-/** Start data of a prompt thread. */
+/** Data with which a prompt thread starts. */
 export interface PromptModel {
   readonly folder: string;
-  /** True if tools always appear in the system message, regardless of the model's template. */
+  /** True to always show tools in the system message, regardless of the model's template. */
   readonly toolsAsText: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface PromptTasks {
     readonly task: {
       readonly asked: PromptTask;
       readonly limits: RenderLimits;
-      /** True if another thread retries the task when it reaches a limit. */
+      /** True for a trial: if the task reaches a limit, another thread tries it again. */
       readonly isTrial: boolean;
     };
     /** The prompt; null if a trial reached a limit. */

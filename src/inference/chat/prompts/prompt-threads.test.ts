@@ -1,5 +1,5 @@
-// Hostile templates and texts do not affect other requests. The tests check the order of answers, never durations;
-// tasks that must still be running have limits that cannot expire during a test.
+// Tests that hostile templates and texts do not affect other requests. The tests check the order of answers, never
+// durations. Tasks that must still be running have limits that cannot expire during a test.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import type { PromptLimits } from "./prompt-limits.ts";
 import { createPromptThreads } from "./prompt-threads.ts";
 import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
 
-/** Template whose behaviour depends on the first message; an unknown message is rendered verbatim. */
+/** A template whose behaviour depends on the first message. Any other first message is rendered verbatim. */
 const template = `
 {%- set first = messages[0].content -%}
 {%- if first == "endless" -%}
@@ -32,7 +32,7 @@ const template = `
 /** Time limits far longer than any test. */
 const unlimited = { renderMs: 60_000, encodeMs: 600_000, waitMs: 3_600_000 };
 
-/** One word that takes seconds to tokenize. */
+/** A single word that takes seconds to tokenize. */
 const emojiWord = "😀🎉".repeat(200_000);
 
 interface Running {
@@ -42,8 +42,8 @@ interface Running {
 }
 
 /**
- * Returns threads for a model with that template; `start` and `write` take the first message's content. The context is
- * long enough for every prompt.
+ * Returns prompt threads for a model with that template, and functions that take the content of the first message. The
+ * context is long enough for every prompt.
  */
 function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hone-prompts-"));
@@ -80,7 +80,7 @@ test("accepts token ids without a thread, and starts one only to explain a fault
   await assert.rejects(write([5, 512]));
 });
 
-/** Counts as a large prompt, but is tokenized quickly. */
+/** This prompt counts as large, but is tokenized quickly. */
 const large = "some words ".repeat(2000);
 
 for (const [name, content] of Object.entries({
@@ -185,14 +185,14 @@ test("limits the number of waiting large prompts and the duration of their wait"
   });
 });
 
-/** Changes to a task: a conversation with this template. */
+/** Returns changes to a task: a conversation with its own template. */
 const templated = (template: string): Partial<PromptTask> => ({
   prompt: chatPrompt({ messages: userSays("Hi"), template }),
 });
 
 const tooSlow = /not rendered these messages within 0\.3 s/;
 
-/** Templates that never end or that exhaust the memory, each with the limits under which it is refused, and the error. */
+/** Templates that never end or use too much memory, each with the limits that stop it, and the expected error. */
 const hostileTemplates: Readonly<Record<string, readonly [source: string, Partial<PromptLimits>, RegExp]>> = {
   "a loop": [
     "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
@@ -251,7 +251,7 @@ test("serves another client's small template while endless templates run", async
   const endless = Array.from({ length: 8 }, () => start("", templated(hostileTemplates["a loop"][0])));
   const small = await start("", templated("{{ messages[0].content }}"), "other").written;
   assert.ok(small.tokenIds.length > 0);
-  // If each endless template had run until its time limit, all would have ended by now.
+  // No endless template has reached its time limit, so the small one did not wait for them.
   assert.ok(endless.every(({ isSettled }) => !isSettled()));
   for (const { abort, written } of endless) {
     abort();

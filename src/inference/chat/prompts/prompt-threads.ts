@@ -28,25 +28,28 @@ export interface PromptThreads extends PromptWriter, Service {
 
 /**
  * Maximum size of a small prompt: the number of characters in its texts and names, plus the number of its values.
- * Writing a prompt of this size takes about 15 ms, at worst 60 ms.
+ * Writing such a prompt takes about 15 ms, at worst 60 ms.
  */
 const smallSize = 16_384;
-/** Rendering time in milliseconds after which a small conversation is treated as a large one. */
+/**
+ * Maximum rendering time of a small conversation in milliseconds. If rendering takes longer, the conversation is
+ * treated as large.
+ */
 const smallRenderMs = 50;
 /**
- * Time limits of the two stages of a small prompt. The first, rendering, applies only if the renderer fails to stop at
- * its own limit; the second is tokenizing. Exceeding a limit restarts the thread.
+ * Time limits in milliseconds of the two stages of a small prompt, rendering and tokenizing. The limit of rendering
+ * applies only if the renderer fails to stop at its own limit. Exceeding a limit restarts the thread.
  */
 const smallStageMs = [150, 1000];
 /**
- * Heap limit of a prompt thread. Deliberately higher than a template can reach within its time limit, because V8 ends
- * the whole process if an allocation far exceeds a thread's limit. A template's memory is therefore bounded by its
+ * Heap limit of a prompt thread in mebibytes, deliberately higher than a template can reach within its time limit. V8
+ * ends the whole process if an allocation far exceeds a thread's limit. A template's memory is therefore bounded by its
  * time limit and the maximum length of a value.
  */
 const memoryMebibytes = 4096;
 
 /**
- * Creates the prompt threads of a model, whose tokenizer and template must already have been loaded once without
+ * Creates the prompt threads of a model. The model's tokenizer and template must already have been loaded once without
  * errors.
  */
 export function createPromptThreads(model: PromptModel, given: Partial<PromptLimits> = {}): PromptThreads {
@@ -91,7 +94,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     }
   };
   const life = serviceOf("prompt threads", {
-    // Does not wait until the thread is ready; if necessary, the first request waits.
+    // Does not wait until the thread is ready. If it is not, the first request waits.
     start: async () => small.prepare(),
     stop: async () => void (await Promise.all([small.close(), large.close(), templates.close()])),
   });
@@ -99,7 +102,8 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     ...life,
     write: async (asked, options) => {
       const { prompt } = asked;
-      // Checked in this thread, because that takes less time than passing the ids to another thread.
+      // Prompts that are token ids are checked in this thread, because passing the ids to another thread would take
+      // longer.
       const ready = writeTokenIds(asked);
       if (ready !== null) return ready;
       const task = bringsTemplate(prompt)
@@ -124,7 +128,7 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
   return prompt.kind === "conversation" && prompt.template !== null;
 }
 
-/** Refuses a text that is too long to be truncated, because truncation would first tokenize the whole text. */
+/** Refuses a prompt that is too long to be truncated, because truncation must first tokenize the whole text. */
 function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits, "cutCharacters">): void {
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
@@ -159,8 +163,8 @@ function refusal(
 }
 
 /**
- * Returns true if the characters of a task's texts and names, plus its number of values, are at most `max`. Stops
- * counting when they exceed it.
+ * True if the characters of a task's texts and names, plus its number of values, are at most `max`. Stops counting
+ * above that.
  */
 function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
   let left = max;

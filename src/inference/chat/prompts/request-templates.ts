@@ -11,7 +11,7 @@ import type { PromptModel } from "./prompt-tasks.ts";
 import type { TemplateTask, TemplateTasks } from "./template-tasks.ts";
 import type { RenderedPrompt } from "./write-prompt.ts";
 
-/** A prompt that brings a template. */
+/** A conversation that brings its own template. */
 export type TemplatedPrompt = ConversationPrompt & { readonly template: string };
 
 type Pool = WorkerPool<TemplateTasks, PromptModel>;
@@ -29,7 +29,7 @@ export interface RequestTemplates {
 }
 
 const memoryMebibytes = 512;
-/** Maximum processor time of a trial; most templates take a tenth of it. */
+/** Maximum processor time of a trial in milliseconds; most templates take a tenth of it. */
 const trialMs = 30;
 
 /**
@@ -54,12 +54,15 @@ export function createRequestTemplates(
   const slow = processFor(limits.timeMs);
   const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
-  /** Returns null if the trial reached a limit. If the worker failed for another reason, throws its error. */
+  /**
+   * Renders in one of the pools. Returns null if a trial reached a limit; throws the worker's error in any other case.
+   */
   const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
     try {
       return await pool.run("render", task, options);
     } catch (error) {
-      // The task's process was ended. Starts a new one now, so that the next template need not wait for it.
+      // Reaching the worker's limit has ended its process. A new one is started now, so that the next template need not
+      // wait for it.
       if (exceededWorkerLimit(error)) pool.prepare();
       throw error;
     }

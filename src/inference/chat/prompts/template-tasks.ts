@@ -20,7 +20,7 @@ export interface TemplateTask {
   readonly source: string;
   readonly conversation: Conversation;
   readonly limits: RenderLimits;
-  /** True if a task that exceeds a limit is retried in another process instead of being refused. */
+  /** True for a trial: if it exceeds a limit, another process tries again. Otherwise the template is refused. */
   readonly isTrial: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface TemplateTasks {
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 
-/** Clock of a trial. It measures processor time, so that a fast template passes its trial even on a busy machine. */
+/** Clock for trials. It measures processor time, so that a fast template passes its trial even on a busy machine. */
 const clock = { ...systemClock, monotonicMs: processorMs };
 
 function processorMs(): number {
@@ -38,11 +38,11 @@ function processorMs(): number {
 }
 
 export async function openTasks({ folder }: PromptModel): Promise<TaskHandlers<TemplateTasks>> {
-  // Lowers the priority of this process: any client may send a template, and rendering templates must not slow down
+  // Lowers the priority of this process, because any client may send a template, and rendering it must not slow down
   // answers.
   setPriority(10);
   const modelTemplate = await loadChatTemplate(folder, { clock });
-  // Warms up the process: code that is loaded and compiled at its first use must neither be interrupted nor count
+  // Warms up the process. Code is loaded and compiled at its first use, which must neither be interrupted nor count
   // against the first template's limit.
   const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
   renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
@@ -66,7 +66,7 @@ const call = new Script("work()");
 
 /**
  * Runs `work` with a time limit. The limit also interrupts work that does not check its own limits, such as parsing a
- * template, even if the parent of this process has died.
+ * template. It works even if the parent of this process has died.
  */
 function withinTime({ limits, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
@@ -86,7 +86,7 @@ function withinTime({ limits, isTrial }: TemplateTask, work: () => string): stri
   }
 }
 
-/** Locates an error at the field `prompt.template`, unless the error already names a message. */
+/** Locates an error at the field `prompt.template`, unless the error already names a message at fault. */
 function atTemplate(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   if (error.faults.length > 0 && !(error instanceof RenderLimitError)) return error;

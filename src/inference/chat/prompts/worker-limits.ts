@@ -1,11 +1,14 @@
-// Time limits after which the worker that writes a prompt is terminated, and a test for the resulting errors.
+// Time limits after which a worker that writes a prompt is terminated, and a test for the resulting errors.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
 
-/** Time in milliseconds that a template has to stop after exceeding its time limit, before its thread is terminated. */
+/**
+ * Milliseconds that a template has to stop by itself after exceeding its time limit. After that its thread is
+ * terminated.
+ */
 export const graceMs = 100;
 
-/** Wall-clock limit of a trial in milliseconds. The limit of its processor time is lower. */
+/** Wall-clock limit of a trial in milliseconds. The limit for its processor time is lower. */
 export const trialWallMs = 300;
 
 /** Returns true if a task exceeded its worker's time or memory limit. */

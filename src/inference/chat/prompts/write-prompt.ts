@@ -8,14 +8,14 @@ import { promptName, promptRefusal } from "../../chat-templates/prompt-faults.ts
 import { renderPrompt, type RenderOptions } from "../../chat-templates/render-prompt.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
-/** A conversation already rendered with the request's own template. */
+/** A conversation that was already rendered with a template from the request. */
 export interface RenderedPrompt {
   readonly kind: "rendered";
   readonly text: string;
   readonly addSpecialTokens: boolean;
 }
 
-/** The part of a request that is rendered and tokenized, and the model's limits for it. */
+/** Fields of a request that are rendered and tokenized, and the model's limits for them. */
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
@@ -24,23 +24,23 @@ export interface PromptTask {
   /** Texts that must not appear in the answer; none of them is empty. */
   readonly badWords: readonly string[];
   readonly modelName: string;
-  /** Vocabulary size; the prompt's ids must be lower. */
+  /** Number of ids in the vocabulary. All ids in the prompt must be lower. */
   readonly vocabularySize: number;
 }
 
 export interface WrittenPrompt {
-  /** Prompt ids, truncated to fit. */
+  /** Token ids of the prompt, truncated to fit. */
   readonly tokenIds: readonly number[];
   /** Text of each token, as the tokenizer spells it; null if not requested. */
   readonly texts: readonly string[] | null;
-  /** Token ids of the bad words; a word has one entry for each of its spellings. */
+  /** Token ids of the bad words. A word has one entry for each way in which it is tokenized. */
   readonly badWordIds: readonly (readonly number[])[];
 }
 
 /** Writes prompts, and converts tokens back into text. */
 export interface PromptWriter {
   /**
-   * Renders and tokenizes a prompt, after the prompts that were queued before it.
+   * Renders and tokenizes a prompt, after those that were queued before it.
    *
    * @throws ServiceError as {@link writePrompt}; `overloaded` when too many prompts wait or this prompt has waited too
    * long; `cancelled` when the signal aborts
@@ -50,7 +50,8 @@ export interface PromptWriter {
     options: { readonly client: string; readonly signal: AbortSignal },
   ): Promise<WrittenPrompt>;
   /**
-   * Returns the text of tokens, including special tokens. While it waits, it may fail with the same errors as `write`.
+   * Returns the text of tokens, including special tokens. Waits in the same queue as `write`, and may then fail with
+   * the same errors.
    */
   read(
     tokenIds: readonly number[],
@@ -82,8 +83,8 @@ export function writePrompt(
 }
 
 /**
- * Returns the prompt if it already consists of valid token ids. Returns null if the tokenizer is needed, be it only to
- * explain a fault.
+ * Returns the prompt if it already consists of valid token ids. Returns null if writing it needs the tokenizer, even if
+ * only to explain a fault.
  */
 export function writeTokenIds({
   prompt,
@@ -134,8 +135,8 @@ function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): Servi
 }
 
 /**
- * Returns the tokens of a word at the start of a text. Also returns the tokens of the word after a blank, if these
- * differ only in the first token. This is vLLM's rule for `bad_words`.
+ * Returns the tokens of a word at the start of a text, and those of the word after a blank if they differ only in the
+ * first token. This is vLLM's rule for `bad_words`.
  */
 function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
   const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });

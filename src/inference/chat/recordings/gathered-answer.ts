@@ -13,7 +13,7 @@ export const tokenBytes = 20;
 interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** Tool calls; the index of each call equals its position in this list. */
+  /** Tool calls; each call's index equals its position in this list. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   readonly logprobs: TokenRecord[];
@@ -22,7 +22,7 @@ interface GatheredChoice {
 
 export class GatheredAnswer {
   readonly #bytesMax: number;
-  /** Null once the choices exceed the size limit. */
+  /** Choices collected so far; null once they exceed the size limit. */
   #choices: GatheredChoice[] | null;
   #beginning = "";
   readonly #finishes: ChatFinish["reason"][];
@@ -51,7 +51,7 @@ export class GatheredAnswer {
     }));
   }
 
-  /** Size of the collected answer, estimated from its texts and {@link tokenBytes}. */
+  /** Size of the collected answer in bytes, estimated from its texts and {@link tokenBytes}. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -64,12 +64,12 @@ export class GatheredAnswer {
     return this.#finishes;
   }
 
-  /** Beginning of the first choice: of its text and its tool calls. */
+  /** Beginning of the first choice, from its text and its tool calls. */
   get beginning(): string {
     return this.#beginning.slice(0, this.#lengthOfBeginning);
   }
 
-  /** The choices to record; null if they exceeded the size limit. Read this only once every choice has finished. */
+  /** The choices to record; null if they exceeded the size limit. Valid only once every choice has finished. */
   get choices(): readonly RecordedChoice[] | null {
     return this.#choices?.map(recordedChoice) ?? null;
   }
@@ -101,7 +101,7 @@ function addDelta(choice: GatheredChoice, delta: ChatDelta): void {
     choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
   }
   for (const id of delta.tokenIds) choice.tokenIds.push(id);
-  // Alternatives are left out, since no reader of recordings uses them.
+  // Alternatives are not collected, because no reader of recordings uses them.
   for (const { logprob, bytes } of delta.logprobs) choice.logprobs.push({ logprob, bytes });
   choice.finish = delta.finish ?? choice.finish;
 }

@@ -19,7 +19,7 @@ import { valueBytes } from "./recorder.ts";
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** Returns a recorder over an in-memory store with the model `m`; `add` replaces the store's write. */
+/** Returns a recorder over an in-memory store with the model `m`. `add` replaces the store's function that writes. */
 async function recording(
   options: {
     readonly settings?: Partial<RecordingSettings>;
@@ -31,7 +31,7 @@ async function recording(
   await storeModel(models, "m");
   const clock = new FakeClock();
   const metrics = createMetrics({ processMetrics: false });
-  /** Ids of requests named in the log. */
+  /** Ids of requests that the log names. */
   const named: string[] = [];
   const warn = (fields: { readonly requestIds?: readonly string[] }): void =>
     void named.push(...(fields.requestIds ?? []));

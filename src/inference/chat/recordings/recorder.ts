@@ -1,5 +1,5 @@
-// Records the answers of trained models. The last part of an answer is delayed briefly, until the recording is on
-// disk. If recording fails, the failure is logged and counted, and the answer continues.
+// Records the answers of trained models. The end of an answer waits briefly until the recording is on disk. If
+// recording fails, the failure is logged and counted, and the answer continues.
 import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../../../base/domain/chat.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -37,13 +37,13 @@ export interface RecorderDependencies {
 /** The recorder; `stop` writes the recordings that are still waiting. */
 export type Recorder = ChatRecorder & Service;
 
-/** Maximum length of the excerpts of prompts and answers that lists show, in characters. */
+/** Maximum length in characters of the excerpts of prompts and answers that lists of recordings show. */
 const beginningLength = 160;
 
-/** Estimated bytes of a recording in addition to its content. */
+/** Estimated size of a recording without its content, in bytes. */
 const outlineBytes = 1000;
 
-/** Estimated bytes of one token of a prompt. */
+/** Estimated size of one token of a prompt, in bytes. */
 const promptTokenBytes = 4;
 
 export function createRecorder(dependencies: RecorderDependencies): Recorder {
@@ -108,7 +108,7 @@ class Recording implements ChatRecording {
     ).finally(() => written.abort(waitOver));
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
-      // The sleep rejects if the write settles first.
+      // `written` aborts the sleep when the write ends first. The result of the write then counts.
       () => writing,
     );
     return await Promise.race([writing, patience]);
@@ -163,7 +163,7 @@ function excerptOf(prompt: RecordedPrompt): string {
   return cut(joinedText(asked?.["content"] ?? null) ?? "");
 }
 
-/** Shortens a text to an excerpt for lists. Never splits a surrogate pair. */
+/** Shortens a text to an excerpt. Never splits a surrogate pair. */
 function cut(text: string): string {
   return text
     .trimStart()
@@ -178,8 +178,8 @@ function hashOf(tokenIds: readonly number[]): string {
 }
 
 /**
- * Estimates the length of a value's JSON without creating it, because a prompt may have megabytes, most of them in one
- * text. Stops counting above the limit.
+ * Estimates the length of a value's JSON without creating it, because a prompt may have megabytes. Stops counting above
+ * the limit.
  *
  * @param value parsed from JSON
  */

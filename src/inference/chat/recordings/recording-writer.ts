@@ -1,5 +1,5 @@
-// Writes recordings as they arrive. Recordings that arrive during a write are then written together in one
-// transaction. Failed writes are retried for a while; recordings that still fail, or for which the queue has no room,
+// Writes recordings to the database as they arrive; those that arrive during a write are written together in the next
+// transaction. Failed writes are retried for a while. Recordings that still fail, or for which the queue has no room,
 // are lost, counted and logged.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ interface Waiting {
 
 const lossReasons = ["too many waiting", "not written", "full", "fault"] as const;
 
-/** Maximum number of lost recordings named in one log entry. */
+/** Maximum number of lost recordings that one log entry names. */
 const namedMax = 100;
 
 export class RecordingWriter {
@@ -54,7 +54,7 @@ export class RecordingWriter {
   }
 
   /**
-   * Resolves to true once the recording is written, or to false if it is lost.
+   * Queues a recording. Resolves to true once it is written, or to false if it is lost.
    *
    * @param bytes estimated size of the recording in memory while it waits
    */
@@ -111,7 +111,7 @@ export class RecordingWriter {
           this.lose(completions, "not written", error);
           return false;
         }
-        // The sleep rejects when the writer stops. The next try then follows immediately, and is the last one.
+        // The sleep rejects when the writer stops. The next attempt then follows immediately, and is the last one.
         await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       }
     }

@@ -1,4 +1,4 @@
-// Settings of recordings: the operator's settings, and fixed values.
+// Settings of recordings: those of the operator, and fixed values.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -20,8 +20,8 @@ const fixed = {
    */
   bytesMax: mebibyte,
   /**
-   * Maximum time in milliseconds that an answer's end waits for its recording: long enough for a busy disk, but short
-   * for the client.
+   * Maximum time in milliseconds for which the end of an answer waits for its recording. It is long enough for a busy
+   * disk, but short for the client.
    */
   waitMs: 500,
   /** Maximum size of the queue in bytes, estimated as for `bytesMax`; recordings that exceed it are lost. */
@@ -29,7 +29,10 @@ const fixed = {
   /** Maximum number of recordings in one transaction. */
   batchMax: 100,
   batchBytesMax: 4 * mebibyte,
-  /** Pauses between retries of a write in milliseconds; if the try after the last pause fails, the batch is lost. */
+  /**
+   * Pauses in milliseconds before each retry of a failed write. If the attempt after the last pause fails too, the
+   * batch is lost.
+   */
   pausesMs: [200, 1000, 5000] as readonly number[],
 };
 

@@ -1,4 +1,4 @@
-// A choice read token by token has the same text as the choice read as a whole.
+// Tests that a choice read token by token gives the same text as a choice read as a whole.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -41,7 +41,7 @@ function optionsOf(reading: Reading): ChoiceReaderOptions {
 }
 
 interface Read extends ChoicePiece {
-  /** Text of the joined bytes of all log-probabilities, and of the unfinished last character. */
+  /** Joined bytes of all log-probabilities as text, and the unfinished last character. */
   readonly bytesText: string;
 }
 
@@ -137,7 +137,7 @@ interface Ending {
   readonly matchedStop: string | null;
 }
 
-/** Reference: searches the whole text for each stop string at each position. */
+/** Slow implementation for comparison: searches the whole text for each stop string at each position. */
 function oracle(ids: readonly number[], reading: Reading): Ending {
   const isShown = (id: number): boolean =>
     (reading.includesStop || !reading.stopTokenIds.includes(id)) &&
@@ -145,7 +145,7 @@ function oracle(ids: readonly number[], reading: Reading): Ending {
   const textAfter = (count: number): string =>
     tokenizer.decode(ids.slice(0, count).filter(isShown), { skipSpecialTokens: false });
   const whole = textAfter(ids.length);
-  /** Length of the text that is final after each number of tokens. */
+  /** For each number of tokens, the length of the text that later tokens cannot change. */
   const certain = Array.from({ length: ids.length + 1 }, (_, count) => {
     const text = textAfter(count);
     let length = 0;
