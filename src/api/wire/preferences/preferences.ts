@@ -81,11 +81,7 @@ export function readPreferenceFile(
   return reader.stored;
 }
 
-/**
- * True if a line of a file has a preference, false if it has a conversation.
- *
- * @param value the line, parsed as JSON
- */
+/** True if a file's line, parsed as JSON, is a preference; false if it is a conversation. */
 export function isPreference(value: unknown): boolean {
   const fields = ["chosen", "rejected", "completion", "preferred_output", "non_preferred_output"];
   return typeof value === "object" && value !== null && fields.some((field) => field in value);

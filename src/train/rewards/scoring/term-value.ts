@@ -33,10 +33,7 @@ export function termValue(term: ValueTerm, record: Said): number | null {
   }
 }
 
-/**
- * Returns the reference to the worse answer that a comparison record contains; null if the term does not apply to the
- * record.
- */
+/** Returns a comparison record's reference to the worse answer; null if the term does not apply to the record. */
 export function worseReference({ feedbackType }: PreferenceTerm, record: Said): string | null {
   if (feedbackType !== null && record.feedbackType !== feedbackType) return null;
   const worse = record.payload["better_than"];

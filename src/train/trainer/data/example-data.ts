@@ -30,10 +30,7 @@ interface ExampleModel {
   readonly assistantTurns: AssistantTurns;
 }
 
-/**
- * Converts conversations to training data. Each conversation is either trained on as a whole or dropped; none is
- * truncated.
- */
+/** Converts conversations to training data. Each is trained on as a whole or dropped; none is truncated. */
 export async function prepareExamples(
   conversations: PreparedLines<ExampleConversation>,
   model: ExampleModel,

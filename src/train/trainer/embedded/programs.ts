@@ -31,8 +31,7 @@ export interface ProgramsOptions {
   readonly threads: number;
 }
 
-// Creates the task handlers of a worker thread. ONNX Runtime allocates new result arrays for each run; the caller owns
-// them.
+// Creates a worker thread's task handlers. ONNX Runtime allocates result arrays for each run; the caller owns them.
 export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
   const programs = new Programs(options);
   return { run: (task) => programs.run(task) };

@@ -8,9 +8,7 @@ import type { ForwardResult, PreferenceLossConfig } from "../trainer.ts";
 /** Metric values, all finite, by name. */
 export type PreferenceMetrics = Readonly<Record<string, number>>;
 
-/**
- * An answer's reward under the loss, and the sum of its log-probabilities (the mean if the loss is length-normalized).
- */
+/** An answer's reward, and the sum of its log-probabilities (their mean if the loss is length-normalized). */
 interface Answer {
   reward: number;
   logprob: number;
