@@ -1,4 +1,4 @@
-// Sampling and stopping are resolved from the request, the makers' defaults, and neutral values.
+// Tests how sampling and stopping are resolved from the request, the makers' defaults and neutral values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSampling, type SamplingParameters } from "../../base/domain/sampling.ts";
@@ -89,7 +89,7 @@ test("ends an answer at the request's stop tokens and the model's, or only at th
     further,
   );
   checkStopping({ ignoreEndTokens: true }, { stopTokenIds: [], endOfTextId: null }, further);
-  // Listed explicitly, the end-of-text token is an ordinary stop token and its id is the stop reason.
+  // If the request lists the end-of-text token itself, it is an ordinary stop token, and its id is the stop reason.
   checkStopping(
     { ignoreEndTokens: true, stopTokenIds: [9, endOfText] },
     { stopTokenIds: [9, endOfText], endOfTextId: null },

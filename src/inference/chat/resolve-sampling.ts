@@ -1,5 +1,5 @@
 // Resolves how an answer's tokens are sampled, and what ends the answer. The model's defaults apply to fields that the
-// request omits. Refuses token ids that the model lacks; other modules check all other values.
+// request omits. Refuses token ids that the model lacks; all other values have already been checked.
 import { type ChatRequest, chatFault, type ChatField } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import { freshSeed } from "../../base/domain/random.ts";
@@ -9,7 +9,7 @@ import { cut, ServiceError, type Fault } from "../../base/domain/service-error.t
 
 /**
  * A temperature below `greedyBelow` means greedy sampling. A temperature between `greedyBelow` and `temperatureMin` is
- * raised to `temperatureMin`, since dividing logits by a smaller one overflows.
+ * raised to `temperatureMin`, because dividing logits by a smaller one overflows.
  */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
@@ -19,7 +19,7 @@ const biasMax = 100;
 /**
  * Returns the sampling parameters of an answer.
  *
- * @param resolved values that are known once the prompt is written
+ * @param resolved values that are known only after the prompt is written
  */
 export function resolveSampling(
   { sampling, output }: ChatRequest,
@@ -44,8 +44,8 @@ export function resolveSampling(
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  // The other fields have no effect on greedy sampling, but remain set, so that unsupported ones are still refused and
-  // supported ones are passed on.
+  // The other fields have no effect on greedy sampling. They remain set, so that unsupported ones are still refused and
+  // supported ones are passed to the engine.
   if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,
@@ -81,7 +81,7 @@ export function resolveStopping(
   room: number,
 ): ResolvedStopping {
   const { minTokens } = stopping;
-  // If the request's minimum exceeds the maximum that the model's makers recommend, the minimum applies.
+  // If the request's minimum exceeds the recommended maximum, the minimum applies.
   const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
   // Maximum number of tokens; an answer that reaches it finishes with the reason `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
@@ -103,8 +103,8 @@ export function resolveStopping(
   };
 }
 
-// Refuses token ids in a request that the model does not have, each at its field. Token ids in the prompt are checked
-// when the prompt is written.
+// Refuses token ids in a request that the model does not have. Token ids in the prompt are checked elsewhere, when the
+// prompt is written.
 
 /**
  * Refuses the request if one of its fields has token ids that the model does not have.

@@ -1,4 +1,4 @@
-// Defaults recommended by a model's makers, read from its files.
+// Tests the defaults that a model's makers recommend, as read from the model's files.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -55,7 +55,7 @@ test("names recommendations that are not applied", async (t) => {
     no_repeat_ngram_size: 3,
     typical_p: 0.9,
     length_penalty: null,
-    // Common settings without effect on sampling.
+    // Common settings that have no effect on sampling.
     use_cache: true,
     output_attentions: false,
     return_dict_in_generate: true,

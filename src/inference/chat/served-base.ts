@@ -1,6 +1,5 @@
 // A base model that is being served: its engine, and the tokenizer and prompt threads that translate between text and
-// tokens. The server's composition root builds it; chat only uses it. `acquireModel` loads the base model for a
-// request.
+// tokens. The server creates it at startup; chat only uses it. `acquireModel` loads the base model for a request.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -24,7 +23,7 @@ export interface ServedBase {
    */
   readonly hold?: (options: { readonly signal: AbortSignal }) => Promise<() => void>;
   readonly prompts: PromptWriter;
-  /** Tokenizer for answers. Prompts are tokenized by `prompts` in other threads instead, because that may take long. */
+  /** Tokenizer for answers. Prompts are tokenized in other threads by `prompts`, because that may take long. */
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
@@ -34,7 +33,7 @@ export interface ServedBase {
   readonly contextLength: number;
 }
 
-/** The served base models. The engine of a base that no request uses may be unloaded. */
+/** The base models that the server serves. The engine of a base that no request uses may be unloaded. */
 export interface ServedBases {
   /**
    * Loads a base's tokenizer and prompt threads, which stay loaded until `release` is called. To use the base's
@@ -62,7 +61,7 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
 
 /**
  * Returns the maximum number of tokens in prompt and answer together. While the engine is not ready, returns the
- * model's own limit.
+ * model's own maximum.
  */
 export function servedContextLength({
   engine,
@@ -73,7 +72,7 @@ export function servedContextLength({
   return Math.min(contextLength, state.limits.contextLength, engine.roomFor({ kind: "sample", count: 1 }));
 }
 
-/** Defaults that a model's makers recommend; each applies if a request omits the corresponding field. */
+/** Defaults that a model's makers recommend. Each applies if a request omits the corresponding field. */
 export interface GenerationDefaults {
   /** Ids of the tokens that end an answer, in addition to the tokenizer's end-of-text token. */
   readonly endTokenIds: readonly number[];
@@ -91,7 +90,7 @@ export interface GenerationDefaults {
   readonly maxTokens: number | null;
 }
 
-/** Members of generation_config.json that are read elsewhere or do not affect sampling. */
+/** Members of generation_config.json that other code reads, or that do not affect sampling. */
 const otherMembers: ReadonlySet<string> = new Set([
   "_from_model_config",
   "bos_token_id",
@@ -154,8 +153,8 @@ export async function readGenerationDefaults(
 }
 
 /**
- * Values with which a setting has no effect in transformers. If a setting that Hone does not apply has such a value,
- * it is not reported. An empty list means that every value has an effect.
+ * For each setting, the values with which it has no effect in transformers. Settings that Hone does not apply are
+ * reported only if they have another value. An empty list means that every value has an effect.
  */
 const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   do_sample: [true],
@@ -177,7 +176,7 @@ const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   renormalize_logits: [false],
 };
 
-/** Settings that affect only how transformers computes, or add outputs that only transformers returns. */
+/** Settings that affect only how transformers computes, or that add outputs which only transformers returns. */
 const ofTransformers: ReadonlySet<string> = new Set([
   "use_cache",
   "cache_implementation",
@@ -214,7 +213,7 @@ export interface AcquiredModel {
  *
  * @param asked.refuse throws if the base lacks an ability that the request needs; called before the base's engine is
  * loaded
- * @param asked.ends receives the release functions, even if this function throws
+ * @param asked.ends list to which the release functions are added, even if this function throws
  * @throws ServiceError as {@link ModelDirectory.resolve}, and as `hold` of the base
  */
 export async function acquireModel(
@@ -236,7 +235,7 @@ export async function acquireModel(
   refuse(base);
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
-  // Checks again after loading, because the weights of the base, and with them its abilities, are certain only once it
-  // is loaded.
+  // Loading may have changed the base's abilities, which are certain only once its weights are loaded. So the check is
+  // repeated after loading.
   return kind === "unloaded" || kind === "loading" ? acquireModel(dependencies, asked) : { model, base };
 }

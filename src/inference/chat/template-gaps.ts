@@ -20,7 +20,7 @@ const tool = {
 interface Probe {
   readonly what: string;
   readonly conversation: Pick<Conversation, "messages" | "tools">;
-  /** Text that occurs in the rendered prompt if the template shows the feature. */
+  /** Text that the rendered prompt contains if the template shows the feature. */
   readonly shown: string;
 }
 
@@ -38,7 +38,7 @@ const others: readonly Probe[] = [
   { what: "tools", conversation: { messages: [user], tools: [tool] }, shown: tool.function.name },
 ];
 
-/** A feature of conversations that the template does not show, with texts for operators. */
+/** A feature of conversations that the template does not show, described for operators. */
 export interface TemplateGap {
   readonly what: string;
   /** True if the template refuses a conversation with the feature; false if it silently leaves the feature out. */
@@ -47,7 +47,7 @@ export interface TemplateGap {
 
 /**
  * Returns the features that the template refuses or leaves out. If the template refuses even a user message, returns
- * only that gap.
+ * only that feature.
  */
 export function findTemplateGaps(template: ChatTemplate): readonly TemplateGap[] {
   const first = faultOf(template, question);

@@ -9,7 +9,7 @@ import { servedContextLength, type ServedBase, type ServedBases } from "./served
 
 export interface TokenizationService {
   /**
-   * Tokenizes a prompt.
+   * Tokenizes a prompt as chat would.
    *
    * @throws ServiceError for the model's name as chat does; `unsupported` when the template refuses the messages, and
    * for too many tokens; `overloaded`, `cancelled`
@@ -74,7 +74,7 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
 }
 
 /**
- * Returns the number of valid ids. Some of these ids may have no token, because a model's logits may cover more ids
+ * Returns the number of valid token ids. Some of them may have no token, because a model's logits may cover more ids
  * than its tokenizer has.
  */
 function vocabularySizeOf({ engine, tokenizer }: ServedBase): number {

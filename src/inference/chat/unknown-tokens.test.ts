@@ -1,4 +1,4 @@
-// Refusal of token ids that are outside the vocabulary.
+// Tests that token ids outside the vocabulary are refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";

@@ -1,6 +1,6 @@
-// Divides the slots for requests that wait for engines among entities, so that there is a slot for an entity's next
-// request however many requests another entity sends. All engines of a server share these slots, since their requests
-// may wait for the same memory.
+// Divides the slots for requests that wait for engines among entities. So an entity's next request finds a slot,
+// however many requests another entity sends. All engines of a server share these slots, because their requests may
+// wait for the same memory.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
 

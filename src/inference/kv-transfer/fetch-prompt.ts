@@ -7,7 +7,7 @@ import { readBody } from "./prompt-body.ts";
 import { signatureOf, transferScheme, type TransferRequest } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
-/** The prompt that a request needs. */
+/** Origin and tokens of the prompt that a request needs. */
 export interface WantedPrompt {
   readonly origin: PromptOrigin;
   readonly tokenIds: readonly number[];
@@ -19,11 +19,11 @@ const client = new HttpClient();
 export const transferPath = "/v1/kv-transfers";
 
 /**
- * Makes the engine receive the prompt under an id. On failure the engine may hold a part of the prompt, which the
+ * Makes the engine receive the prompt under an id. If this fails, the engine may hold a part of the prompt, which the
  * caller must drop.
  *
  * @param options.signal its reason is thrown unchanged
- * @returns how many of the wanted prompt's first tokens the received prompt covers, and its size
+ * @returns how many leading tokens of the wanted prompt the received prompt covers, and its size
  * @throws TransferFailure
  */
 export async function fetchPrompt(
@@ -85,7 +85,7 @@ async function ask(
 }
 
 /**
- * Returns how many of the wanted prompt's first tokens the held prompt covers.
+ * Returns how many leading tokens of the wanted prompt the held prompt covers.
  *
  * @throws TransferFailure if the held prompt covers none of them
  */

@@ -5,7 +5,7 @@ import { ParameterSeals, sealMember } from "./parameter-seals.ts";
 
 const clock = new FakeClock();
 const seals = () => new ParameterSeals({ secret: "a secret that servers share", seconds: 60, clock });
-/** As vLLM's NIXL connector answers. */
+/** Parameters as vLLM's NIXL connector returns them. */
 const answered = {
   do_remote_prefill: true,
   do_remote_decode: false,
@@ -35,7 +35,7 @@ test("refuses changed parameters, and those of another entity or server", () => 
     own.refusalOf({ ...sealed, remote_host: "10.0.0.2" }, "acme"),
     own.refusalOf({ ...sealed, more: 1 }, "acme"),
     own.refusalOf(sealed, "other"),
-    // The new instance does not know that it was sent before.
+    // The new instance did not make the seal, although it has the same secret.
     seals().refusalOf(sealed, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: 7 }, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: "9".repeat(12) + ".00" }, "acme"),
@@ -61,7 +61,7 @@ test("accepts a seal once, and for a limited time", async () => {
 });
 
 test("accepts without a seal only the request to hold a prompt", () => {
-  // As the proxy of vLLM's connector asks.
+  // Parameters as the proxy of vLLM's connector sends them.
   const asked = {
     do_remote_decode: true,
     do_remote_prefill: false,

@@ -1,6 +1,6 @@
 // Seals the parameters that vLLM servers exchange about a held prompt. These parameters pass through clients and name
-// memory of the holding server, so with changed ones a client could read the prompts of others, or direct servers to
-// strangers.
+// memory of the holding server. By changing them, a client could read other clients' prompts, or direct servers to
+// unknown addresses.
 // * A seal (HMAC, RFC 2104) binds the parameters to an entity.
 // * A seal is valid once, for a limited time, and only on the server that made it, because the memory is reused.
 // * Unsealed parameters may only ask a server to hold a prompt.
@@ -10,12 +10,12 @@ import { newUuid } from "../../base/domain/random.ts";
 import type { PassedParameters } from "../../base/domain/prompt-transfer.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-/** The member that holds the seal, next to the parameters. */
+/** The member that holds the seal, besides the parameters. */
 export const sealMember = "hone_seal";
 
 export interface ParameterSealsOptions {
   readonly secret: string;
-  /** Validity period of a seal. */
+  /** Number of seconds for which a seal is valid. */
   readonly seconds: number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -23,11 +23,11 @@ export interface ParameterSealsOptions {
 export class ParameterSeals {
   readonly #options: ParameterSealsOptions;
   /**
-   * Identifies this instance. Seals of other instances are invalid here, because each instance records only the seals
+   * Identifies this instance. Seals of other instances are invalid here, because an instance records only the seals
    * that it has opened itself.
    */
   readonly #name = newUuid();
-  /** Opened seals with their expiry, in seconds since 1970. */
+  /** Opened seals, with their expiry in seconds since 1970. */
   readonly #opened = new Map<string, number>();
 
   constructor(options: ParameterSealsOptions) {
@@ -40,7 +40,7 @@ export class ParameterSeals {
     return { ...parameters, [sealMember]: `${until}.${this.#code(parameters, entity, until)}` };
   }
 
-  /** Returns the reason why an entity's parameters cannot be forwarded, as a sentence; null if they can. */
+  /** Returns null if an entity's parameters can be forwarded; otherwise the reason why not, as a sentence. */
   refusalOf(sent: PassedParameters, entity: string): string | null {
     const { [sealMember]: seal, ...parameters } = sent;
     if (seal === undefined) return refusalOfUnsealed(parameters);
@@ -53,7 +53,7 @@ export class ParameterSeals {
   }
 
   /**
-   * Returns the parameters to forward, without the seal. A seal can be opened only once.
+   * Returns the parameters without the seal, to be forwarded. A seal can be opened only once.
    *
    * @throws ServiceError `unsupported` for parameters that {@link refusalOf} refuses
    */
@@ -67,7 +67,8 @@ export class ParameterSeals {
 
   #remember(seal: string): void {
     const now = this.#nowSeconds();
-    // Seals are in the order of opening. An expired seal after one that is still valid is removed by a later call.
+    // Seals are listed in the order of opening, so an expired one may follow one that is still valid. A later call then
+    // removes it.
     for (const [other, until] of this.#opened) {
       if (until >= now) break;
       this.#opened.delete(other);
@@ -99,8 +100,8 @@ function untilOf(seal: string): number {
 }
 
 /**
- * Refuses unsealed parameters unless they only ask to hold a prompt, because vLLM servers would trust any other
- * parameter.
+ * Returns why parameters without a seal are refused. They may only ask to hold a prompt, because vLLM servers trust all
+ * other parameters.
  */
 function refusalOfUnsealed(parameters: PassedParameters): string | null {
   if (parameters["do_remote_prefill"] === true)
@@ -116,7 +117,7 @@ function isNothing(value: unknown): boolean {
   return value === null || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** Returns a canonical form: the same for objects that differ only in member order, since clients may reorder members. */
+/** Returns a canonical form, which does not depend on the order of members, because clients may reorder them. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (value === null || typeof value !== "object") return value;

@@ -14,7 +14,11 @@ export interface Peer extends Address {
   readonly origin: string;
 }
 
-/** @throws ServiceError `invalid` for a text that is not an origin */
+/**
+ * Reads the origins of allowed servers.
+ *
+ * @throws ServiceError `invalid` for a text that is not an origin
+ */
 export function readPeers(texts: readonly string[]): readonly Peer[] {
   return texts.map((text) => {
     const url = URL.parse(text);
@@ -28,7 +32,11 @@ export function readPeers(texts: readonly string[]): readonly Peer[] {
   });
 }
 
-/** @throws ServiceError `invalid` for a text that is not `host:port` */
+/**
+ * Reads an address.
+ *
+ * @throws ServiceError `invalid` for a text that is not `host:port`
+ */
 export function readAddress(text: string): Address {
   const url = URL.parse(`http://${text}`);
   if (url === null || url.host === "" || `${url.hostname}:${url.port || 80}` !== text.toLowerCase())

@@ -1,17 +1,20 @@
-// Encoding of a held prompt as a response body. The body consists of a magic, the length of the header, the header as
-// JSON, the bytes of keys, values and scores, and an authentication code over all of these. Bodies are written and
-// read in pieces, of which only one is in memory at a time.
+// Encodes a held prompt as a response body, in pieces of which only one is in memory at a time. The body consists of a
+// magic, the length of the header, the header as JSON, the bytes of keys, values and scores, and an authentication code
+// over all of these.
 import { timingSafeEqual } from "node:crypto";
 import type { HeldPrompt, PromptOrigin, PromptShape } from "../../base/domain/prompt-transfer.ts";
 import { answerCode, codeBytes } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
-/** Magic that names the format and its version. */
+/** Magic that identifies the format and its version. */
 const beginning = "HONE-KV1";
 const lengthBytes = 4;
-/** Maximum size of the header. The token ids of a prompt of a million tokens take 7 MB. */
+/** Maximum size of the header in bytes. The token ids of a prompt of a million tokens take 7 MB. */
 const headerBytesMax = 16 * 2 ** 20;
-/** Size of a piece passed between processes. Copying a piece several times takes only a millisecond or two. */
+/**
+ * Size in bytes of a piece that passes between processes. Copying a piece several times takes only a millisecond or
+ * two.
+ */
 export const pieceBytes = 2 ** 20;
 
 interface Signing {
@@ -19,13 +22,17 @@ interface Signing {
   readonly handle: string;
 }
 
-/** The body of an answer with a prompt. */
+/** Response body with a prompt. */
 export interface PromptBody {
   readonly byteLength: number;
   readonly pieces: AsyncIterable<Uint8Array>;
 }
 
-/** @param read returns a copy of `count` bytes of the prompt from `offset` on */
+/**
+ * Encodes a prompt.
+ *
+ * @param read returns a copy of `count` bytes of the prompt from `offset` on
+ */
 export function encodePromptBody(
   prompt: HeldPrompt,
   read: (offset: number, count: number) => Promise<Uint8Array>,
@@ -50,14 +57,14 @@ export function encodePromptBody(
 
 /** Receiver of a prompt. */
 export interface PromptSink {
-  /** Called with the header before any data; an error that it throws ends the reading. */
+  /** Called with the header before any data. If this throws an error, reading ends. */
   expect(prompt: HeldPrompt): Promise<void>;
   write(offset: number, bytes: Uint8Array): Promise<void>;
 }
 
 /**
- * Reads a body into the sink. Resolves once the whole body was written and its authentication code is valid; until
- * then no part of it may be used.
+ * Reads a body into the sink. Resolves once the whole body was written and its authentication code is valid. Until then
+ * no part of it may be used.
  *
  * @throws TransferFailure for a body that is truncated or malformed, or whose code is wrong
  */
@@ -124,7 +131,7 @@ function readHeader(text: string): HeldPrompt {
     if (isOrigin(origin) && isShape(shape) && [tokenIds, blockPositions, [byteLength]].every(areCounts))
       return { origin, tokenIds, shape, blockPositions, byteLength };
   } catch {
-    // The failure is thrown below.
+    // The header is not JSON. The same error is thrown below as for any other invalid header.
   }
   throw broken("the prompt's header cannot be read");
 }

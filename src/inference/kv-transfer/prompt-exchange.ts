@@ -1,6 +1,6 @@
-// Exchange of prompts between this server and others: makes an engine hold a prompt, names the place where it is held,
-// sends it, and fetches prompts from other servers. Uses engines only through their contract; knows neither HTTP
-// routes nor chat.
+// Exchange of prompts between this server and others: makes an engine hold a prompt, gives others its address,
+// sends it, and fetches prompts from other servers. Uses engines only through their contract; knows neither HTTP routes
+// nor chat.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
 import type {
@@ -24,9 +24,9 @@ import { createTransferMetrics, type TransferMetrics } from "./transfer-metrics.
 
 export interface ExchangeDependencies {
   readonly settings: TransferSettings;
-  /** Build of the engines. */
+  /** Identifier of the engines' build, which must be equal on both servers. */
   readonly build: string;
-  /** Returns this server's address; known once it listens. */
+  /** Returns the address at which this server listens. */
   readonly listening: () => Address;
   /** Engines that may hold prompts. */
   readonly engines: () => readonly PromptTransfers[];
@@ -38,14 +38,14 @@ export interface ExchangeDependencies {
 /** A prompt that an engine has received. */
 export interface FetchedPrompt {
   readonly id: string;
-  /** Number of the wanted prompt's first tokens that the received prompt covers. */
+  /** Number of leading tokens of the wanted prompt that the received prompt covers. */
   readonly tokenCount: number;
 }
 
 const secretLengthMin = 16;
 
 /**
- * Returns null if the operator shares no secret with other servers.
+ * Creates the exchange. Returns null if the operator shares no secret with other servers.
  *
  * @throws ServiceError `invalid` for invalid settings
  */
@@ -64,7 +64,7 @@ export function createPromptExchange(dependencies: ExchangeDependencies): Prompt
 
 export class PromptExchange {
   readonly build: string;
-  /** Seals for parameters between vLLM servers. */
+  /** Seals for parameters that vLLM servers exchange. */
   readonly seals: ParameterSeals;
   readonly onFailure: TransferSettings["onFailure"];
   readonly #dependencies: ExchangeDependencies;
@@ -72,7 +72,7 @@ export class PromptExchange {
   readonly #peers: readonly Peer[];
   readonly #address: Address | null;
   readonly #metrics: TransferMetrics;
-  /** Distinguishes this process from the process that served at the same address before a restart. */
+  /** Identifies this process. Before a restart, another process may have served at the same address. */
   readonly #engineId = newUuid();
   #fetchingCount = 0;
 
@@ -88,7 +88,7 @@ export class PromptExchange {
     this.#metrics = createTransferMetrics(metrics, () => this.#fetchingCount);
   }
 
-  /** Returns an order for an engine to hold a prompt, with an unguessable handle. */
+  /** Returns the request to an engine to hold a prompt, with an unguessable handle. */
   createHold(origin: PromptOrigin): PromptHold {
     const handle = Buffer.from(secureBytes(32)).toString("base64url");
     return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };
@@ -100,14 +100,14 @@ export class PromptExchange {
     return { host, port, handle, engineId: this.#engineId };
   }
 
-  /** Returns the reason why a prompt may not be fetched from a place, as a sentence; null if it may. */
+  /** Returns null if a prompt may be fetched from an address; otherwise the reason why not, as a sentence. */
   refusalOf({ host, port }: Address): string | null {
     if (findPeer(this.#peers, { host, port }) !== null) return null;
     return `No prompts may be fetched from ${quoted(`${host}:${port}`)}: it is not among the servers that the operator named (transfer.peers).`;
   }
 
   /**
-   * Makes an engine receive a prompt. The caller must drop the engine's copy.
+   * Fetches a prompt into an engine. The caller must drop the engine's copy.
    *
    * @param place where the prompt is held, on a server that {@link refusalOf} allows
    * @param options.requestId id of the request that needs the prompt, for the log
@@ -150,7 +150,7 @@ export class PromptExchange {
   }
 
   /**
-   * Takes a held prompt from its engine for sending. A handle can be opened only once.
+   * Takes a held prompt from its engine, to send it. A handle can be opened only once.
    *
    * @param header the client's `authorization`
    * @returns null if no prompt is held under the handle for this entity
@@ -179,7 +179,9 @@ export class PromptExchange {
     return { byteLength, pieces: this.#watched(pieces, () => engine.drop(handle)) };
   }
 
-  /** Yields the pieces, counting them; frees the engine's copy of the prompt at the end, also after a failure. */
+  /**
+   * Yields the pieces and counts their bytes. At the end, also after a failure, drops the engine's copy of the prompt.
+   */
   async *#watched(
     pieces: AsyncIterable<Uint8Array>,
     drop: () => Promise<void>,
@@ -197,7 +199,7 @@ export class PromptExchange {
     }
   }
 
-  /** Returns a signal that aborts with a timeout after some seconds, unless `end` is called before. */
+  /** Returns a signal that aborts after some seconds, unless `end` is called earlier. */
   #deadline(seconds: number): { readonly signal: AbortSignal; readonly end: () => void } {
     const late = new AbortController();
     const over = new AbortController();

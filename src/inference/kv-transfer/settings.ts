@@ -1,4 +1,4 @@
-// Settings of the exchange of prompts between servers.
+// Settings for exchanging prompts between servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -30,9 +30,9 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Time for which a computed prompt is held for another server to fetch. */
+  /** Number of seconds for which a computed prompt is held for another server to fetch. */
   holdSeconds: 60,
-  /** Timeout for fetching a prompt. Computing the prompt anew usually takes less time than this. */
+  /** Time limit in seconds for fetching a prompt. Computing the prompt on this server usually takes less time. */
   fetchSeconds: 30,
 };
 

@@ -1,24 +1,24 @@
-// Signatures with which servers prove to each other that they know the shared secret, without sending it:
-// authentication codes of their messages (HMAC, RFC 2104).
+// Signatures with which servers prove to each other that they know the shared secret, without sending it. They are
+// authentication codes (HMAC, RFC 2104) of messages.
 import { createHmac, timingSafeEqual, type Hmac } from "node:crypto";
 
-/** Names the scheme in `authorization`. */
+/** Name of the scheme in the header `authorization`. */
 export const transferScheme = "Hone-Transfer";
 
-/** True if a header uses this scheme, with a valid or an invalid signature. */
+/** True if a header uses this scheme; its signature may be invalid. */
 export function namesScheme(header: string | undefined): boolean {
   return header?.startsWith(`${transferScheme} `) ?? false;
 }
 
-/** Request of an entity for the prompt held under a handle. */
+/** An entity's request for a held prompt, which the handle identifies. */
 export interface TransferRequest {
   readonly handle: string;
   readonly entity: string;
 }
 
 /**
- * Returns the signature of a request, in hex. An attacker gains nothing by replaying it, because a handle is released
- * only once.
+ * Returns the signature of a request, in hex. Replaying it gains an attacker nothing, because a prompt is released only
+ * once.
  */
 export function signatureOf(secret: string, { handle, entity }: TransferRequest): string {
   return createHmac("sha256", secret)
@@ -26,7 +26,7 @@ export function signatureOf(secret: string, { handle, entity }: TransferRequest)
     .digest("hex");
 }
 
-/** True if a header has the valid signature of a request; compares in constant time. */
+/** True if a header has the valid signature of a request. Compares in constant time. */
 export function isSigned(secret: string, request: TransferRequest, header: string | undefined): boolean {
   const [scheme = "", signature = ""] = (header ?? "").split(" ");
   const expected = Buffer.from(signatureOf(secret, request));
@@ -34,10 +34,10 @@ export function isSigned(secret: string, request: TransferRequest, header: strin
   return scheme === transferScheme && given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Returns an HMAC to compute over the bytes of an answer; it also covers the handle. */
+/** Returns an HMAC that already covers the handle. The caller adds the bytes of the response to it. */
 export function answerCode(secret: string, handle: string): Hmac {
   return createHmac("sha256", secret).update(JSON.stringify(["answer", handle]));
 }
 
-/** Size of an answer's code. */
+/** Size of a response's authentication code, in bytes. */
 export const codeBytes = 32;

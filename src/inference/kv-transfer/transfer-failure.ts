@@ -1,15 +1,15 @@
-// Failure to fetch a prompt from another server: a kind for metrics, and a clause for the client and the log.
+// Failure to fetch a prompt from another server: its kind for metrics, and a clause for the client and the log.
 
 export type FailureKind =
-  /** The other server did not answer, or its answer did not come from Hone. */
+  /** The other server did not respond, or its response did not come from Hone. */
   | "unreachable"
   /** The other server uses a different secret. */
   | "refused"
   /** The other server never had the prompt's KV cache, or no longer holds it. */
   | "gone"
-  /** The weights, precision, build, adapter or prompt differ. */
+  /** The two servers' weights, precision, build or adapter differ, or their prompts do. */
   | "different"
-  /** The prompt was truncated or changed. */
+  /** The prompt was truncated or changed on the way. */
   | "broken"
   | "timeout"
   /** This server has no room for the prompt. */
@@ -19,7 +19,7 @@ export class TransferFailure extends Error {
   readonly kind: FailureKind;
 
   /**
-   * @param clause reason with `it` as the other server, such as `it holds no such prompt any more`; reveals nothing
+   * @param clause reason that calls the other server `it`, such as `it holds no such prompt any more`; reveals nothing
    * internal
    */
   constructor(kind: FailureKind, clause: string, options: { readonly cause?: unknown } = {}) {

@@ -1,17 +1,17 @@
-// Metrics of prompts passed between servers.
+// Metrics of prompts that are passed between servers.
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 
 export interface TransferMetrics {
-  /** `outcome` is `done`, `cancelled`, or the kind of a failure. */
+  /** Counts a finished transfer. `outcome` is `done`, `cancelled`, or the kind of a failure. */
   ended(direction: "sent" | "fetched", outcome: string): void;
   moved(direction: "sent" | "fetched", bytes: number): void;
   took(seconds: number): void;
 }
 
 /**
- * Registers the metrics; call once per registry.
+ * Registers the metrics. Must be called once per registry.
  *
- * @param fetching returns the number of prompts being fetched; called at each scrape
+ * @param fetching returns the number of prompts that are being fetched; called at each scrape
  */
 export function createTransferMetrics(metrics: Metrics, fetching: () => number): TransferMetrics {
   const transfers = metrics.counter({

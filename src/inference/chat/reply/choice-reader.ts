@@ -1,5 +1,5 @@
-// Reads one choice: converts tokens to text and log-probabilities, until a stop string or the engine ends the choice.
-// Does not wait for tokens; the caller gets them from the engine.
+// Reads one choice: converts its tokens to text and log-probabilities, until a stop string or the engine ends the
+// choice. Does not wait for tokens; the caller gets them from the engine.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
@@ -16,28 +16,28 @@ export interface ChoicePiece {
   readonly text: string;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** Stop string that ended the choice; null if none did. No output follows it. */
+  /** Stop string that ended the choice; null if none did. No further output follows it. */
   readonly matchedStop: string | null;
 }
 
 export interface ChoiceReader {
-  /** Takes tokens in order; tokens after a stop string are dropped, as if they had never been generated. */
+  /** Takes tokens in order. Tokens after a stop string are dropped, as if they had never been generated. */
   take(tokens: readonly GeneratedToken[]): ChoicePiece;
   /**
-   * Ends the choice after the engine has ended it. `unfinished` is U+FFFD if the last character was never completed,
-   * and `text` then contains it.
+   * Returns the remaining text, after the engine has ended the choice. `unfinished` is U+FFFD if the last character was
+   * never completed; `text` then contains it too.
    */
   end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
 }
 
 export interface ChoiceReaderOptions {
   readonly stops: StopRule;
-  /** Number of first tokens within which stop strings are ignored. */
+  /** Number of tokens at the beginning of the choice within which stop strings are ignored. */
   readonly minTokens: number;
   /** Ids of tokens that end a choice. Their text is part of the answer if `stops` includes stop strings in the text. */
   readonly stopTokenIds: ReadonlySet<number>;
   readonly skipsSpecialTokens: boolean;
-  /** Ids of special tokens that are never skipped, since the parser of the text needs them. */
+  /** Ids of special tokens that stay in the text, because the parser of the text needs them. */
   readonly shownSpecialIds?: ReadonlySet<number>;
   readonly hasLogprobs: boolean;
 }
@@ -59,9 +59,12 @@ function createChoiceReader(
   const scan = (text: string): ReturnType<StopScanner["push"]> =>
     scanner.push(text, { mayEnd: tokenCount > options.minTokens });
 
-  /** A hidden token gets its name as text but no bytes, so that the bytes of all tokens, joined, equal the text. */
+  /**
+   * A token that is not part of the text gets its name as text, but no bytes. So the joined bytes of all tokens equal
+   * the text.
+   */
   const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
-  /** Must be called before the token itself is taken, because the alternatives are decoded at the same position. */
+  /** Must be called before the token itself is taken, because alternatives are decoded at the same position. */
   const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
     token.alternatives.map(({ id, logprob }) => {
       const shown = detokenizer.peek(id);
@@ -96,7 +99,7 @@ function createChoiceReader(
   };
 }
 
-/** Returns a predicate for tokens that are not part of the text. */
+/** Returns a predicate that is true for tokens that are not part of the text. */
 function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: number) => boolean {
   const { stops, stopTokenIds, skipsSpecialTokens, shownSpecialIds } = options;
   return (id) =>
@@ -105,8 +108,8 @@ function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: nu
 }
 
 /**
- * Appends text to the log-probability entry of a token. This is text that became final only after the token, such as
- * an incomplete last character. The bytes of all entries, joined, then still equal the text.
+ * Appends text to the log-probability entry of a token, because that text became final only later, such as an
+ * incomplete last character. So the joined bytes of all entries still equal the text.
  */
 export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
   return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };
@@ -116,22 +119,22 @@ function utf8(text: string): readonly number[] {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    // Fast path for ASCII, of which most tokens' texts consist; converting with a buffer takes several times as long.
+    // Texts of tokens are mostly ASCII, for which this loop is several times as fast as converting with a buffer.
     if (unit >= 128) return [...Buffer.from(text)];
     bytes.push(unit);
   }
   return bytes;
 }
 
-// Reads one choice completely: from tokens to text, thought, tool calls and log-probabilities.
+// Reads one choice completely: converts its tokens to text, thought, tool calls and log-probabilities.
 
 export interface AnswerReader {
   /**
-   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last permitted
-   * call, has ended the answer; do not call `take` after that.
+   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last permitted call,
+   * has ended the answer; `take` must not be called after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
-  /** Returns the output that `take` held back. Call it once the engine has ended the answer. */
+  /** Returns the output that `take` held back. Must be called once the engine has ended the answer. */
   end(): ReplyPiece & Omit<ReturnType<ChoiceReader["end"]>, "text">;
   /** Number of tool calls in the answer. */
   readonly callCount: number;
@@ -162,7 +165,7 @@ export function createAnswerReader(
       const logprobs: ChatLogprob[] = [];
       let matchedStop: string | null = null;
       let isComplete = false;
-      // Tokens are taken one at a time, since tokens after the end of an answer are not part of it.
+      // Tokens are taken one at a time, because tokens after the end of an answer are not part of it.
       for (const token of tokens) {
         const taken = reader.take([token]);
         tokenIds.push(...taken.tokenIds);

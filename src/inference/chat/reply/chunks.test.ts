@@ -49,7 +49,7 @@ test("splits many events into chunks, each finish with the tokens before it", ()
 });
 
 test("makes chunks smaller if tokens have log-probabilities", () => {
-  // Two choices of 16 tokens with 21 log-probabilities each.
+  // Each of the two choices has 16 tokens with 21 log-probabilities each.
   check(
     many(8, (choice) => [tokens(choice, 16)]),
     21,

@@ -1,8 +1,8 @@
-// Splits the events of a generation into chunks. Between two chunks the event loop handles other work; converting all
-// waiting events to text in one turn would block it.
+// Splits the events of a generation into chunks, between which the event loop handles other work. Converting all
+// waiting events to text in one turn would block the event loop.
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
 
-/** Maximum number of events in a chunk, and of log-probabilities, each of which is decoded to text. */
+/** Maximum numbers of events and of log-probabilities in a chunk. Each log-probability is decoded to text. */
 const eventsMax = 16;
 const logprobsMax = 512;
 

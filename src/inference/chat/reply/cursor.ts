@@ -1,5 +1,5 @@
-// Cursor over the text received so far, for parsers that read it once, look ahead, and may return to a saved position.
-// A parser is a generator that yields when it needs more text, so its code can be written as if all text were present.
+// A cursor over the text received so far, for parsers that look ahead or return to a saved position. A parser is a
+// generator that yields when it needs more text, so its code can be written as if all text were present.
 
 /** A parser: yields whenever it needs more text, and returns its result. */
 export type Reading<Result = void> = Generator<void, Result, void>;
@@ -18,7 +18,7 @@ export class Cursor {
     if (this.#keptAt !== null) this.#keptAt = 0;
   }
 
-  /** Marks that no further text will be received. */
+  /** Marks that no more text will be received. */
   end(): void {
     this.#isEnded = true;
   }
@@ -27,7 +27,7 @@ export class Cursor {
     return this.#isEnded;
   }
 
-  /** The unread text received so far. */
+  /** Text that has been received but not read. */
   get rest(): string {
     return this.#text.slice(this.#at);
   }
@@ -43,7 +43,7 @@ export class Cursor {
     return rest;
   }
 
-  /** Saves the current position; only one can be saved at a time. */
+  /** Saves the current position, so that {@link goBack} can return to it. Only one position can be saved at a time. */
   keep(): void {
     this.#keptAt = this.#at;
   }
@@ -58,7 +58,7 @@ export class Cursor {
     this.#keptAt = null;
   }
 
-  /** Returns the next character without reading it; an empty text at the end. */
+  /** Returns the next character without reading it; returns an empty text at the end. */
   *peek(): Reading<string> {
     while (this.#at >= this.#text.length && !this.#isEnded) yield;
     return this.#text.charAt(this.#at);
@@ -71,7 +71,7 @@ export class Cursor {
     return isNext;
   }
 
-  /** Returns true if the given text comes next, without reading it. */
+  /** True if the given text comes next. Does not read it. */
   *sees(text: string): Reading<boolean> {
     for (;;) {
       const come = this.rest.slice(0, text.length);
@@ -80,7 +80,7 @@ export class Cursor {
     }
   }
 
-  /** Reads and returns the longest run of the given characters. */
+  /** Reads the longest run of the given characters and returns it. */
   *skip(isSkipped: (character: string) => boolean): Reading<string> {
     let skipped = "";
     for (;;) {
@@ -109,8 +109,8 @@ export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean
 }
 
 /**
- * Reads and emits text up to the first mark, or to the end. Holds back a possible prefix of a mark, and the padding
- * before it.
+ * Reads and emits text up to the first mark, or to the end of the text. Holds back text that may be the beginning of a
+ * mark, and the padding before it.
  *
  * @returns true if a mark comes next, after its padding. At the end of the text, the padding stays unread even without
  * a mark after it
@@ -143,7 +143,7 @@ function firstOf(text: string, marks: readonly string[]): number {
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
-/** Returns the length of the longest incomplete prefix of a mark at the end of a text. */
+/** Returns how many characters at the end of a text may be the beginning of a mark. */
 function markPrefixAtEnd(text: string, mark: string): number {
   const countMax = Math.min(text.length, mark.length - 1);
   for (let count = countMax; count > 0; count--) if (text.endsWith(mark.slice(0, count))) return count;

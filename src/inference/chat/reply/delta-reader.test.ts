@@ -1,4 +1,4 @@
-// Calls and thoughts of an answer become deltas and a finish, however tokens are batched.
+// Tests how an answer's calls and thoughts become deltas and a finish, regardless of how tokens are batched.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../../base/domain/chat.ts";
@@ -25,7 +25,7 @@ interface Answered {
   readonly deltas: readonly ChatDelta[];
 }
 
-/** Reads an answer of a model that thinks and may call f. */
+/** Reads an answer of a model that thinks and may call the function f. */
 async function answer(
   said: string,
   {

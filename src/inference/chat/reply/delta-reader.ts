@@ -27,8 +27,8 @@ import type { ServedBase } from "../served-base.ts";
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
 /**
- * Reads the events of one generation. Stops a choice in the engine once a stop string, or its last permitted call,
- * ends it.
+ * Reads the events of one generation. If a stop string or the last permitted call ends a choice, stops that choice in
+ * the engine.
  */
 export class DeltaReader {
   /** Notices for the client about the constraint, one sentence each. */
@@ -51,22 +51,22 @@ export class DeltaReader {
     this.#usage = initialUsage(plan);
   }
 
-  /** Usage so far. */
+  /** Tokens used so far. */
   get usage(): ChatUsage {
     return this.#usage;
   }
 
-  /** Number of choices, as in {@link ChatHeader}; known once {@link read} has returned deltas. */
+  /** Number of choices, as in {@link ChatHeader}. Known once {@link read} has returned deltas. */
   get choiceCount(): number {
     return this.#choices.length;
   }
 
-  /** Log-probabilities of the prompt; known once {@link read} has returned deltas. */
+  /** Log-probabilities of the prompt. Known once {@link read} has returned deltas. */
   get promptLogprobs(): ChatHeader["promptLogprobs"] {
     return this.#plan.generation.outputs.promptLogprobCount === null ? null : this.#promptLogprobs;
   }
 
-  /** True if the engine holds the prompt for another server; known once {@link read} has returned deltas. */
+  /** True if the engine holds the prompt for another server. Known once {@link read} has returned deltas. */
   get isPromptHeld(): boolean {
     return this.#isPromptHeld;
   }
@@ -80,8 +80,8 @@ export class DeltaReader {
   }
 
   /**
-   * Milliseconds for which the request waited in the engine; null if the engine does not report it. Known once {@link
-   * read} has returned deltas.
+   * Milliseconds that the request waited in the engine; null if the engine does not report it. Known once {@link read}
+   * has returned deltas.
    */
   get waitedMs(): number | null {
     return this.#waitedMs;
@@ -141,7 +141,7 @@ export class DeltaReader {
   #takeOfChoice(event: EventOf<"tokens" | "choice-finished">, deltas: ChatDelta[]): void {
     const { choice } = event;
     const state = present(this.#choices[choice], "the choice of an engine's event");
-    // Tokens of a finished choice are ignored: the engine may generate a few more before it learns that the choice was
+    // Tokens of a finished choice are ignored. The engine may generate a few more before it learns that the choice was
     // stopped.
     if (state.isFinished) return;
     if (event.kind === "tokens") {
@@ -195,13 +195,15 @@ function startChoices(
   }));
 }
 
-/** Updates the state of a choice with new tokens; `before` is the usage without these tokens. */
+/**
+ * Updates the state of a choice with new tokens, and returns their delta. `before` is the usage without these tokens.
+ */
 function takeTokens(
   { choice, tokens }: EventOf<"tokens">,
   state: ChoiceState,
   { before, plan }: { readonly before: ChatUsage; readonly plan: GenerationPlan },
 ): ChatDelta {
-  // Copied field by field, because spreading objects would add a tenth to the server's cost of each token.
+  // The fields are copied one by one, because spreading objects would add a tenth to the server's cost of each token.
   const { text, reasoning, toolCalls, tokenIds, logprobs, matchedStop, isComplete } =
     state.reader.take(tokens);
   state.tokenCount += tokenIds.length;
@@ -214,7 +216,7 @@ function takeTokens(
   return { choice, text, reasoning, toolCalls, tokenIds, logprobs, finish, usage, choiceTokens };
 }
 
-/** Returns the choice's last delta: `before`, extended by the end of its text and its finish. */
+/** Returns the last delta of a choice: `before`, extended by the remaining text and the finish. */
 function finishChoice(
   event: EventOf<"choice-finished">,
   state: ChoiceState,
@@ -235,7 +237,9 @@ function finishChoice(
   return { ...before, ...joinedPieces(before, piece), logprobs, finish: finishOf(finish, state, plan) };
 }
 
-/** Returns the finish reason: an answer with tool calls gets the plan's reason for calls, unless it was truncated. */
+/**
+ * Returns the finish of a choice. An answer with tool calls gets the plan's reason for calls, unless it was truncated.
+ */
 function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: GenerationPlan): ChatFinish {
   return finish.reason === "stop" && reader.callCount > 0
     ? { ...finish, reason: reply.finishOfCalls }
@@ -256,7 +260,10 @@ function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatD
   };
 }
 
-/** Decodes the text of each token separately; only in answers are bytes joined across tokens. */
+/**
+ * Adds each token's text to the prompt's log-probabilities. Each token is decoded separately; only in answers are the
+ * bytes of tokens joined.
+ */
 function withTexts(
   tokens: readonly (PromptLogprob | null)[],
   tokenizer: Tokenizer,

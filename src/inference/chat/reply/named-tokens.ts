@@ -1,11 +1,11 @@
-// The tokens of a prompt in the same form as the tokens of an answer, each with the text that it adds.
+// Converts the tokens of a prompt to the form of an answer's tokens, each with the text that it adds.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
 /**
- * Returns an entry for each token. A token that is not part of the text has a name but no bytes, so that the bytes of
- * all tokens, joined, equal the text.
+ * Returns an entry for each token. A token that is not part of the text has a name but no bytes, so that the joined
+ * bytes of all tokens equal the text.
  */
 export function namedTokens(
   tokenIds: readonly number[],

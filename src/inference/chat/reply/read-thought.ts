@@ -1,13 +1,13 @@
 // Reads a model's thought between `<think>` and `</think>`. Line breaks around the thought and before the answer are
-// layout; they are part of neither the thought nor the answer.
+// layout, which is part of neither.
 import { isNewline, readUntil, takesAfterBlanks, type Cursor, type Reading } from "./cursor.ts";
 import type { ReplyPieces } from "./reply-pieces.ts";
 
 export const thoughtMarks = { begin: "<think>", end: "</think>" } as const;
 
 /**
- * How an answer may begin: `none` never thinks, `possible` may begin with a thought, and `open` continues a thought
- * that the prompt began. A thought without an end mark is the whole answer.
+ * How an answer may begin. `none`: without a thought; `possible`: perhaps with a thought; `open`: within a thought that
+ * the prompt began. A thought without an end mark is the whole answer.
  */
 export type ThoughtStart = "none" | "possible" | "open";
 

@@ -1,8 +1,7 @@
-// Collects the text, thought and tool calls of an answer in pieces that are ready to send. Does not depend on any call
-// format.
+// Collects the text, thought and tool calls of an answer in pieces that are ready to send. Works for every call format.
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 
-/** Content of one part of an answer. */
+/** Content that is sent at one time. */
 export interface ReplyPiece {
   readonly text: string;
   readonly reasoning: string;
@@ -30,7 +29,7 @@ export class ReplyPieces {
 
   readonly addReasoning = (text: string): void => void (this.#reasoning += text);
 
-  /** Begins a call. Arguments that are added later belong to the call that began last. */
+  /** Begins a tool call. Arguments that are added later belong to the call that began last. */
   beginCall(name: string): void {
     const index = this.#callCount;
     this.#calls.push({ index, id: this.#newCallId(name, index), name, argumentsText: "" });
@@ -40,16 +39,16 @@ export class ReplyPieces {
   readonly addArguments = (text: string): void => {
     const index = this.#callCount - 1;
     const last = this.#calls.at(-1);
-    // The opening of a call is sent in a separate delta, before any arguments.
+    // The beginning of a call is sent in a separate delta, before any arguments.
     if (last?.index === index && last.name === undefined)
       this.#calls[this.#calls.length - 1] = { ...last, argumentsText: last.argumentsText + text };
     else if (text !== "") this.#calls.push({ index, argumentsText: text });
   };
 
   /**
-   * Returns the content collected since the last `take`, with at most one delta per tool call. Arguments that arrived
-   * together with the opening of their call wait for the next piece, since clients recognise a new call by a delta
-   * without arguments.
+   * Returns the content collected since the last `take`, with at most one delta per tool call. Clients recognise a new
+   * call by a delta without arguments. So arguments that arrived together with the beginning of their call wait for the
+   * next piece.
    */
   take(): ReplyPiece {
     const count = this.#calls.findIndex(
@@ -71,7 +70,7 @@ export class ReplyPieces {
   }
 }
 
-/** Joins two consecutive pieces. */
+/** Joins two pieces, of which the second follows the first. */
 export function joinedPieces(one: ReplyPiece, other: ReplyPiece): ReplyPiece {
   return {
     text: one.text + other.text,

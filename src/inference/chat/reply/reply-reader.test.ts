@@ -1,4 +1,4 @@
-// Answers are parsed in every call format, however their text is split.
+// Tests that answers are parsed in every call format, regardless of how their text is split.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -12,7 +12,7 @@ type FormatName = keyof typeof callFormats;
 interface Expected {
   readonly text?: string;
   readonly reasoning?: string;
-  /** Each call as `name arguments`. */
+  /** Expected calls, each as `name arguments`. */
   readonly calls?: readonly string[];
 }
 
@@ -67,7 +67,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: tagged('{"arguments": {"b": 1}, "name": "f"}'), calls: ['f {"b": 1}'] },
   { from: tagged('{"id": "1", "name": "unknown", "arguments": {}, "type": "x"}'), calls: ["unknown {}"] },
   { from: tagged('{"name": "\\u0066", "arguments": {"x":"\\"}\\u00e9"}}'), calls: ['f {"x":"\\"}\\u00e9"}'] },
-  // Text that begins like a call but does not become one stays unchanged.
+  // Text that begins like a call but does not become one must stay unchanged.
   ...[
     "{",
     "[]",
@@ -90,7 +90,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: tagged('{"name": "", "arguments": {}}'), text: tagged('{"name": "", "arguments": {}}') },
   { from: '<tool_call>\n{"name": "f", "argum', text: '<tool_call>\n{"name": "f", "argum' },
   { from: `<tool_call>${tagged(callF)}`, text: "<tool_call>", calls: [f] },
-  // Once its arguments have begun, a call stays a call, even if the arguments turn out to be invalid.
+  // Once its arguments have begun, a call remains a call, even if the arguments turn out to be invalid.
   { from: '<tool_call>\n{"name": "f", "arguments": {"a": "tru', calls: ['f {"a": "tru'] },
   { from: `${tagged('{"name": "f", "arguments": {"a": oops}}')} b`, text: " b", calls: ['f {"a": oops}'] },
   { from: '<tool_call>{"name": "f", "arguments": {}', calls: ["f {}"] },
@@ -116,7 +116,7 @@ test("reads calls that make up the whole answer", () => {
     { from: '{"name": "g", "arguments": {}}', calls: ["g {}"] },
     { from: `${call} and so on`, text: " and so on", calls: ['f {"a": 1}'] },
     { from: '{"name": "f", "parameters": {oops', calls: ["f {oops"] },
-    // Without a mark, an object within text, or an object that names no tool, is not a call.
+    // Without a mark, an object within text, or an object without the name of a tool, is not a call.
     ...[
       `I say ${call}`,
       '{"name": "Ada", "parameters": {}}',
@@ -194,7 +194,7 @@ test("loses no character of an answer except marks and layout", () => {
         const from = parts.join("");
         const { text, toolCalls } = readReply(callFormats[format], parts, { names });
         if (toolCalls.length === 0) assert.equal(text, from);
-        // A call without arguments gets `{}`.
+        // A call without arguments gets `{}`, which does not occur in the text.
         const isWithin = (part: string): boolean => part === "{}" || from.includes(part);
         assert.ok(toolCalls.every(({ argumentsText }) => isWithin(argumentsText)));
       },

@@ -1,5 +1,5 @@
 // Parses the text of an answer into thought, text and tool calls. The result does not depend on how the received text
-// is split. This module works on text instead of tokens, and each choice has a separate reader.
+// is split. This module works on text, not on tokens, and each choice has a separate reader.
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
@@ -20,16 +20,19 @@ export interface ReadCalls extends KnownTools {
 }
 
 export interface ReplyReader {
-  /** Takes text as it arrives. Holds back the end of the text if it may turn out to be the beginning of a mark. */
+  /**
+   * Takes text as it arrives, and returns its content. Holds back the end of the text if it may be the beginning of a
+   * mark.
+   */
   push(text: string): ReplyPiece;
-  /** Ends the text; returns the content that was held back. */
+  /** Marks the end of the text, and returns the content that was held back. */
   end(): ReplyPiece;
-  /** True once the answer contains all calls that it may contain; text after these calls is not read. */
+  /** True once the answer contains all calls that it may contain. Text after these calls is not read. */
   readonly isComplete: boolean;
   readonly callCount: number;
 }
 
-/** Returns a reader; null if the answer cannot contain thoughts or calls. */
+/** Returns a reader, or null if the answer can contain neither thoughts nor calls. */
 export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();

@@ -1,11 +1,11 @@
-// Stop strings: how a text arrives does not change where it is cut or how much of it is held back.
+// Tests stop strings: how a text arrives must not change where it is cut or how much of it is held back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { StopAutomaton, stopScanners } from "./stop-strings.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** Returns the shown pieces of text, and the stop string that matched. */
+/** Returns the pieces of text that may be shown, and the stop string that matched. */
 function scan(
   stops: readonly string[],
   pieces: readonly string[],
@@ -68,7 +68,7 @@ test("does not end a text within a surrogate pair", () => {
   assert.deepEqual(scan(["\udc4d", "\ud83d"], ["a👍b"]), { shown: ["a👍b", ""], matched: null });
 });
 
-/** Reference: checks each position of the whole text in order. */
+/** Slow implementation for comparison: checks each position of the whole text in order. */
 function oracle(
   stops: readonly string[],
   text: string,

@@ -1,5 +1,5 @@
 // Ends a text at a stop string, and holds back the end of the text if it may be the beginning of a stop string. Works
-// on text instead of tokens; the result does not depend on how the text is split.
+// on text, not on tokens; the result does not depend on how the text is split.
 
 export interface StopScanner {
   /**
@@ -12,27 +12,27 @@ export interface StopScanner {
     text: string,
     options: { readonly mayEnd: boolean },
   ): { readonly text: string; readonly matched: string | null };
-  /** Returns the text that was held back; call when the text ends without a stop string. */
+  /** Returns the text that was held back. Must be called when the text ends without a stop string. */
   flush(): string;
 }
 
 export interface StopRule {
   /** Stop strings, each non-empty. */
   readonly stops: readonly string[];
-  /** True to cut the text after the stop string; false to cut it before the stop string. */
+  /** True if the stop string itself is part of the text; false if the text is cut before it. */
   readonly includesStop: boolean;
 }
 
 /**
- * Returns a factory of scanners with one rule. The stop string that is completed first ends the text; if several are
- * completed together, the one that comes first in the list counts. Unless the stop string itself is shown, as many
- * characters are held back as the longest stop string has, minus one.
+ * Returns a factory of scanners with the same rule. The stop string that is completed first ends the text; if several
+ * are completed together, the first in the list counts. If stop strings are not shown, scanners hold back as many
+ * characters as the longest one has, minus one.
  */
 export function stopScanners({ stops, includesStop }: StopRule): () => StopScanner {
   const longest = stops.reduce((count, stop) => Math.max(count, characterCount(stop)), 1);
   const options = { includesStop, heldCountMax: includesStop ? 0 : longest - 1 };
-  // A stop string with an unpaired surrogate must never match, but its UTF-16 units could match half of a pair. So it
-  // is left out.
+  // Leaves out stop strings with an unpaired surrogate. They must never match, but their UTF-16 units could match half
+  // of a surrogate pair.
   const automaton = new StopAutomaton(stops.filter((stop) => !/\p{Surrogate}/u.test(stop)));
   return () => createStopScanner(automaton, options);
 }
@@ -76,7 +76,7 @@ function characterCount(text: string): number {
 }
 
 /**
- * Returns the length of the first `characters` characters, in UTF-16 units. Never splits a surrogate pair, since its
+ * Returns the length of the first `characters` characters in UTF-16 units. Never splits a surrogate pair, because its
  * halves cannot be sent separately.
  */
 function lengthOf(text: string, characters: number): number {
@@ -89,11 +89,11 @@ function isLowSurrogate(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }
 
-// Searches texts for many stop strings at the same time, with the automaton of Aho and Corasick (Commun. ACM 18(6),
-// 1975), whose cost per UTF-16 unit does not depend on the number of stop strings. Since stop strings may have
-// millions of characters, states are built when they are needed, and discarded when there are too many.
+// Searches texts for many stop strings at the same time, with the automaton of Aho and Corasick (Communications of the
+// ACM, 1975). Its cost per UTF-16 unit does not depend on the number of stop strings. Because stop strings may have millions
+// of characters, states are created only when needed, and discarded when there are too many.
 
-/** State of scanning one text. */
+/** State of scanning one text, after some of its characters. */
 interface StopState {
   /**
    * Stop string that is complete at this position; if several are complete, the one that comes first in the caller's
@@ -102,17 +102,19 @@ interface StopState {
   readonly completed: string | null;
 }
 
-/** State of the automaton: the longest prefix of any stop string with which the text ends. */
+/** State of the automaton: the longest prefix of any stop string with which the text so far ends. */
 class Prefix implements StopState {
-  /** Range of sorted stop strings that begin with this prefix: the first index and, exclusive, the end. */
+  /**
+   * Range of the sorted stop strings that begin with this prefix: index of the first one, and index after the last one.
+   */
   readonly first: number;
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
   readonly length: number;
-  /** The longest shorter prefix with which this prefix ends; null for the empty prefix. */
+  /** The longest shorter prefix of any stop string with which this prefix ends; null for the empty prefix. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
-  /** Index of `completed` in the caller's list. */
+  /** Index of `completed` in the caller's list; Infinity if no stop string is complete. */
   place = Infinity;
   completed: string | null = null;
 
@@ -134,7 +136,7 @@ export class StopAutomaton {
   readonly #sorted: readonly { readonly text: string; readonly place: number }[];
   readonly #start: Prefix;
   readonly #keptCountMax: number;
-  /** Cached prefixes that lead to longer prefixes. A prefix occurs here once for each longer prefix. */
+  /** Cached prefixes that lead to longer ones. A prefix occurs here once for each longer prefix. */
   #kept: Prefix[] = [];
 
   /** @param stops non-empty strings */
@@ -170,8 +172,8 @@ export class StopAutomaton {
   }
 
   /**
-   * Creates the prefix that is longer by this unit, and the shorter prefixes with which the new prefix ends. Returns
-   * null if no stop string begins with the longer prefix.
+   * Creates the prefix that is longer by one UTF-16 unit, and the shorter prefixes with which it ends. Returns null if
+   * no stop string begins with it.
    */
   #grow(from: Prefix, unit: number): Prefix | null {
     const made: Prefix[] = [];
@@ -195,7 +197,7 @@ export class StopAutomaton {
     return shorter;
   }
 
-  /** Creates the prefix that is longer by this unit, but not the shorter prefixes with which it ends. */
+  /** Creates the prefix that is longer by one UTF-16 unit, without the shorter prefixes with which it ends. */
   #longer(before: Prefix, unit: number): Prefix | null {
     const first = this.#firstFrom(before, unit);
     const end = this.#firstFrom(before, unit + 1);
@@ -207,8 +209,8 @@ export class StopAutomaton {
   }
 
   /**
-   * Clears the cache. A text keeps its current state, and the shorter prefixes to which that state refers; states
-   * after it are created again.
+   * Clears the cache. Each text keeps its current state and the shorter prefixes to which it refers; later states are
+   * created again.
    */
   #forget(): void {
     for (const { longer } of this.#kept) longer.clear();
@@ -216,7 +218,7 @@ export class StopAutomaton {
   }
 
   #complete(prefix: Prefix, shorter: Prefix): void {
-    // The first stop string in the range is the shortest one and, among equal ones, the first in the caller's list.
+    // The first stop string in the range is the shortest one. Among equal ones, it is the first in the caller's list.
     const { text, place } = this.#sorted[prefix.first];
     const isWhole = text.length === prefix.length && place < shorter.place;
     prefix.place = isWhole ? place : shorter.place;

@@ -1,19 +1,23 @@
-// Calls of tools whose input is plain text. Models write such a call as that of a function with one argument; clients
-// get the argument's text, piece by piece as it arrives. Arguments that do not have this form are passed through
+// Handles calls of tools whose input is plain text. Models write such a call like that of a function with one argument;
+// clients get the argument's text, piece by piece as it arrives. Arguments of any other form are passed through
 // unchanged.
 import { textArgument, type ToolCallDelta } from "../../../base/domain/chat.ts";
 import type { ReplyPiece } from "./reply-pieces.ts";
 
 export class TextInputs {
   readonly #names: ReadonlySet<string>;
-  /** Decoders of the calls that have not ended, by the index of the call. */
+  /** Decoders of unfinished calls, by the index of the call. */
   readonly #open = new Map<number, InputText>();
 
   constructor(names: ReadonlySet<string>) {
     this.#names = names;
   }
 
-  /** @param isLast true if no piece follows */
+  /**
+   * Replaces the arguments of such calls in a piece by the decoded text.
+   *
+   * @param isLast true if no piece follows
+   */
   withTexts(piece: ReplyPiece, isLast: boolean): ReplyPiece {
     if (this.#names.size === 0) return piece;
     const toolCalls = piece.toolCalls.map((call) => this.#withText(call));
@@ -28,7 +32,7 @@ export class TextInputs {
       : { ...call, argumentsText: input.push(call.argumentsText), isText: true };
   }
 
-  /** Adds text that was held back, for calls whose arguments turned out not to have the form of a text input. */
+  /** Adds text that was held back for calls whose arguments turned out not to have the expected form. */
   #withRests(calls: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
     const all = [...calls];
     for (const [index, input] of this.#open) {
@@ -43,7 +47,7 @@ export class TextInputs {
 }
 
 const head = new RegExp(`^\\s*\\{\\s*"${textArgument}"\\s*:\\s*"`);
-/** Maximum number of characters in the JSON of the arguments before the text itself begins. */
+/** Maximum number of characters in the JSON of the arguments before the argument's text begins. */
 const headLengthMax = 256;
 
 /** Decodes the text input of one call. */
@@ -65,7 +69,10 @@ class InputText {
     return this.#unescaped();
   }
 
-  /** Returns the text that was held back if the arguments do not have the expected form; otherwise an empty text. */
+  /**
+   * Returns the text that was held back if the arguments do not have the expected form; otherwise returns an empty
+   * text.
+   */
   end(): string {
     const left = this.#state === "before" ? this.#held : "";
     this.#held = "";
@@ -79,7 +86,7 @@ class InputText {
     return held;
   }
 
-  /** Returns the decoded text received so far; holds back an incomplete escape. */
+  /** Returns the decoded text received so far, without an incomplete escape at the end. */
   #unescaped(): string {
     const [whole] =
       /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[\da-fA-F]{4}|(?=[^\\]|\\[^u]))|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(

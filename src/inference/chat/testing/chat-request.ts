@@ -62,7 +62,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
 /** Changes to the fields of a plain request, by group. */
 export interface RequestChanges {
   readonly identity?: Partial<ChatRequest["identity"]>;
-  /** A prompt of another kind, or changes to a conversation. */
+  /** A prompt of another kind, or changes to the plain conversation. */
   readonly prompt?: TextPrompt | TokenPrompt | Partial<ConversationPrompt>;
   readonly sampling?: Partial<ChatRequest["sampling"]>;
   readonly constraint?: Constraint;
@@ -88,7 +88,7 @@ export function chatRequest(changes: RequestChanges = {}): ChatRequest {
   };
 }
 
-/** Returns a prompt of another kind, or a plain conversation with changes. */
+/** Returns a prompt of another kind, or the plain conversation with changes. */
 export function chatPrompt(changes: RequestChanges["prompt"] = {}): ChatPrompt {
   return changes.kind === "text" || changes.kind === "tokens"
     ? changes

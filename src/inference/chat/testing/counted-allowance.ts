@@ -3,10 +3,10 @@ import type { Allowance, RateStandings } from "../../../base/domain/keys/limits.
 
 export class CountedAllowance implements Allowance {
   readonly standings: RateStandings = { requests: null, tokens: null };
-  /** Sum of all reserved tokens. */
+  /** Total number of reserved tokens. */
   reserved = 0;
   used = 0;
-  /** Number of unsettled reservations. */
+  /** Number of reservations that have not been settled. */
   openCount = 0;
   waitingCount = 0;
   /** Error with which each reservation is refused; null to accept all. */
@@ -42,6 +42,6 @@ export class CountedAllowance implements Allowance {
   }
 
   leave(): void {
-    // Chat does not call this; admission does.
+    // Does nothing, because chat does not call it; only admission does.
   }
 }

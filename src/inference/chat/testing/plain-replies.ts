@@ -1,7 +1,7 @@
 // For tests: a base model whose answers are only text.
 import type { ReplyAbilities } from "../reply-abilities.ts";
 
-/** Reply abilities of such a model. */
+/** Reply abilities of a model without thoughts and tool calls. */
 export const plainReplies: ReplyAbilities = {
   callFormat: null,
   thinks: false,

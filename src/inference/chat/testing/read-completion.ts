@@ -7,7 +7,7 @@ export interface CompletionRead {
   readonly usage: ChatUsage;
 }
 
-/** Reads a completion to its end and returns everything that it yielded. */
+/** Reads a completion to its end, and returns everything that it yielded. */
 export async function readCompletion(beginning: Promise<ChatCompletion>): Promise<CompletionRead> {
   const completion = await beginning;
   const deltas: ChatDelta[] = [];

@@ -15,7 +15,7 @@ export interface ReadReply {
     readonly argumentsText: string;
   }[];
   readonly isComplete: boolean;
-  /** Pieces in order of arrival. */
+  /** Pieces of the answer's content, in the order in which they arrived. */
   readonly pieces: readonly ReplyPiece[];
 }
 
@@ -33,7 +33,7 @@ export function readReply(
     textTools = new Set(),
   }: {
     readonly thought?: ThoughtStart;
-    /** Names of functions that take an argument. */
+    /** Names of callable functions with one argument. */
     readonly names?: readonly string[];
     readonly functions?: KnownTools["functions"];
     readonly areParallel?: boolean;

@@ -38,14 +38,14 @@ export const prompts = await directPrompts(folder);
 
 export const endOfText = 2;
 
-/** Batches of events that the engine emits; an error in place of a batch fails the generation. */
+/** Batches of events that the engine emits. An error in place of a batch fails the generation. */
 export type Script = readonly (readonly GenerationEvent[] | Error)[];
 
 /** An engine that plays a script, batch by batch, and records its requests. */
 export class ScriptedEngine implements Engine {
   capabilities: EngineCapabilities;
   readonly limits = { contextLength: 128, vocabularySize: 512 };
-  /** Room in tokens: index 0 for a request without beam search, else the index is the number of beams. */
+  /** Maximum number of tokens: index 0 for a request without beam search, index n for a search with n beams. */
   rooms: readonly number[] = [128, 128, 100, 20];
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
@@ -127,7 +127,7 @@ export const token = (id: number): GeneratedToken => ({
 
 export const idsOf = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });
 
-/** Returns a script with one batch per token; the end is in the last batch. */
+/** Returns a script with one batch per token. The last batch also has the end. */
 export const oneByOne = (ids: readonly number[], end: GenerationEvent): Script => [
   [prompt],
   ...ids.map((id, index) => (index === ids.length - 1 ? [tokens([id]), end] : [tokens([id])])),
@@ -238,7 +238,7 @@ export async function check(
   };
 }
 
-/** Runs a request that must fail before its answer begins, and returns the error. */
+/** Runs a request that must be refused before its answer begins, and returns the error. */
 export async function refused(
   engine: ScriptedEngine,
   request: RequestChanges = {},

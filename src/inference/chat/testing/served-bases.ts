@@ -2,7 +2,7 @@
 import { present } from "../../../base/domain/assert.ts";
 import type { ServedBase, ServedBases } from "../served-base.ts";
 
-/** Returns these bases as {@link ServedBases}; `release` has no effect. */
+/** Returns the given bases as {@link ServedBases}. `release` has no effect. */
 export function servedBases(...bases: readonly ServedBase[]): ServedBases {
   return {
     use: async (name) => ({

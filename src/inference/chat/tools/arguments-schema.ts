@@ -1,4 +1,4 @@
-// Reads the function that a tool declares, and the schema of its arguments.
+// Reads the function that a tool declares, and the JSON Schema of its arguments.
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 
 /** A tool's function, with the API's field names. */
@@ -13,10 +13,7 @@ export function functionOf(tool: JsonObject): ToolFunction {
   return tool["function"] as unknown as ToolFunction;
 }
 
-/**
- * Returns the schema for a tool's arguments. Arguments are always an object, even if the tool's schema does not say
- * so.
- */
+/** Returns the schema of a tool's arguments. The type defaults to an object, because arguments always are one. */
 export function argumentsSchema(tool: JsonObject): JsonObject {
   const { type, ...rest } = functionOf(tool).parameters ?? {};
   return { type: takesObjects(type) ? "object" : type, ...rest };

@@ -1,5 +1,5 @@
-// The contract of a call format, the notation in which a model writes tool calls, and functions that the readers of
-// formats share. A format both reads calls and constrains answers to them, so that the two cannot diverge.
+// The interface of a call format: the notation in which a model writes tool calls. Also functions that the readers of
+// several formats use. A format both reads calls and constrains answers to them, so that the two cannot differ.
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
@@ -12,13 +12,13 @@ export interface KnownTools {
   /** True if an answer may have several calls; if false, reading ends after the first call. */
   readonly areParallel: boolean;
   /**
-   * True if a constraint enforces the form of the answer. Text that looks like a call, but that the constraint could
-   * not produce, is then not a call.
+   * True if a constraint enforces the form of the answer. Text that looks like a call is then text, unless the
+   * constraint can produce it as a call.
    */
   readonly isConstrained: boolean;
 }
 
-/** A tool, with the properties from which constraints are built. */
+/** A tool with the properties from which constraints on its calls are built. */
 export interface CallableTool {
   readonly name: string;
   /** JSON Schema of the tool's arguments, which is always an object schema. */
@@ -31,18 +31,17 @@ export interface CallFormat {
   /** Name of the format in settings. */
   readonly name: string;
   /**
-   * True if the model knows the format only from its prompt. Answers that may call tools are then constrained to the
-   * format.
+   * True if the model knows the format only from its prompt. Constraints then enforce the format in answers that may
+   * call tools.
    */
   readonly isTaught: boolean;
   /**
-   * Text in a template that suggests this format. It serves to detect the format if the template writes no calls
-   * itself.
+   * Text that suggests this format if a template contains it. Used to detect the format if the template itself writes
+   * no calls.
    */
   readonly hint?: string;
   /**
-   * True if the format covers whole answers instead of only calls. Answers are then parsed even if the request has no
-   * tools.
+   * True if the format covers whole answers, not only calls. Answers are then parsed even if the request has no tools.
    */
   readonly inChannels?: boolean;
   /**
@@ -52,25 +51,25 @@ export interface CallFormat {
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;
   /**
-   * Reads the rest of an answer, consisting of text and calls. Blanks before a call, and blanks at the end of an
-   * answer with calls, are layout and are dropped. Text that begins like a call but does not become a call stays
+   * Reads the rest of an answer, which consists of text and calls. Blanks before a call, and blanks at the end of an
+   * answer with calls, are layout and are dropped. Text that begins like a call but does not become one stays
    * unchanged.
    */
   read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading;
-  /** Returns a format for a structural tag that allows only calls of these tools, at least one. */
+  /** Returns a format for a structural tag. It allows only calls of these tools, at least one. */
   calls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** Returns a format for a structural tag that allows text, with or without calls of these tools. */
+  /** Returns a format for a structural tag. It allows text, with or without calls of these tools. */
   textWithCalls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** Returns the tags that stand for calls of one tool in the formats of {@link calls} and {@link textWithCalls}. */
+  /** Returns the tags for calls of one tool that the formats of {@link calls} and {@link textWithCalls} contain. */
   tags(tool: CallableTool): readonly Json[];
   /**
-   * Returns the reason why this format cannot constrain calls to a schema, with the name of the keyword at fault; null
-   * if it can.
+   * Returns null if this format can constrain calls to the schema; otherwise the reason, and the schema keyword at
+   * fault.
    */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
-  /** Wraps the format of an answer's text; absent if the model does not frame its text. */
+  /** Wraps the format of an answer's text in the frame that the model writes around it; absent if there is no frame. */
   readonly answer?: (format: ExactJson) => ExactJson;
-  /** Returns a call in the form in which a model writes it. */
+  /** Returns a call as a model would write it. */
   written(name: string, argumentValues: JsonObject): string;
 }
 
@@ -86,7 +85,7 @@ function isEmpty(value: Json | undefined): boolean {
   return typeof value !== "object" || value === null || Object.keys(value).length === 0;
 }
 
-/** Reads text up to a mark that may begin a call, and leaves the cursor before the mark's leading blanks. */
+/** Reads text up to a mark that may begin a call. Leaves the cursor before the blanks that precede the mark. */
 export function* readTextUntil(
   cursor: Cursor,
   pieces: ReplyPieces,
@@ -97,14 +96,14 @@ export function* readTextUntil(
   return isFound;
 }
 
-/** Trailing blanks are part of the text only if no call precedes them. */
+/** Reads the blanks at the end of an answer. They are part of the text only if no call precedes them. */
 function endText(cursor: Cursor, pieces: ReplyPieces): void {
   const blanks = cursor.takeRest();
   if (pieces.callCount === 0) pieces.addText(blanks);
 }
 
 /**
- * Reads a call with the blanks before it. If there is no call, moves the cursor back to where it was.
+ * Reads a call with the blanks before it. If there is no call, returns to the position before the blanks.
  *
  * @param read returns true if it read a call; must not fail once a call has begun
  */

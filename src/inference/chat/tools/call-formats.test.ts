@@ -1,4 +1,4 @@
-// Detects the format that a chat template writes; each format reads the calls that it writes.
+// Tests that the format of a chat template's calls is detected, and that each format reads the calls that it writes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -39,7 +39,7 @@ for (const [name, template] of Object.entries(templates)) {
     const countMax = name === "llama3" ? 1 : 3;
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: countMax }), (calls) => {
-        // Reduces the values to plain JSON, as in a client's message.
+        // Converts the calls to plain JSON values, as in a client's message.
         const sent = JSON.parse(JSON.stringify(calls)) as typeof calls;
         const { text, toolCalls } = readReply(format, [writtenTurn(template, sent)], {
           names: ["f", "get_weather", "a-b.c"],
@@ -55,7 +55,7 @@ for (const [name, template] of Object.entries(templates)) {
   });
 }
 
-/** Templates of other model families for one call of a message, by format. */
+/** Parts of templates of other model families, which write one call of a message; by format. */
 const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
   glm: "<tool_call>{{ f.name }}\n{% for k, v in f.arguments | items %}<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v if v is string else v | tojson }}</arg_value>\n{% endfor %}</tool_call>",
   minimax:
@@ -96,7 +96,7 @@ test("documents a call of each format in docs/guides/tools.md", () => {
   const page = readFileSync("docs/guides/tools.md", "utf8");
   for (const [name, format] of Object.entries(callFormats)) {
     const written = format.written("weather", { city: "Rome" });
-    // In a table cell a line break is shown as a blank, and a vertical bar is escaped.
+    // In the page's table, a line break is shown as a blank, and a vertical bar is escaped.
     const shown = written.replaceAll("\n", " ").replaceAll("|", "\\|");
     const marked = shown.includes("`") ? "`` " + shown + " ``" : "`" + shown + "`";
     assert.ok(page.includes(`| \`${name}\` | `), name);
@@ -107,7 +107,7 @@ test("documents a call of each format in docs/guides/tools.md", () => {
   }
 });
 
-/** Returns the template's text for an answer with these calls. */
+/** Returns the text that the template renders for an answer with these calls. */
 function writtenTurn(template: ChatTemplate, calls: readonly { name: string; arguments: object }[]): string {
   const user = { role: "user", content: "Hi" };
   const toolCalls = calls.map((call) => {

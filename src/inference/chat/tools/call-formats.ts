@@ -22,11 +22,11 @@ const described = Object.fromEntries(
   ]),
 ) as Readonly<Record<BuiltInName, CallFormat>>;
 
-/** Formats that operators need not describe. */
+/** Built-in formats by name, which operators need not describe. */
 export const callFormats = { ...described, harmony: harmonyFormat };
 
 /**
- * Loads the formats that the operator describes, from their files.
+ * Loads the formats that the operator describes in files.
  *
  * @throws ServiceError `invalid` for a file without a valid description, or with a name that is taken
  */
@@ -43,13 +43,13 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
   return descriptions.map(describedFormat);
 }
 
-/** Example call. No template contains its words. */
+/** Example call for detecting a template's format. No template contains its words. */
 const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
 
 /**
  * Returns the format in which a template writes a call; null if no format fits. Prefers the first format that writes
  * the call identically, then the first that can read the template's call, then the first whose hint the template
- * mentions.
+ * contains.
  */
 export function detectCallFormat(
   template: ChatTemplate,
@@ -80,8 +80,8 @@ function readsProbe(format: CallFormat, turn: string): boolean {
 }
 
 /**
- * Returns an id for the example call. If the format always gives calls the same id, returns that id; otherwise an id
- * that every template accepts.
+ * Returns an id for the example call. If the format's ids depend only on the call, returns that id; otherwise returns
+ * an id that every template accepts.
  */
 function probeId(format: CallFormat): string {
   const id = format.newCallId(probe.name, 0);
@@ -89,7 +89,7 @@ function probeId(format: CallFormat): string {
 }
 
 /**
- * Returns the text that the template renders for an answer that consists of the example call with this id; null if the
+ * Returns the text that the template renders for an answer with only the example call, which gets this id; null if the
  * template renders none.
  */
 function writtenTurn(template: ChatTemplate, id: string): string | null {
@@ -110,7 +110,7 @@ function writtenTurn(template: ChatTemplate, id: string): string | null {
 }
 
 /**
- * Parameters of the example tool. They have descriptions, since some templates render descriptions without checking
+ * Parameters of the example tool. They have descriptions, because some templates render descriptions without checking
  * that they exist.
  */
 const parameters: JsonObject = {
@@ -119,8 +119,8 @@ const parameters: JsonObject = {
 };
 
 /**
- * Cuts off the end of a prompt from the mark with which the prompt opens a thought, or marks it as empty. The template
- * writes earlier answers without their thoughts, so that part would differ.
+ * Removes the end of a prompt if it opens a thought or writes an empty one. Templates write earlier answers without
+ * thoughts, so the prompt would otherwise differ there.
  */
 function withoutThought(prompt: string): string {
   const begin = prompt.lastIndexOf(thoughtMarks.begin);

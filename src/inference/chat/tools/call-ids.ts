@@ -1,7 +1,7 @@
-// Creates ids of tool calls. A client uses the id of a call to say which call a result belongs to.
+// Creates ids of tool calls. By this id, a client says to which call a result belongs.
 import { newUuid } from "../../../base/domain/random.ts";
 
-/** Returns an id in vLLM's form. */
+/** Returns an id in the form that vLLM uses. */
 export function longCallId(): string {
   return `chatcmpl-tool-${randomHex()}`;
 }

@@ -1,7 +1,7 @@
-// Reads one call written as a JSON object with the function's name and its arguments, in either order. The object is a
-// call as soon as its name is known and its arguments have begun, even if the arguments turn out to be invalid JSON.
-// The arguments may also be a JSON string that contains the object, as small models write them, or be absent if the
-// function needs none.
+// Reads one call that is written as a JSON object with the function's name and its arguments, in either order. The
+// object counts as a call as soon as its name is known and its arguments have begun, even if the arguments turn out to
+// be invalid JSON. The arguments may also be a JSON string that contains the object, as small models write them, or be
+// absent if the function needs none.
 import { isJson } from "../../../base/domain/text/json.ts";
 import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
@@ -9,7 +9,7 @@ import { ObjectScanner } from "./object-scanner.ts";
 
 export interface CallMembers {
   readonly name: string;
-  /** Accepted names of the member that holds the arguments. */
+  /** Names of the member that may hold the arguments. */
   readonly arguments: readonly string[];
   readonly isFunction: (name: string) => boolean;
   /** True if the function may be called without arguments. */
@@ -21,11 +21,11 @@ export interface CallMembers {
  *
  * - `none`: there is no call; the cursor's position is undefined.
  * - `whole`: a call; the cursor is after the object, or where the object becomes invalid after its arguments.
- * - an object: a call whose arguments, of which a part was emitted, stop being JSON at the cursor.
+ * - an object: a call whose arguments stop being JSON at the cursor, after a part of them was emitted.
  */
 export type CallOutcome = "none" | "whole" | BrokenObject;
 
-/** Arguments that stopped being JSON: the part already emitted, and the scalar at which they became invalid. */
+/** Arguments that stopped being JSON: the part that was emitted, and the scalar at which they became invalid. */
 export interface BrokenObject {
   readonly given: string;
   readonly broken: string;
@@ -48,7 +48,7 @@ export function* readCallObject(
   return call.isBegun ? "whole" : "none";
 }
 
-/** Members that some models write besides the name and the arguments. */
+/** Members that some models write in addition to the name and the arguments. */
 const otherMembers: readonly string[] = ["id", "type", "tool_call_id"];
 
 class HalfReadCall {
@@ -56,7 +56,7 @@ class HalfReadCall {
   readonly #pieces: ReplyPieces;
   readonly #members: CallMembers;
   #name: string | null = null;
-  /** Text of arguments that came before the name; null if there are none. */
+  /** Text of arguments that were read before the name; null if there are none. */
   #early: string | null = null;
   isBegun = false;
 
@@ -85,7 +85,7 @@ class HalfReadCall {
     return "read";
   }
 
-  /** Makes an object that ended without arguments a call, if its function needs none. */
+  /** Treats an object that ended without arguments as a call, if its function needs none. */
   endWithoutArguments(): void {
     const name = this.#name;
     if (!this.isBegun && this.#early === null && name !== null && this.#members.needsNoArguments(name))
@@ -124,16 +124,16 @@ class HalfReadCall {
   }
 }
 
-/** Returns the JSON object that a JSON string contains; null if there is none. */
+/** Returns the JSON object that is written inside a JSON string; null if there is none. */
 function jsonObjectIn(text: string | null): string | null {
   const isObject = text?.trimStart().startsWith("{") === true && isJson(text);
   return isObject ? text.trim() : null;
 }
 
-/** Maximum length of a function's name; an object with a longer name is not a call. */
+/** Maximum length of a function's name. An object with a longer name is not a call. */
 const nameLengthMax = 1024;
 
-/** Reads the value of a JSON string; null if there is none. */
+/** Reads a JSON string and returns its value; null if no valid string comes next. */
 function* readString(cursor: Cursor, lengthMax = nameLengthMax): Reading<string | null> {
   if (!(yield* cursor.takes('"'))) return null;
   let text = '"';
@@ -157,7 +157,7 @@ function parsedString(text: string): string | null {
   }
 }
 
-/** Characters that JSON strings must escape, but that models write unescaped. */
+/** Matches characters that JSON requires to be escaped in strings. Models sometimes write them unescaped. */
 const controls = /[^ -\u{10ffff}]/gu;
 
 function escaped(character: string): string {
@@ -165,8 +165,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Emits a JSON object as the arguments of a call. Returns the emitted text; `broken` is the scalar at which the object
- * becomes invalid, or null if it is valid.
+ * Reads a JSON object and emits it as the arguments of a call. Returns the emitted text, and the scalar at which the
+ * object becomes invalid (`broken`, null if it is valid).
  */
 export function* readGivenObject(
   cursor: Cursor,
@@ -181,8 +181,8 @@ export function* readGivenObject(
 }
 
 /**
- * Emits a JSON object as it arrives; escapes control characters in its strings. Numbers and literals are emitted only
- * once they are complete.
+ * Reads a JSON object and emits it as it arrives. Escapes control characters in its strings. Emits numbers and literals
+ * only once they are complete.
  *
  * @returns null for a valid object, even if the end of the text truncates the object; else the scalar at which the
  * object becomes invalid

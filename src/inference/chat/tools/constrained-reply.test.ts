@@ -1,5 +1,5 @@
-// Checks with the engine's own grammar which answers a request's constraint allows: calls in each format, text around
-// them, and thoughts before them. Allowed calls are also read back as calls.
+// Tests which answers a request's constraint allows, with the engine's own grammar: calls in each format, text around
+// them, and thoughts before them. Allowed calls must also be read as calls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../../base/domain/chat.ts";
@@ -67,7 +67,7 @@ function check(answers: Answers): void {
   for (const text of answers.refused) assert.ok(!accepts(language, text), `${format}: not ${text}`);
 }
 
-/** Writes a call of f or g in each format. */
+/** For each format, a function that writes a call of f or g. */
 const written: { readonly [Name in FormatName]: (name: string, argumentsText: string) => string } = {
   hermes: (name, text) => `<tool_call>\n{"name": "${name}", "arguments": ${text}}\n</tool_call>`,
   llama3: (name, text) => `{"name": "${name}", "parameters": ${text}}`,

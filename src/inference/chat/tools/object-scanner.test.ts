@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { ObjectScanner } from "./object-scanner.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** Returns the number of accepted characters, and whether they form a complete object. */
+/** Returns how many characters are accepted, and whether they form a complete object. */
 function scan(text: string): { readonly count: number; readonly isWhole: boolean } {
   const scanner = new ObjectScanner();
   let count = 0;

@@ -1,5 +1,5 @@
-// Checks, character by character, that a text is the beginning of one JSON object, so that the object can be forwarded
-// while it arrives. Does not build a value.
+// Checks, character by character, whether a text is the beginning of one JSON object, so that the object can be
+// forwarded while it arrives. Creates no value.
 
 type Expected = "value" | "first value" | "first name" | "name" | "colon" | "next";
 
@@ -7,7 +7,7 @@ const scalarCharacter = /[-+.\da-zA-Z]/;
 const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 export class ObjectScanner {
-  /** Closing brackets of the arrays and objects that are open, the outermost first. */
+  /** Brackets that close the open arrays and objects, the outermost first. */
   readonly #closers: string[] = [];
   #expected: Expected = "value";
   #scalar = "";
@@ -19,7 +19,7 @@ export class ObjectScanner {
     return this.#expected === "next" && this.#closers.length === 0;
   }
 
-  /** True if the last character was inside a string, and was not a backslash that begins an escape. */
+  /** True if the last character was inside a string and did not begin an escape. */
   get isInText(): boolean {
     return this.#string === "plain";
   }

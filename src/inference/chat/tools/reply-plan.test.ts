@@ -1,4 +1,4 @@
-// The plan for parsing an answer: the state of a thought at its start, and how calls are read.
+// Tests the plan for parsing an answer: whether a thought is open at its start, and how calls are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, type ConstraintFeature } from "../../../base/domain/generation.ts";

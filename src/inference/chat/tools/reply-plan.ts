@@ -1,5 +1,5 @@
-// Plans how the answer to a request is parsed and constrained. The plan combines thoughts, tool calls and the
-// request's own constraint.
+// Plans how the answer to a request is parsed and constrained. The plan combines thoughts, tool calls and the request's
+// own constraint.
 import { joinedText } from "../../../base/domain/content-part.ts";
 import type { ChatRequest, ToolChoice } from "../../../base/domain/chat.ts";
 import type { Constraint, ConstraintOptions, ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -28,7 +28,7 @@ export interface ReplyPlan {
 }
 
 /**
- * Plans the reply to a request.
+ * Plans how the answer to a request is read.
  *
  * @param promptTokenIds tokens of the rendered prompt; their end shows whether the prompt has opened a thought
  */
@@ -44,11 +44,11 @@ export function planReply(
     toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
   );
   const texts = new Set(request.calls.texts.map(({ name }) => name));
-  // If the request names the function to call, the answer has only one call.
+  // If the request names the function to call, the answer has exactly one call.
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
-  // If the format covers whole answers, the answer is parsed even if it may not contain calls.
+  // A format that covers whole answers is parsed even if the answer may not contain calls.
   const silent =
     callFormat?.inChannels === true ? { format: callFormat, functions: new Map(), areParallel } : null;
   const constraint = constrainedReply(request, choice, {
@@ -61,14 +61,14 @@ export function planReply(
   return {
     form: { thought, calls: readCalls && { ...readCalls, isConstrained: constraint !== null, texts } },
     constraint,
-    // `stop` if the client named the function, as in vLLM, because the call was then not the model's choice.
+    // If the client named the function, the call was not the model's choice, so the reason is `stop`, as in vLLM.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
   };
 }
 
 /**
- * Number of tokens at the prompt's end that are searched for the mark of an open thought. This is far more than the
- * mark and the line breaks after it take.
+ * Number of tokens at the prompt's end in which the mark of an open thought is searched. The mark and the line breaks
+ * after it take far fewer.
  */
 const lastTokenCount = 32;
 
@@ -88,19 +88,19 @@ function thoughtStart(
   return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
 }
 
-// Combines the constraints on an answer into one: the request's own constraint, tool calls, or either of these, after
-// a thought if the model may think. The result is a structural tag, a notation that the API also accepts.
+// Combines the constraints on an answer into one: the request's own constraint, tool calls, or either of them, after a
+// thought if the model may think. The result is a structural tag, a notation that the API accepts too.
 
 /** Members of {@link ReadCalls} that a constraint needs. */
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
-  /** True if the engine supports constraints on calls that the client did not ask to be constrained. */
+  /** True if the engine supports constraints on calls for which the client did not ask. */
   readonly canConstrain: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }
 
-/** Returns the constraint on the answer; null for an unconstrained answer. */
+/** Returns the constraint on the answer; null if the answer is unconstrained. */
 export function constrainedReply(
   request: ChatRequest,
   choice: ToolChoice,
@@ -112,7 +112,7 @@ export function constrainedReply(
   }: {
     readonly thought: ThoughtStart;
     readonly calls: WrittenCalls | null;
-    /** Wraps the format of an answer's text; null if the model does not frame its text. */
+    /** Wraps the format of an answer's text in the frame that the model writes around it; null if there is no frame. */
     readonly answer?: ((format: ExactJson) => ExactJson) | null;
     readonly features: EngineCapabilities["features"];
   },
@@ -139,9 +139,9 @@ export function constrainedReply(
 }
 
 /**
- * Returns the options of a constraint that covers only calls. Templates write at most one blank after a punctuation
- * sign, and more blanks would waste tokens, so at most one is allowed. An engine without support for whitespace
- * patterns may still sample more blanks.
+ * Returns the options of a constraint that covers only calls. It allows at most one blank after a punctuation sign:
+ * templates write no more, and more would waste tokens. An engine without support for whitespace patterns may still
+ * sample more blanks.
  */
 function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
   const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;
@@ -153,8 +153,8 @@ function isForced({ kind }: ToolChoice): boolean {
 }
 
 /**
- * Returns the format of an answer that must or may call tools. Returns null if calls are not constrained; the
- * request's own constraint then applies unchanged.
+ * Returns the format of an answer that must or may call tools. Returns null if calls are not constrained; the request's
+ * own constraint then applies unchanged.
  */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
   const { format, areParallel, canConstrain, asText } = calls;
@@ -182,8 +182,8 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCa
 }
 
 /**
- * Returns a tool of the request with the schema of its arguments and, if the tool's input is text, with the rule for
- * that text.
+ * Returns a tool of the request with the schema of its arguments. If the tool's input is text, also returns the rule
+ * for that text.
  */
 export function callableTool(request: ChatRequest, tool: JsonObject): CallableTool {
   const textRule = ruleOf(request, tool);
@@ -221,7 +221,7 @@ function formatOf(constraint: Constraint): ExactJson {
 }
 
 /**
- * Converts a structural tag in the older form to free text with triggers. A tag in neither form stays unchanged, and
+ * Converts a structural tag in the older form to free text with triggers. Any other tag stays unchanged; an invalid one
  * is refused later.
  */
 function formatOfTag(tag: ExactJson): ExactJson {

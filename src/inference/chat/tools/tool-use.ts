@@ -1,5 +1,5 @@
 // Interprets the tools of a request for the model that it names: which tools may be called, and whether a call is
-// required. Refuses required calls if the model does not make tool calls.
+// required. Refuses required calls if the model makes no tool calls.
 import { chatFault, type ChatRequest, type ToolChoice } from "../../../base/domain/chat.ts";
 import { cut, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,7 +7,7 @@ import type { ServedBase } from "../served-base.ts";
 import type { CallFormat } from "./call-format.ts";
 import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";
 
-/** Returns the tools that are shown to the model; none if the prompt is not a conversation. */
+/** Returns the tools that the model sees; none if the prompt is not a conversation. */
 export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
   return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
 }
@@ -41,10 +41,7 @@ export function allows(choice: ToolChoice, name: string): boolean {
   }
 }
 
-/**
- * Returns a notice for a client whose tools are shown to the model although the model's calls are not parsed; null if
- * that does not apply.
- */
+/** Returns a notice for the client if the model sees its tools but the model's calls are not parsed; otherwise null. */
 export function uncalledToolsNotice(
   request: ChatRequest,
   { replies, model }: Pick<ServedBase, "model" | "replies">,
@@ -73,8 +70,8 @@ export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model"
 }
 
 /**
- * Returns a fault for each tool whose calls must match a schema that accepts no object, or that the model's call
- * format cannot enforce.
+ * Returns a fault for each tool whose calls must match a schema, if that schema accepts no object or the model's call
+ * format cannot enforce it.
  */
 function argumentFaults(
   request: ChatRequest,

@@ -1,22 +1,22 @@
-// Reads the arguments of a call from the point where they stop being JSON, up to the end of the call. An object in
+// Reads the arguments of a call from the point at which they stop being JSON, up to the end of the call. An object in
 // Python's notation becomes JSON. Anything else is emitted as written, without the text that closes the call.
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
 import { pythonToJson } from "./python-values.ts";
 
-/** Text that ends a call with broken arguments. */
+/** Marks and closing characters at which a call with broken arguments ends. */
 export interface BrokenEnd {
   /** Marks that end the arguments; the one that occurs first counts. */
   readonly marks: readonly string[];
   /**
-   * Characters that belong to the layout, between the arguments and the mark, such as the brace that closes the call's
+   * Characters between the arguments and the mark that belong to the layout, such as the brace that closes the call's
    * object.
    */
   readonly own: string;
 }
 
-/** Emits the rest of broken arguments. */
+/** Reads and emits the remaining text of broken arguments. */
 export function* readBrokenArguments(
   cursor: Cursor,
   pieces: ReplyPieces,
@@ -32,8 +32,8 @@ export function* readBrokenArguments(
 }
 
 /**
- * Returns the closing text without the characters that belong to the layout. Returns all of it if nothing else would
- * be left to close the arguments.
+ * Removes the characters that belong to the layout from the text before a mark. Removes nothing if no brace would be
+ * left to close the arguments.
  */
 function withoutOwn(padding: string, own: string): string {
   let left = padding.trimEnd();

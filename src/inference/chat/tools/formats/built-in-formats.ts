@@ -21,14 +21,17 @@ const mistralNames = [
   mistralNamed("[TOOL_CALLS]{name}[ARGS]{arguments}"),
   mistralNamed("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{arguments}"),
 ];
-/** Layout of a list without its mark, which small models sometimes omit. */
+/** The layout of a list without its mark, which small models sometimes omit. */
 const bareList: CallLayout = { ...mistralList("[{calls}]"), isAtStart: true, isWritten: false };
 const unwritten = (layouts: readonly CallLayout[]): readonly CallLayout[] =>
   layouts.map((one) => ({ ...one, isWritten: false }));
 
 const llama3Object = { ...plainLayout.object, arguments: "parameters" };
 
-/** Formats in the order of detection: if a format could be mistaken for another one, it comes after the other one. */
+/**
+ * Formats in the order in which they are tried. If one format could be mistaken for another, it comes after the other
+ * one.
+ */
 export const builtInFormats = {
   hermes: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
@@ -41,7 +44,7 @@ export const builtInFormats = {
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
         separator: "\n",
       }),
-      // Layout without the outer tag, because these models sometimes omit that tag.
+      // These models sometimes omit the outer tag, so this layout has none.
       layout({
         call: "<function={name}>\n{parameters}</function>",
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
@@ -149,7 +152,7 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // Layout without marks, in which Llama 4 and other models write the list.
+  // Llama 4 and other models write the list of calls without marks.
   pythonic: {
     layouts: [
       layout({
@@ -193,8 +196,8 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // Format for models whose template does not support tools. The prompt describes this format to the model, and
-  // detection never chooses it.
+  // Format for models whose template does not support tools. The prompt teaches this format to the model. Detection
+  // never chooses it.
   generic: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
     ids: "long",

@@ -1,36 +1,40 @@
 // Layouts of tool calls in an answer, as text templates with slots. A layout describes a format; both the reader of
-// calls and the constraint on them are built from it. Pure data: nothing here reads an answer.
+// calls and the constraint on them are built from it. This module reads no answers.
 
 /** One layout in which calls are written. */
 export interface CallLayout {
-  /** The frame around a block of calls: a text with `{calls}`. */
+  /** Frame around a block of calls: a text with the slot `{calls}`. */
   readonly calls: string;
-  /** Text between two calls in a block. */
+  /** Text between two calls of a block. */
   readonly separator: string;
   /**
-   * One call: a text with `{object}`, or with `{name}` and `{arguments}`, `{parameters}` or `{keywords}`; also
-   * `{index}` and `{id}`. Keywords are arguments in Python's notation: `city="Rome", days=3`.
+   * One call: a text with the slot `{object}`, or with `{name}` and one of `{arguments}`, `{parameters}` and
+   * `{keywords}`. May also have `{index}` and `{id}`. Keywords are arguments in Python's notation: `city="Rome",
+   * days=3`.
    */
   readonly call: string;
-  /** Member names of `{object}`, a JSON object with the name and the arguments. */
+  /** Member names of `{object}`, which is a JSON object with the name and the arguments. */
   readonly object: ObjectMembers;
   /**
-   * Layout of one parameter in `{parameters}`: a text with `{name}` and `{value}`, and optionally `{isText}`, which is
-   * replaced by true or false; null without `{parameters}`.
+   * One parameter in `{parameters}`: a text with `{name}` and `{value}`, and optionally `{isText}`, which becomes true
+   * or false. Null if the layout has no `{parameters}`.
    */
   readonly parameter: string | null;
-  /** Quote around texts in `{arguments}` that are not JSON and whose names are unquoted; null for JSON. */
+  /** Quote mark around texts, if `{arguments}` are not JSON but have unquoted names; null if they are JSON. */
   readonly quote: string | null;
-  /** True if calls may only begin an answer. Such a layout needs no mark, but reads only calls of known functions. */
+  /**
+   * True if calls may occur only at the beginning of an answer. Such a layout needs no mark, but its calls are read
+   * only if they name a known function.
+   */
   readonly isAtStart: boolean;
-  /** True if constraints produce this layout; otherwise it is only read, and only in unconstrained answers. */
+  /** True if constraints produce this layout. Otherwise it is only read, and only in unconstrained answers. */
   readonly isWritten: boolean;
 }
 
 export interface ObjectMembers {
   readonly name: string;
   readonly arguments: string;
-  /** Pattern of an id that may follow the arguments; null if calls have none. */
+  /** Pattern of the id that may follow the arguments of a call; null if calls have no id. */
   readonly id: string | null;
 }
 
@@ -47,13 +51,16 @@ export const plainLayout: Omit<CallLayout, "call"> = {
 /** A call format. */
 export interface FormatDescription {
   readonly name: string;
-  /** Layouts, of which the first is the usual one and the others are accepted variants. */
+  /** Layouts of calls. The first is the usual one, and the others are accepted variants. */
   readonly layouts: readonly CallLayout[];
-  /** True if a model knows the format only from its prompt; its answers are then constrained to the format. */
+  /** True if a model knows the format only from its prompt. Answers are then constrained to the format. */
   readonly isTaught?: boolean;
-  /** Text in a template that suggests the format, for templates that write no calls themselves. */
+  /** Text that suggests the format if a template contains it, for templates that write no calls themselves. */
   readonly hint?: string;
-  /** Form of the calls' ids: like vLLM's, nine letters and digits, or a text with `{name}` and `{index}`. */
+  /**
+   * Form of the ids of calls. `long`: as vLLM's; `short`: nine letters and digits; otherwise a text with `{name}` and
+   * `{index}`.
+   */
   readonly ids: "long" | "short" | (string & {});
 }
 
@@ -78,7 +85,7 @@ export type Piece =
 
 const slotPattern = new RegExp(`\\{(${slots.join("|")})\\}`);
 
-/** Splits a layout's text into fixed texts, each non-empty, and slots. */
+/** Splits a layout's text into fixed texts, none of them empty, and slots. */
 export function splitLayout(text: string): readonly Piece[] {
   return text.split(slotPattern).flatMap((part, index): readonly Piece[] => {
     const slot = index % 2 === 1 ? slots.find((one) => one === part) : undefined;
@@ -87,7 +94,7 @@ export function splitLayout(text: string): readonly Piece[] {
   });
 }
 
-/** Splits a text into words, which a reader requires; the blanks between them are optional layout. */
+/** Splits a text into words. A reader requires the words, while the blanks between them are optional. */
 export function requiredWords(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
@@ -98,7 +105,10 @@ export function callFrame({ calls }: CallLayout): { readonly open: string; reado
   return { open, close };
 }
 
-/** Returns the word by which a reader recognizes a call; empty if that would be only the brace or bracket of JSON. */
+/**
+ * Returns the word by which a reader recognizes a call. Returns an empty text if the word would be only a brace or
+ * bracket of JSON.
+ */
 export function callMark(layout: CallLayout): string {
   const { open } = callFrame(layout);
   const [first] = splitLayout(layout.call);
@@ -106,7 +116,7 @@ export function callMark(layout: CallLayout): string {
   return requiredWords(open)[0] ?? requiredWords(prefix)[0] ?? "";
 }
 
-/** Returns the marks of several layouts, without those that begin with another mark. */
+/** Returns the marks of several layouts. Leaves out marks that begin with another one. */
 export function callMarks(layouts: readonly CallLayout[]): readonly string[] {
   const marks = [...new Set(layouts.map(callMark))];
   return marks.filter((mark) => !marks.some((other) => other !== mark && mark.startsWith(other)));

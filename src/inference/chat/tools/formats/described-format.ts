@@ -54,7 +54,7 @@ export function describedFormat({
   };
 }
 
-/** Returns the fixed texts of a layout, some of which may be special tokens of the tokenizer. */
+/** Returns the fixed texts of a layout. Some of them may be special tokens of the tokenizer. */
 function textsOf({ calls, call, parameter, quote }: CallLayout): readonly string[] {
   const texts = [calls, call, parameter ?? ""].flatMap(splitLayout);
   return [

@@ -1,5 +1,5 @@
-// Each built-in format reads the calls that it writes, whole and in pieces. Calls that its constraint allows match the
-// tools' schemas when read.
+// Tests that each built-in format reads the calls that it writes, whole and in pieces. Calls that its constraint allows
+// must match the tools' schemas when they are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -17,7 +17,10 @@ const inTags = formats.filter((format) => format.marks.some((mark) => mark.inclu
 
 type Calls = readonly (readonly [name: string, values: unknown])[];
 
-/** Returns the calls that a format reads, after checking that splitting the text into characters does not change them. */
+/**
+ * Returns the calls that a format reads in a text. Checks that the result does not change if the text is split into
+ * characters.
+ */
 function calls(format: CallFormat, text: string, functions: ReadonlyMap<string, JsonObject | null>): Calls {
   const read = (texts: readonly string[]): Calls => {
     const { toolCalls, text: said } = readReply(format, texts, { functions });
@@ -29,7 +32,7 @@ function calls(format: CallFormat, text: string, functions: ReadonlyMap<string, 
   return whole;
 }
 
-/** Texts without end marks of any format. */
+/** Random texts that contain no end mark of any format. */
 const word = fc.stringMatching(/^[A-Za-zé\n ."'{}:,\\-]{0,12}$/);
 const values = fc.dictionary(
   fc.stringMatching(/^[a-z_]{1,8}$/),
@@ -53,7 +56,7 @@ for (const format of formats)
   test(`${format.name}: reads back each call that it writes`, () => {
     fc.assert(
       fc.property(fc.constantFrom("f", "get_weather", "a-b.c"), values, (name, given) => {
-        // Reduces the values to plain JSON.
+        // Converts the arguments to plain JSON values.
         const sent = JSON.parse(JSON.stringify(given)) as JsonObject;
         const properties = Object.fromEntries(
           Object.entries(sent).map(([key, value]) => [key, schemaOf(value)]),
@@ -137,7 +140,7 @@ for (const format of formats)
     }
   });
 
-/** Returns the schema of a tool with one parameter `p`. */
+/** Returns the schema of a tool with the single parameter `p`. */
 function taking(schema: Json, required = true, more: JsonObject = {}): JsonObject {
   return { type: "object", properties: { p: schema }, ...(required ? { required: ["p"] } : {}), ...more };
 }
@@ -186,7 +189,7 @@ test("accepts common mistakes of models and reads what was meant", () => {
     ["now", null],
   ]);
   const qwen = callFormats["qwen-coder"];
-  // Python's literals, missing blanks, and a missing outer tag.
+  // The text has Python's literals, blanks are missing, and so is the outer tag.
   assert.deepEqual(
     calls(
       qwen,
@@ -195,14 +198,14 @@ test("accepts common mistakes of models and reads what was meant", () => {
     ),
     [["f", { ok: true, n: 3 }]],
   );
-  // A parameter without a schema, and a number that exceeds the precision of a double.
+  // The parameter has no schema, and its number exceeds the precision of a double.
   const { toolCalls } = readReply(
     qwen,
     ["<tool_call><function=h><parameter=a>12345678901234567890</parameter></function></tool_call>"],
     { functions },
   );
   assert.equal(toolCalls[0]?.argumentsText, '{"a": 12345678901234567890}');
-  // Calls of functions without parameters.
+  // These calls are of functions without parameters.
   assert.deepEqual(calls(callFormats.hermes, '<tool_call>{"name": "now"}</tool_call>', functions), [
     ["now", {}],
   ]);
@@ -216,7 +219,7 @@ test("accepts common mistakes of models and reads what was meant", () => {
     ["f", { n: 1 }],
     ["now", {}],
   ]);
-  // A constraint never produces a list without its mark, so in a constrained answer such a list is text.
+  // A constraint never produces a list without its mark. In a constrained answer, such a list is therefore text.
   assert.equal(readReply(callFormats.mistral, [list], { functions, isConstrained: true }).text, list);
   for (const text of ["<tool_call>Hello</tool_call>", "<tool_call>now and then</tool_call>"])
     assert.equal(readReply(callFormats.glm, [text], { functions }).text, text);
@@ -232,7 +235,7 @@ test("ends a parameter without an end mark at the next parameter or at the end o
     ["<parameter=a>\nx\n<parameter=b>\ny\n", { a: "x", b: "y" }],
     ["<parameter=n>\n3\n<parameter=a>\ny\n", { n: 3, a: "y" }],
     ["<parameter=a>\nx\n\n<parameter=n> 4 ", { a: "x\n", n: 4 }],
-    // Text that only resembles a mark is part of the value.
+    // Text that only resembles a mark belongs to the value.
     ["<parameter=a>\nx <parameter=c> y\n</parameter>\n", { a: "x <parameter=c> y" }],
     ["<parameter=a>\n<parameter=a>\n</parameter>\n", { a: "<parameter=a>" }],
     ["<parameter=a>\n</function> ends it\n</parameter>\n", { a: "</function> ends it" }],
@@ -255,7 +258,7 @@ test("ends a parameter without an end mark at the next parameter or at the end o
   const glm =
     "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>";
   assert.deepEqual(calls(callFormats.glm, glm, functions), [["f", { a: "x", n: 2 }]]);
-  // A constrained call always has its end marks, so text that resembles another parameter is part of the value.
+  // A constrained call always has its end marks, so text that resembles another parameter belongs to the value.
   const text = call("<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n");
   const { toolCalls } = readReply(qwen, [text], { functions, isConstrained: true });
   assert.deepEqual(JSON.parse(toolCalls[0].argumentsText), { a: "x\n<parameter=b>\ny" });
@@ -297,8 +300,8 @@ test("converts a value between tags to the type that its schema accepts", () => 
 });
 
 /**
- * Returns the emitted arguments of the one call in a text, after checking that splitting the text does not change
- * them.
+ * Returns the arguments that are emitted for the one call in a text. Checks that the result does not change if the text
+ * is split.
  */
 function argumentsOf(format: CallFormat, text: string): string {
   const read = (texts: readonly string[]): string => {

@@ -1,4 +1,4 @@
-// Answers in gpt-oss's channels: thoughts, text and calls, and constraints on them.
+// Tests answers in gpt-oss's channels: thoughts, text, calls, and constraints on them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readLanguage } from "../../../../lib/constraints/grammar/language.ts";
@@ -13,7 +13,7 @@ interface Expected {
   readonly calls?: readonly string[];
 }
 
-/** Checks the parsing of an answer that arrives whole, character by character, and in pieces of seven characters. */
+/** Checks how an answer is parsed that arrives whole, character by character, and in pieces of seven characters. */
 function check(text: string, { text: said = "", reasoning = "", calls = [] }: Expected, names = ["f"]): void {
   for (const pieces of [[text], text.split(""), text.match(/[\s\S]{1,7}/g) ?? []]) {
     const read = readReply(harmonyFormat, pieces, { names });
@@ -65,7 +65,7 @@ test("keeps the text of truncated or broken messages and of answers without chan
   check(call("f", "{'a': True}"), { calls: ['f {"a": true}'] });
   check('<|channel|>commentary to=functions.f json<|message|>{"a": "Ro', { calls: ['f {"a": "Ro'] });
   check("<|channel|>analysis to=python code<|message|>1+1<|call|>", { reasoning: "1+1" });
-  // Without tools, a message to a function is text.
+  // If the request has no tools, a message to a function is text.
   check(call("f", '{"a": 1}'), { text: '{"a": 1}' }, []);
 });
 

@@ -1,6 +1,6 @@
-// Harmony, the answer format of gpt-oss, in which an answer consists of messages in channels. The channel `analysis`
-// holds the thought; `final`, and text in `commentary`, are the answer's text; a message to a function is a call.
-// Unlike the formats described by layouts, Harmony covers whole answers, including thoughts.
+// Harmony, the answer format of gpt-oss. An answer consists of messages in channels: the channel `analysis` holds the
+// thought; `final`, and text in `commentary`, are the answer's text; a message to a function is a call. Unlike the
+// formats described by layouts, Harmony covers whole answers, including thoughts.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -22,12 +22,12 @@ const marks = {
 } as const;
 
 /**
- * Marks that end a message's text. A model may omit the end mark and begin the next message directly, so start marks
- * are included.
+ * Marks that end a message's text. They include start marks, because a model may omit the end mark and begin the next
+ * message directly.
  */
 const textEnds = [marks.end, marks.call, marks.return, marks.start, marks.channel];
 const functions = "functions.";
-/** Maximum length of a header in characters, far longer than any real header. */
+/** Maximum length of a header in characters. Real headers are much shorter. */
 const headerLengthMax = 1024;
 
 export const harmonyFormat: CallFormat = {
@@ -59,8 +59,8 @@ function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Re
   for (;;) {
     const header = yield* readHeader(cursor);
     if (header === null) {
-      // Text outside of a message, as written by a model that does not use channels. One character is read as text,
-      // since what follows only looked like a header.
+      // The text is outside of any message, as written by a model that does not use channels. The next character only
+      // looked like the beginning of a header, so it is read as text.
       pieces.addText(yield* cursor.peek());
       cursor.advance(cursor.rest === "" ? 0 : 1);
       yield* readUntil(
@@ -80,17 +80,13 @@ interface Header {
   readonly recipient: string;
 }
 
-/**
- * Reads the header of a message and the mark after the header. If no header comes next, reads nothing and returns
- * null.
- */
+/** Reads the header of a message, with the mark after it. Returns null and reads nothing if no header comes next. */
 function* readHeader(cursor: Cursor): Reading<Header | null> {
   cursor.keep();
   for (const mark of [marks.end, marks.call, marks.return]) while (yield* cursor.takes(mark));
   const isStarted = yield* cursor.takes(marks.start);
   let text = "";
-  // The start mark of an answer's first message is optional, because the prompt has already begun that message's
-  // header.
+  // The first message of an answer may lack the start mark, because the prompt has already begun its header.
   if (isStarted || (yield* seesHeader(cursor))) {
     while (text.length <= headerLengthMax && !(yield* cursor.sees(marks.message))) {
       const character = yield* cursor.peek();
@@ -139,7 +135,7 @@ function* readMessage(answer: HalfReadAnswer, { channel, recipient }: Header): R
     answer.hasText = true;
     yield* readText(cursor, pieces.addText);
   }
-  // Reads the end mark of the message. There is none if the next header, or the end of the text, ended the message.
+  // Reads the end mark of the message. There is none if the next header, or the end of the text, has ended the message.
   for (const mark of [marks.end, marks.call, marks.return]) if (yield* cursor.takes(mark)) return;
 }
 
@@ -152,7 +148,7 @@ function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
   const { given, broken } = yield* readGivenObject(cursor, pieces);
   if (broken !== null)
     yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });
-  // Drops blanks, and any text that the model adds after the object with the arguments.
+  // Drops blanks, and any text that the model adds after the arguments' object.
   else yield* readText(cursor, () => undefined);
 }
 
@@ -164,7 +160,10 @@ function headerOf(name: string): string {
   return `${functions}${name} ${marks.constrain}json${marks.message}`;
 }
 
-/** The mark that ends a call is a stop token of the model, so the tag ends with the arguments instead of a mark. */
+/**
+ * Returns the tag for calls of a tool. The tag ends with the arguments, because the mark that ends a call is a stop
+ * token of the model.
+ */
 function callTag(tool: CallableTool): Json {
   return { ...callContent(tool), begin: `${marks.channel}commentary to=${headerOf(tool.name)}` };
 }
@@ -175,7 +174,7 @@ function callContent({ schema, textRule }: CallableTool): JsonObject {
   return { type: "tag", content, end: "" };
 }
 
-/** Returns a format that allows an `analysis` message (a thought) before the given format. */
+/** Returns a format that allows a thought (an `analysis` message) before the given format. */
 function afterAnalysis<Format>(format: Format): {
   readonly type: string;
   readonly elements: readonly (JsonObject | Format)[];

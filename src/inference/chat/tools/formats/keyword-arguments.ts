@@ -10,7 +10,7 @@ import { jsonStringContent } from "./text-content.ts";
 /**
  * Returns a structural tag's format for the keyword arguments of a tool.
  *
- * @param tool whose schema `parametersRefusal` accepts
+ * @param tool a tool with a schema that `parametersRefusal` accepts
  */
 export function keywordsTag({ schema, textRule }: CallableTool): Json {
   if (textRule !== undefined) return sequence([constant(`${textArgument}=`), jsonStringContent(textRule)]);
@@ -35,8 +35,8 @@ interface Keyword {
 }
 
 /**
- * Returns a format for the keywords in their order. Each keyword up to and including the first required one may be the
- * first that is written.
+ * Returns a format for keywords in their order. The first keyword that is written may be any one up to the first
+ * required one.
  */
 function firstOf(keywords: readonly Keyword[]): Json {
   const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);
@@ -64,8 +64,8 @@ function valueTag(value: Json, root: JsonObject): Json {
 }
 
 /**
- * Returns a format for keywords with arbitrary names. It allows no keywords if the schema lists properties or forbids
- * other ones.
+ * Returns a format for keywords with arbitrary names. If the schema lists properties, or forbids others, the format
+ * allows no keywords.
  */
 function anyKeywords(schema: JsonObject): Json {
   if (schema["additionalProperties"] === false || "properties" in schema) return constant("");

@@ -1,4 +1,4 @@
-// Converts layouts of calls into formats of structural tags, with which an answer is constrained.
+// Converts layouts of calls into formats of structural tags, which constrain an answer to calls in these layouts.
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { type CallLayout, callFrame, callMark, callMarks, splitLayout } from "./call-layout.ts";
@@ -9,7 +9,7 @@ import { textArgument } from "../../../../base/domain/chat.ts";
 import { parametersTag, wholeParameter } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { parameterMarks } from "./read-parameters.ts";
 
-/** Returns a format that allows calls of these tools in any of the layouts, at least one, and nothing else. */
+/** Returns a format that allows only calls of these tools, at least one, in any of the layouts. */
 export function callsTag(
   layouts: readonly CallLayout[],
   tools: readonly CallableTool[],
@@ -21,7 +21,7 @@ export function callsTag(
   return anyOf([...calls, ...blocks]);
 }
 
-/** Returns a format that allows text, with or without such calls. */
+/** Returns a format that allows text, with or without calls of these tools. */
 export function textTag(
   layouts: readonly CallLayout[],
   tools: readonly CallableTool[],
@@ -54,7 +54,11 @@ function blockTag(layout: CallLayout, tools: readonly CallableTool[], areParalle
   return { type: "tag", begin: open, content: listTag([layout], tools, areParallel), end: close };
 }
 
-/** @param layouts layouts that have the same separator */
+/**
+ * Returns a format for calls in these layouts, one after another.
+ *
+ * @param layouts layouts that have the same separator
+ */
 function listTag(layouts: readonly CallLayout[], tools: readonly CallableTool[], areParallel: boolean): Json {
   return {
     type: "tags_with_separator",
@@ -109,8 +113,8 @@ function pattern(text: string): Json {
 }
 
 /**
- * Joins texts and formats into one tag, in their order. A text at the beginning becomes the tag's `begin`, and a text
- * at the end its `end`.
+ * Joins texts and formats into one tag, in their order. A text at the beginning becomes the tag's `begin`, a text at
+ * the end its `end`.
  */
 function tagOf(parts: readonly (string | Json)[]): Json {
   const joined: (string | Json)[] = [];
@@ -135,8 +139,7 @@ function anyOf(elements: readonly Json[]): Json {
 }
 
 /**
- * Returns a pattern for texts that begin neither with one of these non-empty prefixes nor with one of these
- * characters.
+ * Returns a pattern for texts that do not begin with any of these non-empty prefixes, or with any of these characters.
  */
 function otherThan(prefixes: readonly string[], characters = ""): string {
   const firsts = [...new Set(prefixes.map((text) => text.charAt(0)))];
@@ -152,8 +155,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Returns a format for the parameters of a tool's calls. The parameters are constrained to the tool's schema or, for a
- * tool with a text input, to the rule for its text.
+ * Returns a format for the parameters of a tool's calls. Parameters must match the tool's schema or, if the tool has a
+ * text input, the rule for its text.
  *
  * @param layout layout of one parameter, with its slots
  */

@@ -5,8 +5,8 @@ import { isJson, isJsonObject, type Json, type JsonObject } from "../../../../ba
 import { pythonToJson } from "./python-values.ts";
 
 /**
- * Returns the value as JSON. A valid JSON value stays as written. Other text becomes a JSON string, and so does a JSON
- * value if the schema accepts only a string.
+ * Returns a written value as JSON. A valid JSON value stays as written, unless the schema accepts only a string.
+ * Everything else becomes a JSON string.
  *
  * @param property the schema of the value
  * @param root the schema of all arguments, to which references refer
@@ -29,8 +29,8 @@ export function valueToJson(
 }
 
 /**
- * Converts Python values to JSON, because templates show Python values and models imitate them. A quoted text is not
- * converted.
+ * Converts Python values to JSON, because templates show Python values and models imitate them. Does not convert a
+ * quoted text.
  */
 function pythonValue(text: string): string | null {
   return /^[[({TFN]/.test(text) ? pythonToJson(text) : null;
@@ -38,7 +38,7 @@ function pythonValue(text: string): string | null {
 
 const referencesMax = 16;
 
-/** Returns false if the schema's types or listed values exclude the value. */
+/** False if the types or listed values in the schema exclude the value. */
 function takesValue(schema: Json, root: Json, value: Json, depth = 0): boolean {
   if (!isJsonObject(schema) || depth > referencesMax) return schema !== false;
   const { type, enum: values, anyOf, oneOf, allOf, $ref: reference } = schema;
@@ -68,7 +68,7 @@ function isNull(text: string): boolean {
   return text === "null" || text === "None";
 }
 
-/** Returns a parameter's schema from the schema of all arguments. */
+/** Returns the schema of one parameter from the schema of all arguments; undefined if it is not listed. */
 export function findProperty(schema: JsonObject | null, name: string): Json | undefined {
   const properties = schema?.["properties"];
   return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -1,5 +1,5 @@
-// Converts Python's keyword arguments and values into JSON text: literals, strings with single or double quotes,
-// lists, tuples and dicts. Numbers keep their digits, and valid JSON stays as written.
+// Converts Python's keyword arguments and values into JSON text: literals, strings in single or double quotes, lists,
+// tuples and dicts. Numbers keep their digits, and valid JSON stays as written.
 import { isBlank, type Cursor, type Reading } from "../../reply/cursor.ts";
 
 const literals: ReadonlyMap<string, string> = new Map([
@@ -16,7 +16,7 @@ const word = /[A-Za-z_]\w*/y;
 const keyword = /[^\s=,()"']+/y;
 const depthMax = 64;
 
-/** Returns the JSON text of a value; null if the text is not a value, or has more text after the value. */
+/** Returns a value as JSON text; null if the text is not a value, or continues after the value. */
 export function pythonToJson(text: string): string | null {
   const reader = new PythonReader(text);
   const value = reader.value(0);
@@ -24,7 +24,7 @@ export function pythonToJson(text: string): string | null {
 }
 
 /**
- * Returns the JSON object of keyword arguments (`city="Rome", days=3`); null if the text contains none.
+ * Returns keyword arguments (`city="Rome", days=3`) as a JSON object; null if the text has none.
  *
  * @param text between the parentheses of a call
  */
@@ -58,7 +58,7 @@ class PythonReader {
     return `{${members.join(", ")}}`;
   }
 
-  /** Reads a value, and returns the blanks before it followed by its JSON text; null if there is no value. */
+  /** Reads a value. Returns the blanks before it, followed by its JSON text; null if no value comes next. */
   value(depth: number): string | null {
     const blanks = this.#blanks();
     const next = this.#text.charAt(this.#at);
@@ -75,7 +75,9 @@ class PythonReader {
     return value === null ? null : blanks + value;
   }
 
-  /** Reads the elements of a list, tuple or dict with their brackets, and returns JSON; omits a trailing comma. */
+  /**
+   * Reads the elements of a list, tuple or dict with their brackets, and returns them as JSON. Omits a trailing comma.
+   */
   #members(open: string, close: string, depth: number): string | null {
     const isDict = open === "{";
     this.#at += 1;
@@ -104,8 +106,8 @@ class PythonReader {
   }
 
   /**
-   * Reads a string and returns it as JSON. Models imitate templates that write strings without escaping the quotes in
-   * them, so a quote ends the string only if {@link endsString} accepts the text after the quote.
+   * Reads a string and returns it as JSON. Models imitate templates that do not escape quotes in strings. So a quote
+   * ends the string only if {@link endsString} accepts the text after the quote.
    */
   #string(quote: string): string | null {
     let value = "";
@@ -136,7 +138,7 @@ class PythonReader {
     return found;
   }
 
-  /** Reads a punctuation sign and returns the blanks before it; null if another sign comes next. */
+  /** Reads a punctuation sign, and returns the blanks before it; null if another sign comes next. */
   #sign(sign: string): string | null {
     const start = this.#at;
     const blanks = this.#blanks();
@@ -156,13 +158,13 @@ class PythonReader {
 }
 
 /**
- * Matches the text that may follow a string: the end, a closing sign, a colon, or a comma followed by the next value
+ * Matches text that may follow a string: the end of the text, a closing sign, a colon, or a comma with the next value
  * or keyword.
  */
 const afterString =
   /\s*(?:$|[)\]}:]|,\s*(?:$|[)\]}"'[{(\d-]|(?:True|False|None|true|false|null)\b|[A-Za-z_][\w.-]*\s*=))/y;
 
-/** True if the text after a quote shows that the quote ends a string; {@link readKeywordText} uses the same rule. */
+/** True if the text after a quote shows that the quote ends a string. {@link readKeywordText} uses the same rule. */
 function endsString(text: string, at: number): boolean {
   afterString.lastIndex = at;
   return afterString.test(text);
@@ -192,7 +194,7 @@ const plainEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** Returns the length and the meaning of an escape. An unknown escape means its two characters. */
+/** Returns the length and the meaning of an escape sequence. An unknown one stands for its two characters. */
 function escapeAt(text: string, at: number): readonly [length: number, meant: string] {
   const kind = text.charAt(at + 1);
   const digits = { x: 2, u: 4, U: 8 }[kind];
@@ -206,7 +208,7 @@ function escapeAt(text: string, at: number): readonly [length: number, meant: st
 }
 
 /**
- * Reads the text of keyword arguments, and the closing parenthesis after it.
+ * Reads keyword arguments up to the closing parenthesis, and the parenthesis.
  *
  * @returns the text without the parenthesis; if no parenthesis closes the arguments, all of the text
  */

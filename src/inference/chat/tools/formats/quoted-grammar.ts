@@ -1,6 +1,6 @@
-// Grammar that constrains arguments to a schema in the quoted notation, which differs from JSON in that names are
-// unquoted and texts are between quote marks. Enforces types, properties, enums and items; a schema with any other
-// keyword is refused.
+// Builds a grammar that constrains arguments to a schema in the quoted notation, which differs from JSON: names are
+// unquoted, and texts are between special quote marks. Enforces types, properties, enums and items; refuses a schema
+// with any other keyword.
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
@@ -23,10 +23,12 @@ const annotations = [
   "writeOnly",
   "strict",
 ];
-/** Schema keywords for numbers. Numbers are written as in JSON, so these keywords can be enforced. */
+/** Schema keywords for numbers, which can be enforced because numbers are written as in JSON. */
 const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
-/** Returns the reason why arguments in this notation cannot be constrained to the schema; null if they can. */
+/**
+ * Returns null if arguments in this notation can be constrained to the schema; otherwise the reason why they cannot.
+ */
 export function quotedRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const keyword = unsupportedKeyword(schema, schema, 0);
   if (keyword === null) return null;
@@ -96,7 +98,7 @@ class QuotedGrammar {
     ].join("\n");
   }
 
-  /** Returns the grammar expression for the values of a schema. */
+  /** Returns the grammar expression for values that match a schema. */
   #value(schema: Json): string {
     if (!isJsonObject(schema)) return "any";
     const { type, anyOf, oneOf, enum: values } = schema;
@@ -135,7 +137,7 @@ class QuotedGrammar {
   }
 
   /**
-   * Creates two rules for each property. Both also cover the properties after it; in one rule the property is the
+   * Creates two rules for each property. Both cover the property and those after it; in one rule the property is the
    * first that is written, in the other it follows another property.
    */
   #object(schema: JsonObject): string {

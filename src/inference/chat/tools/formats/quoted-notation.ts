@@ -1,14 +1,14 @@
 // Converts arguments in the quoted notation of Gemma models, `{city:<escape>Rome<escape>,days:3}`, into JSON: names
 // are unquoted, texts are between quote marks, and the rest is JSON.
 
-/** Returns the JSON text; null if the text is not in the notation. */
+/** Converts a text in the quoted notation to JSON; null if the text is not in this notation. */
 export function quotedToJson(text: string, quote: string): string | null {
   const reader = new QuotedReader(text.trim(), quote);
   const json = reader.value();
   return json !== null && reader.isAtEnd ? json : null;
 }
 
-/** Returns a JSON value in the quoted notation. */
+/** Writes a JSON value in the quoted notation. */
 export function toQuotedNotation(value: unknown, quote: string): string {
   if (typeof value === "string") return quote + value + quote;
   if (Array.isArray(value)) return `[${value.map((item) => toQuotedNotation(item, quote)).join(",")}]`;

@@ -1,4 +1,4 @@
-// Formats described by an operator are read as described, and refused if the description is invalid.
+// Tests that formats described by an operator are read as described, and refused if the description is invalid.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // Reads an operator's description of a call format from a JSON file. The built-in formats are described in the same
-// form. Error messages name the member at fault.
+// form. Error messages name the member of the description that is at fault.
 import { readFile, stat } from "node:fs/promises";
 import { requirePlainFile } from "../../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -147,7 +147,7 @@ function slotsOf(pieces: readonly Piece[]): readonly Slot[] {
   return pieces.flatMap(({ kind }) => (kind === "text" ? [] : [kind]));
 }
 
-/** Members of a JSON object. Records which members have been read, so that `end` can refuse unknown members. */
+/** The members of a JSON object. Records which of them have been read, so that `end` can refuse unknown ones. */
 class Members {
   readonly #source: string;
   readonly #left: Map<string, unknown>;
@@ -187,7 +187,7 @@ class Members {
     return new Members(value, `${this.#source}: ${name}`);
   }
 
-  /** Refuses members that have not been read. */
+  /** Refuses any member that has not been read. */
   end(): void {
     const [strange] = this.#left.keys();
     if (strange !== undefined) this.refuse(cut(strange), "is not known");

@@ -1,5 +1,5 @@
-// Reads a block of calls in one layout. Blanks between the words of a layout are optional. Words after the arguments
-// of a call may be missing.
+// Reads a block of calls in one layout. Blanks between the words of a layout are optional, and words after the
+// arguments of a call may be missing.
 import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { needsNoArguments, tryCall, type KnownTools } from "../call-format.ts";
@@ -17,7 +17,7 @@ import { keywordsToJson, readKeywordText } from "./python-values.ts";
 import { quotedToJson } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
 
-/** State of reading a block of calls. Until a call has begun, the cursor's saved position is before the call. */
+/** State of reading a block of calls. The cursor's saved position is before the call until the call has begun. */
 interface Place {
   readonly cursor: Cursor;
   readonly pieces: ReplyPieces;
@@ -25,7 +25,7 @@ interface Place {
 }
 
 /**
- * Returns a reader for blocks of calls in this layout.
+ * Creates a reader for blocks of calls in a layout.
  *
  * @returns a reader that returns true if it read a call; otherwise the cursor's position is undefined
  */
@@ -53,8 +53,8 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   const end = wordsAfterArguments(pieces);
   const isObject = pieces.some(({ kind }) => kind === "object");
   const words = [...(isObject ? ["}"] : []), ...end, ...closing];
-  // Finds the mark that ends broken arguments: the first of the words after the arguments that is long enough or, if
-  // none is, the mark of the next call.
+  // Chooses the mark at which broken arguments end: the first word after the arguments that has more than two
+  // characters or, if there is none, the mark of the next call.
   const markAt = words.findIndex((word) => word.length > 2);
   const brokenEnd: BrokenEnd = {
     marks: [markAt < 0 ? callMark(layout) : words[markAt]].filter((word) => word.length > 2),
@@ -70,7 +70,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   };
 }
 
-/** Returns the words that follow the arguments of a call in the layout. */
+/** Returns the layout's words after the arguments of a call. */
 function wordsAfterArguments(pieces: readonly Piece[]): readonly string[] {
   const last = pieces.at(-1);
   return last?.kind === "text" && pieces.length > 1 ? last.words : [];
@@ -93,7 +93,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd)
     if (!(yield* takesAll(cursor, before))) return false;
     yield* cursor.skip(isBlank);
     if (!(yield* cursor.sees("["))) return yield* readOne();
-    // Reads a list of calls where the layout expects a single call.
+    // The model has written a list of calls, although the layout expects a single call.
     cursor.advance(1);
     yield* cursor.skip(isBlank);
     if (!(yield* readOne())) return false;
@@ -145,7 +145,7 @@ function namedReader(
       const text = yield* readKeywordText(cursor);
       pieces.addArguments(keywordsToJson(text) ?? text);
     } else if (marks !== null) {
-      // The name of an unknown function is a call only if parameters follow the name.
+      // If the function is unknown, its name is a call only if parameters follow the name.
       const isKnown = tools.functions.has(name);
       const follows = [...requiredWords(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
@@ -182,7 +182,7 @@ function hasWords(pieces: readonly Piece[]): boolean {
   return pieces.some((piece) => piece.kind !== "text" || piece.words.length > 0);
 }
 
-/** Characters that end a function's name. */
+/** Matches characters that end a function's name. */
 const endsName = /[\s<>[\](){}"'|,;=`｜]/;
 
 function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
@@ -192,8 +192,8 @@ function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
 }
 
 /**
- * Reads the text between the name and the arguments, as far as it matches the layout. Returns false if some of that
- * text is missing.
+ * Reads the text between the name and the arguments, as far as it matches the layout. Returns false if some of it is
+ * missing.
  */
 function* takesBetween(cursor: Cursor, between: readonly Piece[]): Reading<boolean> {
   let isWhole = true;
@@ -212,7 +212,7 @@ function* seesOneOf(cursor: Cursor, words: readonly string[]): Reading<boolean> 
 }
 
 /**
- * Reads arguments in the quoted notation. Converts them only once they are complete, since only then is it known
+ * Reads arguments in the quoted notation. They are converted only once they are complete, because only then is it known
  * whether they are valid.
  */
 function* readQuoted(
@@ -226,7 +226,7 @@ function* readQuoted(
 }
 
 /**
- * Reads these words, each after optional blanks. Returns false if a word is missing; the cursor's position is then
+ * Reads the given words, each after optional blanks. Returns false if a word is missing; the cursor's position is then
  * undefined.
  */
 function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
@@ -237,7 +237,7 @@ function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   return true;
 }
 
-/** Reads these words, each after optional blanks, and skips words that are missing. */
+/** Reads the given words, each after optional blanks. Skips words that are missing. */
 function* takesSome(cursor: Cursor, words: readonly string[]): Reading {
   for (const word of words) yield* takesAfterBlanks(cursor, word);
 }

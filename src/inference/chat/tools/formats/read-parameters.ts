@@ -23,18 +23,18 @@ const nameLengthMax = 1024;
 
 export interface ParameterReading {
   readonly marks: ParameterMarks;
-  /** Schema of all arguments; null if unknown. */
+  /** JSON Schema of all arguments; null if unknown. */
   readonly schema: JsonObject | null;
-  /** Words after the last parameter, which end the call. */
+  /** Words that end the call, after the last parameter. */
   readonly end: readonly string[];
-  /** Words of which one must follow the end of the call, unless the answer ends there. */
+  /** Words after the end of the call. One of them must follow, unless the answer ends there. */
   readonly next: readonly string[];
   /** True if a constraint enforces the call's form, so that no mark can be missing. */
   readonly isConstrained: boolean;
 }
 
 /**
- * Reads parameters until no further one follows, and emits them as one JSON object. If the text ends within the
+ * Reads parameters as long as another one follows, and emits them as one JSON object. If the text ends within the
  * parameters, the object is not closed.
  */
 export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: ParameterReading): Reading {
@@ -65,7 +65,7 @@ function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
 }
 
 /**
- * Reads all of these words, each after optional blanks; if one is missing, reads nothing. Must not be called while a
+ * Reads all of the given words, each after optional blanks. Reads nothing if one is missing. Must not be called while a
  * position is saved.
  */
 function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
@@ -92,7 +92,7 @@ function* readName(cursor: Cursor, { middle }: ParameterMarks): Reading<string |
   return (yield* takesWords(cursor, words)) ? name.trim() : null;
 }
 
-/** Reads whether the value is text, if the layout states it; otherwise returns null. */
+/** Reads the part of a parameter that says whether its value is text. Returns null if the layout has no such part. */
 function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<ValueForm | null> {
   if (behindKind === null) return null;
   yield* cursor.skip(isBlank);
@@ -103,8 +103,8 @@ function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<Valu
 }
 
 /**
- * Returns the form of a value. If the property is `nullable`, which is a keyword of OpenAPI and not of JSON Schema,
- * the form also accepts null.
+ * Returns the form of a value. The form also accepts null if the property is `nullable`, which is a keyword of OpenAPI,
+ * not of JSON Schema.
  */
 function readFormOf(property: Json | undefined, root: Json): ValueForm {
   const form = valueFormOf(property, root);
@@ -114,7 +114,7 @@ function readFormOf(property: Json | undefined, root: Json): ValueForm {
 interface ValueReading extends ParameterReading {
   readonly form: ValueForm;
   readonly property: Json | undefined;
-  /** Names of the parameters read so far, including this one. */
+  /** Names of the parameters that have been read, including the present one. */
   readonly named: ReadonlySet<string>;
 }
 
@@ -127,7 +127,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
   const { marks, form, property, schema } = reading;
   const { middle, behindKind, close } = marks;
   const [mark] = requiredWords(close);
-  // One blank at each end of a value belongs to the layout and is not part of the value.
+  // One blank at each end of a value belongs to the layout, not to the value.
   yield* cursor.takes(blanksAtEnd(behindKind ?? middle));
   let value = "";
   const isText = form === "text";
@@ -146,7 +146,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
     padding = isWhole ? yield* cursor.skip(isBlank) : cursor.takeRest();
     isMarked = yield* cursor.sees(mark);
     if (!isWhole || isMarked || (yield* lacksMark(cursor, reading))) break;
-    // Text that resembles another mark is part of the value.
+    // The text only resembles a mark, so it belongs to the value.
     give(padding + cursor.rest.charAt(0));
     cursor.advance(1);
   }
@@ -161,8 +161,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
 }
 
 /**
- * True if the end mark of the value is missing. That is the case if another parameter of the function, or the end of
- * the call, comes in its place.
+ * True if the end mark of the value is missing, because another parameter or the end of the call comes in its place.
  */
 function* lacksMark(cursor: Cursor, reading: ValueReading): Reading<boolean> {
   cursor.keep();
@@ -188,8 +187,8 @@ function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading):
 }
 
 /**
- * True if the end of the call comes next. To be sure, this also requires the text that follows a call, since a value
- * may contain the end mark.
+ * True if the end of the call comes next. This also requires the text that follows a call, because a value may contain
+ * the call's end mark.
  */
 function* seesEnd(cursor: Cursor, { end, next }: ValueReading): Reading<boolean> {
   for (const word of end) {
@@ -211,7 +210,7 @@ function blanksAtStart(text: string): string {
   return text.slice(0, text.length - text.trimStart().length);
 }
 
-/** Returns text with the escapes of a JSON string, without the quotes. */
+/** Escapes a text for use inside a JSON string. */
 function inText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -1,4 +1,4 @@
-// Constrains a tool's text input to its rule, in each notation in which call formats write a text.
+// Returns formats that constrain a tool's text input to its rule, in each notation in which call formats write a text.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";

@@ -1,4 +1,4 @@
-// Writes an example call in a layout; detection compares it with the calls that a template writes.
+// Writes an example call in a layout. The detection of formats compares it with the calls that a template writes.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallLayout } from "./call-layout.ts";
 import { toQuotedNotation } from "./quoted-notation.ts";
@@ -26,7 +26,7 @@ export function writtenCall(layout: CallLayout, { name, values, index }: Written
     "{id}": "000000000",
   };
   const slot = /\{(?:object|name|arguments|parameters|keywords|index|id)\}/g;
-  // Replaces all slots in one pass, so that text that was filled in is not searched for slots.
+  // All slots are replaced in one pass, so that the inserted text is not searched for slots.
   return calls.split("{calls}").join(call.replace(slot, (found) => filled[found]));
 }
 
@@ -40,14 +40,14 @@ function parameterText({ parameter }: CallLayout, name: string, value: Json): st
   return (parameter ?? "").replace(/\{(?:name|value|isText)\}/g, (found) => filled[found]);
 }
 
-/** Returns a value in Python's notation, except that strings and nested values stay JSON. */
+/** Writes a value in Python's notation. Strings and nested values stay JSON. */
 function pythonOf(value: Json): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   return toPythonJson(value);
 }
 
-/** Returns JSON with Python's spacing: a blank after each comma and colon. */
+/** Writes JSON with Python's spacing: a blank after each comma and colon. */
 export function toPythonJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(toPythonJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
