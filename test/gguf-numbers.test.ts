@@ -227,7 +227,7 @@ const refusals: readonly Refusal[] = [
   { family: "llama", keys: { block_count: 5 }, message: /blk\.4\.attn_norm\.weight is missing/ },
 ];
 
-test("refuses what would change the results, naming the key or tensor and the file", () => {
+test("refuses keys and tensors that would change the results, naming them and the file", () => {
   for (const [index, { family, keys = {}, tensors = [], message }] of refusals.entries()) {
     const file = writeCase(scratch, { name: `refused-${index}`, family, type: "F32", keys, tensors });
     assert.throws(

@@ -55,7 +55,7 @@ function constraintOf(outputs: object): Constraint {
 const refusalOf = (constraint: Constraint): Refusal | null =>
   checkConstraint(constraint, [], { limits, trie, clock: new FakeClock() }).refusal;
 
-test("every member in the table allows its valid example and rejects the other one", () => {
+test("every member in the table allows its valid example and rejects its invalid one", () => {
   const rows = tableUnder("member | for example | valid answer | invalid answer");
   const members = rows.map(([, example, answer, other]) => {
     const [outputs] = codeIn(example).map((text) => JSON.parse(text) as object);

@@ -92,7 +92,7 @@ function checkFollow(spans: readonly ReceivedSpan[]): void {
     if (index > 0) assert.equal(startNs, spans[index - 1]?.endNs, name);
 }
 
-test("a chat is one trace within its client's, named by the conventions, without the chat's content", async (t) => {
+test("a chat is one tree of spans in its client's trace, named by the conventions, without the chat's content", async (t) => {
   const resource = {
     OTEL_SERVICE_NAME: "answers",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",

@@ -11,7 +11,7 @@ for (const [kind, skip] of [
   ["PostgreSQL", withoutPostgres],
 ] as const)
   test(
-    `a backup of a server on ${kind} under load is of one moment, with all that was acknowledged before`,
+    `a backup of a server on ${kind} under load is a consistent snapshot with all data acknowledged before`,
     { skip },
     async (t) => {
       const database = kind === "SQLite" ? null : await createPostgres();

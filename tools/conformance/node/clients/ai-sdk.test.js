@@ -81,7 +81,7 @@ for (const [name, languageModel] of Object.entries(providers)) {
     checkSteps(await result.steps);
   });
 
-  test(`${name}: an object beside tools`, async () => {
+  test(`${name}: an object next to tools`, async () => {
     const { output } = await generateText({
       ...asked,
       tools: { weather },
