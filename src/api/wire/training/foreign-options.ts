@@ -1,4 +1,4 @@
-// Options of other trainers that Hone's trainer does not have. A value that asks for what the trainer does anyway is
+// Options of other trainers that Hone's trainer does not have. A value that asks for the trainer's own behaviour is
 // accepted. Any other value is refused, because a refused job is better than one that does not train as its options
 // say.
 import type { TProperties } from "typebox";
@@ -8,7 +8,7 @@ import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
 
 interface ForeignOption {
-  /** True for values that ask for what the trainer does anyway. Null is always accepted. */
+  /** True for values that ask for the trainer's own behaviour. Null is always accepted. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
   /** Sentence that says which values the server accepts. */

@@ -1,4 +1,4 @@
-// Makes the conditions of a query. The type of one side of a comparison decides how the other side is converted. Types
+// Makes the conditions of a query. The type of one side of a comparison decides how the other side is converted; types
 // that cannot be compared are refused. Comparisons of two constants are evaluated once, here.
 import { ServiceError } from "../service-error.ts";
 import {
