@@ -298,8 +298,8 @@ export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss)
 }
 
 /**
- * Checks that each preference has a chosen and a rejected answer. For KTO, each answer is a preference of its own, so
- * it only checks that each sequence has one.
+ * Checks that each sequence belongs to a preference, and that each preference has a chosen and a rejected answer; for
+ * KTO, only one of the two.
  */
 function requirePreferences(data: readonly TrainingSequence[], { loss }: PreferenceLossConfig): void {
   const sides = new Map<number, Set<boolean>>();

@@ -7,12 +7,12 @@ import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
 export interface ChoiceFault {
   /** Path of the faulty field within the choice, with the API's field names. */
   readonly place: readonly string[];
-  /** Message that begins like a clause and has no full stop, so that it fits into a sentence. */
+  /** Error message as a clause without a full stop, so that callers can put it into a sentence. */
   readonly message: string;
 }
 
 /**
- * Yields the faults of a Choice lazily; skips parts of the wrong type.
+ * Yields the faults of a recorded choice lazily. Skips parts of the wrong type.
  *
  * @param vocabularySize number of token ids in the model's vocabulary; null if unknown
  */
@@ -24,7 +24,7 @@ export function* choiceFaults(choice: JsonObject, vocabularySize: number | null)
   else if (tokenIds === null) yield* promptWithoutAnswer(choice);
 }
 
-/** Returns the largest token id in a Choice's prompt or answer, with its path; null if the Choice has no ids. */
+/** Returns the largest token id in a choice's prompt or answer, with its path; null if the choice contains no ids. */
 export function greatestTokenId(
   choice: JsonObject,
 ): { readonly id: number; readonly place: readonly string[] } | null {
@@ -36,17 +36,17 @@ export function greatestTokenId(
   return greatest;
 }
 
-/** The entries of a Choice's `logprobs.content`; if only `logprobs.refusal` is present, its entries. */
+/** The entries of a choice's `logprobs.content`, or, if only `logprobs.refusal` is present, its entries. */
 export interface LogprobEntries {
   readonly list: readonly JsonObject[];
-  /** Path of the list within the Choice. */
+  /** Path of the list within the choice. */
   readonly place: readonly string[];
 }
 
 /**
- * Returns the log-probability entries.
+ * Finds the entries in a choice's log-probabilities.
  *
- * @returns null if there are none, or they are not a list of objects
+ * @returns null if there are none, or if they are not a list of objects
  */
 export function logprobEntries(logprobs: Json | undefined): LogprobEntries | null {
   if (!isJsonObject(logprobs)) return null;
@@ -56,7 +56,7 @@ export function logprobEntries(logprobs: Json | undefined): LogprobEntries | nul
 }
 
 /**
- * Returns a list of token ids.
+ * Returns the value as a list of token ids.
  *
  * @returns null if the value is not a list of integers
  */
@@ -64,7 +64,7 @@ export function idList(value: Json | undefined): readonly number[] | null {
   return Array.isArray(value) && value.every(Number.isInteger) ? (value as readonly number[]) : null;
 }
 
-/** Returns the id of a token recorded as `token_id:<N>`; null for one recorded as text. */
+/** Returns the id of a token whose record says `token_id:<N>`; null if the record contains its text. */
 export function namedTokenId({ token }: JsonObject): number | null {
   const match = typeof token === "string" ? /^token_id:(\d+)$/.exec(token) : null;
   return match === null ? null : Number(match[1]);
@@ -75,7 +75,10 @@ interface IdList {
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** Returns every list of token ids in a Choice. Log-probability tokens recorded as text get the id -1. */
+/**
+ * Returns every list of token ids in a choice. In the list from the log-probabilities, a token that was recorded as
+ * text gets the id -1.
+ */
 function idLists(choice: JsonObject): readonly IdList[] {
   const named = ["prompt_token_ids", "token_ids"].map((name): IdList => {
     return { ids: idList(choice[name]) ?? [], placeOf: (index) => [name, String(index)] };
@@ -87,8 +90,8 @@ function idLists(choice: JsonObject): readonly IdList[] {
 }
 
 /**
- * Returns, for each list, the first id that is not in the vocabulary. If the Choice has `token_ids`, the ids in its
- * log-probabilities must be among these, so they are not checked against the vocabulary.
+ * Returns, for each list, the first id that is not in the vocabulary. If the choice has `token_ids`, skips its
+ * log-probabilities, because their ids must be among these anyway.
  */
 function unknownIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;
@@ -102,7 +105,7 @@ function unknownIds(choice: JsonObject, vocabularySize: number): readonly Choice
   });
 }
 
-/** Returns the message for a token id outside the model's vocabulary. */
+/** Returns the error message for a token id that is not in the model's vocabulary. */
 export function unknownIdMessage(id: number, vocabularySize: number): string {
   return id < 0
     ? `it holds token id ${id}, and ids begin at 0`
@@ -132,37 +135,37 @@ function* entryFaults(
 }
 
 /**
- * True if the log-probability is absent or valid. Values slightly above 0 are valid, since they come from rounding.
- * Magnitudes that are infinite in float32, in which training computes, are not.
+ * True if the log-probability is absent or valid. Rounding makes some valid values slightly positive. A value that is
+ * infinite in float32, in which training computes, is invalid.
  */
 function isLogprob(value: Json | undefined): boolean {
   if (value === null || value === undefined) return true;
   return typeof value === "number" && Number.isFinite(Math.fround(value)) && value <= 0.01;
 }
 
-/** Returns a fault if the prompt has exact tokens but the answer has none. */
+/** Returns a fault if the choice records exact tokens for the prompt but none for the answer. */
 function promptWithoutAnswer(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
   const message = "it has prompt_token_ids, but neither token_ids nor logprobs.content gives the answer";
   return [{ place: ["token_ids"], message }];
 }
 
-/** Length of one of the model's answers. */
+/** Length of one answer of the model. */
 export interface AnswerLength {
-  /** Number of tokens; null if the record has no tokens. */
+  /** Number of tokens in the answer; null if the record has no tokens. */
   readonly tokenCount: number | null;
   /** True if the answer was cut off (its finish reason is `length`); null if the record has no finish reason. */
   readonly isCut: boolean | null;
 }
 
-/** Metric names, as in TRL. */
+/** Names of metrics about answers, as in TRL. */
 export const answerMetrics = {
   length: "completions/mean_length",
   lengthMax: "completions/max_length",
   cut: "completions/clipped_ratio",
 } as const;
 
-/** Returns the lengths of the answers recorded as Choices, in order. */
+/** Returns the lengths of all answers that a trajectory records as choices, in order. */
 export function answersOf(
   trajectory: Pick<Trajectory, "messagesAndChoices" | "additionalHistories">,
 ): readonly AnswerLength[] {

@@ -1,25 +1,25 @@
-// The contract for converting conversations to tokens, and the prompt options that a record specifies. `training/`
-// implements the contract for a model folder.
+// Interface for converting conversations to tokens, which `trainer/` implements for a model folder. Also reads the
+// prompt options that a record specifies.
 import type { Conversation } from "../../base/domain/chat.ts";
 import { type JsonObject, type Json, isJsonObject } from "../../base/domain/text/json.ts";
 import type { TokenLookup } from "./recorded-choice.ts";
 
-/** Prompt options of a request, other than messages and tools; absent options have serving's defaults. */
+/** Prompt options of a request, without messages and tools. An absent option has the same default as in serving. */
 export type PromptArguments = Partial<
   Pick<
     Conversation,
     "documents" | "templateArguments" | "reasoningEffort" | "addGenerationPrompt" | "continueFinalMessage"
   > & {
     readonly addSpecialTokens: boolean;
-    /** Name of a request field, in the API's spelling, without which the prompt cannot be rendered again. */
+    /** API name of a request field that training cannot apply, so that the prompt cannot be rendered again. */
     readonly lost: string;
   }
 >;
 
 export interface ConversationTokenizer {
-  /** Size of the vocabulary; token ids are in [0, vocabularySize). */
+  /** Number of token ids in the vocabulary; ids are in [0, vocabularySize). */
   readonly vocabularySize: number;
-  /** Renders the prompt for the next assistant turn as serving does; throws the chat template's errors. */
+  /** Renders the prompt for the next assistant turn as serving does. Throws the chat template's errors. */
   renderPrompt(
     messages: readonly JsonObject[],
     tools: readonly JsonObject[] | null,
@@ -30,7 +30,7 @@ export interface ConversationTokenizer {
   readonly idOfToken: TokenLookup;
 }
 
-/** Reads a record's prompt options, in the API's spelling; omits null and absent fields. */
+/** Reads the prompt options from a record with the API's field names. Omits null and absent fields. */
 export function promptArgumentsOf(record: JsonObject): PromptArguments {
   const {
     documents,
@@ -46,7 +46,7 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
       ? { templateArguments: templateArgumentsOf(record) }
       : {}),
     ...(typeof reasoningEffort === "string" ? { reasoningEffort } : {}),
-    // As in a request, continuing a message opens no new turn by default.
+    // By default, continuing a message opens no new turn, as in a request.
     ...(continueFinalMessage === true ? { continueFinalMessage, addGenerationPrompt: false } : {}),
     ...(typeof addGenerationPrompt === "boolean" ? { addGenerationPrompt } : {}),
     ...(typeof addSpecialTokens === "boolean" ? { addSpecialTokens } : {}),
@@ -55,17 +55,17 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
 }
 
 /**
- * Fields that prevent the prompt from being rendered again: a request's own template runs only in serving, and the
+ * Request fields with which the prompt cannot be rendered again: a request's own template runs only in serving, and the
  * effect of truncation is not recorded.
  */
 const lostFields = ["chat_template", "truncate_prompt_tokens"];
 
-/** Template variables that request fields set. */
+/** Names of template variables that request fields set. */
 const variableFields: readonly string[] = ["tools", "documents", "add_generation_prompt", "reasoning_effort"];
 
 /**
- * Returns the additional template variables. A request field takes precedence over a template argument with the same
- * name.
+ * Returns the additional template variables of a request. Leaves out those that a request field sets, because the field
+ * takes precedence.
  */
 export function templateArgumentsOf(record: JsonObject): JsonObject {
   const given = record["chat_template_kwargs"];

@@ -1,5 +1,6 @@
-// Converts an example conversation to token sequences, which train its assistant messages with their end of turn. Each
-// message follows the prompt that serving would render. There are no log-probabilities, since no policy sampled it.
+// Converts an example conversation to token sequences, in which the assistant's messages are trained on, each with its
+// end of turn. Each message follows the prompt that serving would render. There are no log-probabilities, because no
+// policy sampled the messages.
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
@@ -8,19 +9,19 @@ import { type PromptArguments, promptArgumentsOf } from "./conversation-tokenize
 import type { Turn, UntrainedReason } from "./history-turns.ts";
 import { sequencesOfTurns, type TokenSequence } from "./sequences.ts";
 
-/** A prompt and the desired answer. */
+/** A rendered prompt and the answer that the model should learn to give. */
 export interface RenderedTurn {
   readonly promptTokenIds: readonly number[];
-  /** Tokens of the answer, including the end-of-turn token if the template writes one. */
+  /** Tokens of the answer, including the end-of-turn token if the chat template writes one. */
   readonly answerTokenIds: readonly number[];
 }
 
 /** Renders prompts and answers with a model's chat template. */
 export interface TurnRenderer {
-  /** Size of the vocabulary; token ids are in [0, vocabularySize). */
+  /** Number of token ids in the vocabulary; ids are in [0, vocabularySize). */
   readonly vocabularySize: number;
   /**
-   * Renders the last message, an assistant's, and the prompt before it. Throws if the template refuses the
+   * Renders the last message, which is the assistant's, and the prompt before it. Throws if the template refuses the
    * conversation, or renders no answer.
    */
   renderTurn(
@@ -30,14 +31,14 @@ export interface TurnRenderer {
   ): RenderedTurn;
 }
 
-/** Sequences of a conversation, or the reason why it is excluded from training. */
+/** The training sequences of a conversation, or the reason why it is excluded from training. */
 export type ExampleSequences =
   | { readonly sequences: readonly TokenSequence[] }
   | { readonly reason: UntrainedReason; readonly detail: string };
 
 /**
- * Converts a conversation to sequences. Turns share a sequence while each prompt extends the turns before it. A
- * template that omits earlier thoughts therefore yields several.
+ * Converts a conversation to sequences. Consecutive turns share a sequence for as long as each prompt extends the turns
+ * before it. If the template omits earlier reasoning, there are therefore several sequences.
  */
 export function exampleSequences(
   { messages, tools, extra }: ExampleConversation,
@@ -73,12 +74,12 @@ export function exampleSequences(
   return { reason: "no_trainable_tokens", detail: "None of its assistant messages trains." };
 }
 
-/** True if a message is to be trained on. Clients give weight 0 to messages that are only context. */
+/** True if the message is to be trained on. Clients give weight 0 to messages that are only context. */
 function trains(message: JsonObject): boolean {
   return message["role"] === "assistant" && message["weight"] !== 0;
 }
 
-/** Removes the training weight, which serving never receives. */
+/** Removes the training weight from a message, because serving never receives one. */
 function withoutWeight({ weight: _weight, ...message }: JsonObject): JsonObject {
   return message;
 }

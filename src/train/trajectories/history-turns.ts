@@ -1,6 +1,6 @@
-// Converts a recorded history to the model's turns: the tokens of each turn, and its prompt. Recorded tokens are used
-// if available; otherwise, the conversation is rendered as serving would. Parts that cannot be trained on are reported
-// with their paths, and contradictory records are refused.
+// Converts a recorded history to the model's turns, each with its prompt. Uses recorded tokens if there are any;
+// otherwise, renders the conversation as serving would. Reports parts that cannot be trained on with their paths, and
+// refuses contradictory records.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -12,10 +12,10 @@ import {
 } from "./conversation-tokenizer.ts";
 import { readRecordedTokens } from "./recorded-choice.ts";
 
-/** One answer of the model with its prompt. */
+/** One answer of the model, and its prompt. */
 export interface Turn {
   readonly promptTokenIds: readonly number[];
-  /** True if the prompt was rendered because the record contains no prompt tokens. */
+  /** True if the record contains no prompt tokens, so that the prompt was rendered from its messages. */
   readonly isRendered: boolean;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly number[];
@@ -23,11 +23,14 @@ export interface Turn {
 
 /** Reason why a part of a trajectory is excluded from training, independent of its reward. */
 export type UntrainedReason =
-  /** A Choice without recorded tokens. It serves only as context. */
+  /** A choice without recorded tokens. It serves only as context for later turns. */
   | "choice_without_tokens"
-  /** A history that has only assistant messages, in a trajectory of which Choices are trained on. */
+  /**
+   * A history that has only assistant messages, in a trajectory that has choices elsewhere. Only the choices are
+   * trained on.
+   */
   | "history_without_choice"
-  /** An assistant message that would be trained on, but that calls tools or has no text. */
+  /** An assistant message that would be trained on if it did not call tools or lack text. */
   | "message_without_text"
   /** A history with a token that is not in this model's vocabulary. */
   | "unreadable_tokens"
@@ -39,9 +42,9 @@ export type UntrainedReason =
 /** A part of a trajectory that is excluded from training. */
 export interface Untrained {
   readonly reason: UntrainedReason;
-  /** Path within the trajectory, in the API's spelling; empty for the whole trajectory. */
+  /** Path of the part within the trajectory, with the API's field names; empty for the whole trajectory. */
   readonly location: readonly string[];
-  /** Human-readable explanation, one sentence. */
+  /** One sentence that explains the reason to the job's creator. */
   readonly detail: string;
 }
 
@@ -54,14 +57,14 @@ export interface HistoryContext {
   readonly tokenizer: ConversationTokenizer;
   /** Path of the history within its trajectory. */
   readonly location: readonly string[];
-  /** Prompt options of the whole trajectory. A Choice's own options take precedence. */
+  /** Prompt options that apply to the whole trajectory. A choice's own options take precedence. */
   readonly promptArguments: PromptArguments;
 }
 
 /**
- * Returns the turns that were recorded as Choices.
+ * Returns the turns that a history records as choices.
  *
- * @throws ServiceError `invalid` with the path of the Choice if a record contradicts itself or has a token id outside
+ * @throws ServiceError `invalid` with the path of the choice if a record contradicts itself or has a token id outside
  * the vocabulary
  */
 export function choiceTurns(history: History, context: HistoryContext): HistoryTurns {
@@ -71,7 +74,7 @@ export function choiceTurns(history: History, context: HistoryContext): HistoryT
   });
 }
 
-/** Returns the assistant messages of a history without Choices as turns. Their log-probabilities are unknown. */
+/** Returns a turn for each assistant message of a history without choices. Their log-probabilities are unknown. */
 export function assistantTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) =>
     isAssistantMessage(item) ? assistantTurn(item, { history, index, place }, context) : null,
@@ -79,8 +82,8 @@ export function assistantTurns(history: History, context: HistoryContext): Histo
 }
 
 /**
- * Returns all turns of the model. A Choice uses its tokens, or its text if it has no tokens; an assistant message uses
- * its text. Log-probabilities of text are unknown.
+ * Returns all turns of the model in a history. A choice yields its recorded tokens, or its text if it has no tokens; an
+ * assistant message yields its text. Log-probabilities of text are unknown.
  *
  * @throws ServiceError as {@link choiceTurns}
  */
@@ -109,7 +112,7 @@ interface ItemPlace {
 
 type TurnReader = (item: HistoryItem, index: number, place: readonly string[]) => Turn | Untrained | null;
 
-/** Reasons that exclude the whole history. The tokens that precede its later turns would be unknown. */
+/** Reasons that exclude the whole history, because the tokens before its later turns would be unknown. */
 const dropsHistory: readonly UntrainedReason[] = ["unreadable_tokens", "unrenderable"];
 
 function readTurns(history: History, { location }: HistoryContext, read: TurnReader): HistoryTurns {
@@ -152,7 +155,10 @@ function choiceTurn(choice: ChoiceRecord, at: ItemPlace, context: HistoryContext
   }
 }
 
-/** Returns the turn for an assistant message's text. A tool call is excluded, since its tokens cannot be known. */
+/**
+ * Returns a turn with the text of an assistant message. Excludes a message with tool calls, because its tokens cannot
+ * be known.
+ */
 function assistantTurn(message: JsonObject, at: ItemPlace, context: HistoryContext): Turn | Untrained {
   const { content, tool_calls: toolCalls } = message;
   const text = joinedText(content ?? null);
@@ -197,7 +203,9 @@ function behindRendered(
   return { promptTokenIds, isRendered: true, ...answer };
 }
 
-/** Returns the tools as a request does: null for an empty list, and a bare function wrapped as a tool. */
+/**
+ * Returns a history's tools in the format of a request: null for an empty list, and bare functions wrapped as tools.
+ */
 function toolsOf({ tools }: History): readonly JsonObject[] | null {
   if (tools === null || tools.length === 0) return null;
   return tools.map((tool) =>
@@ -207,7 +215,7 @@ function toolsOf({ tools }: History): readonly JsonObject[] | null {
   );
 }
 
-/** Returns an item as the message that a client would send back in its next request. */
+/** Returns an item of a history as the message that a client would send back in its next request. */
 function asMessage(item: HistoryItem): JsonObject {
   const choice = asChoice(item);
   return choice === null ? item : messageOfChoice(choice);

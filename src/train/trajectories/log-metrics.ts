@@ -1,42 +1,42 @@
-// Computes the metrics of one log: mean rewards, means of reported metrics, data counts, and running sums that
-// continue from the model's earlier row. Pure; log-trajectories.ts stores them.
+// Computes the metrics of one log of trajectories: mean rewards, means of reported metrics, data counts, and running
+// sums that continue those of earlier logs. Pure; log-trajectories.ts stores the metrics.
 import { clamped } from "../../base/domain/summaries/outline-group.ts";
 import { type Fault, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answerMetrics, type AnswerLength } from "./choice-faults.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 
-/** Context for a log's metrics, besides the log itself. */
+/** Facts besides the log itself that its metrics depend on. */
 export interface LogContext {
-  /** Version that the log belongs to. */
+  /** Number of the version to which the log belongs. */
   readonly step: number;
-  /** Metrics of the model's newest row under any split; empty for the first log. */
+  /** Metrics of the model's newest metrics row, of any split; empty for the model's first log. */
   readonly earlier: Readonly<Record<string, number>>;
-  /** Number of distinct scenarios so far, including this log's; null if no log has a scenario id. */
+  /** Number of distinct scenarios in all logs so far, including this one; null if no log has a scenario id. */
   readonly uniqueScenarioCount: number | null;
-  /** Seconds since the model was registered. */
+  /** Seconds from the registration of the model to this log. */
   readonly wallClockSeconds: number;
 }
 
 type Metrics = Record<string, number>;
 
-/** Sections of metric names. Under the splits train, val and test, a name in one of these sections gets no prefix. */
+/** Sections (first parts of metric names) whose names get no prefix under the splits train, val and test. */
 const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
 const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 const runningSum = /^(costs|time|data)\/cum\//;
 
-/** Measurements of one split's logs, in a form that can be merged. */
+/** Measurements of all logs of one split, in a form that can be merged with those of another log. */
 export interface LogTally {
-  /** Mean of each metric, and the number of values in it. */
+  /** For each metric, its mean and the number of values in the mean. */
   readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;
   readonly sums: Readonly<Metrics>;
 }
 
 /**
- * Measures one log.
+ * Measures one log of trajectories.
  *
- * @param answers answers of the model in all trajectories
+ * @param answers the model's answers in all trajectories
  * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`, by the
  * index of its group
  */
@@ -47,14 +47,14 @@ export function tallyLog(
 ): LogTally {
   refuseFaultyMetrics(groups);
   const means: Record<string, readonly [number, number]> = {};
-  // Computed metrics come after the client's, so that they take precedence over client metrics with the same name.
+  // Adds computed metrics last, so that they take precedence over client metrics with the same name.
   const measured = [trajectoryMeans(groups), groupMeans(groups), rewardMeans(groups), answerMeans(answers)];
   for (const each of measured) for (const [name, tally] of each) means[prefixed(split, name)] = tally;
   for (const name of Object.keys(means)) if (runningSum.test(name)) delete means[name];
   return { means, sums: dataSums(split, groups) };
 }
 
-/** Returns the combined tally of two logs. */
+/** Combines the measurements of two logs. */
 export function mergedTallies(one: LogTally, other: LogTally): LogTally {
   const means = { ...one.means };
   for (const [name, tally] of Object.entries(other.means)) means[name] = mergedMeans(means[name], tally);
@@ -70,11 +70,11 @@ function mergedMeans(
   if (one === undefined || one[1] === 0) return [mean, count];
   const total = one[1] + count;
   const merged = (one[0] * one[1] + mean * count) / total;
-  // A sum of numbers near the largest double overflows, although their mean does not.
+  // The sum of values near the largest double overflows, although their mean does not.
   return [Number.isFinite(merged) ? merged : one[0] * (one[1] / total) + mean * (count / total), total];
 }
 
-/** Returns the metrics that a tally contains. */
+/** Converts measurements to metrics by name. */
 export function tallyMetrics({ means, sums }: LogTally): Metrics {
   const metrics: Metrics = {};
   for (const [name, [mean]] of Object.entries(means)) metrics[name] = mean;
@@ -83,7 +83,9 @@ export function tallyMetrics({ means, sums }: LogTally): Metrics {
   return metrics;
 }
 
-/** Returns all metrics of a log: its measurements, and running sums (`<section>/cum/...`) that include earlier rows. */
+/**
+ * Returns all metrics of a log: its measurements, and running sums (`<section>/cum/...`), which include earlier logs.
+ */
 export function logMetrics(measured: Readonly<Metrics>, context: LogContext): Metrics {
   const metrics: Metrics = { ...runningSums(context.earlier, measured), ...measured };
   if (context.uniqueScenarioCount !== null) {
@@ -146,12 +148,12 @@ function rewardMeans(groups: readonly TrajectoryGroup[]): Means {
   return means;
 }
 
-/** Returns each metric's mean over the trajectories that have the metric. */
+/** Returns the mean of each metric over the trajectories that report it. */
 function trajectoryMeans(groups: readonly TrajectoryGroup[]): Means {
   return meansOf(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.metrics)));
 }
 
-/** Returns each group metric's mean over the groups that have the metric and at least one trajectory. */
+/** Returns the mean of each group metric over the groups that report it and have at least one trajectory. */
 function groupMeans(groups: readonly TrajectoryGroup[]): Means {
   const averaged = meansOf(
     groups.filter((group) => group.trajectories.length > 0).map((group) => group.metrics),
@@ -171,7 +173,10 @@ function meansOf(records: readonly Readonly<Record<string, number | boolean>>[])
   return new Map([...values].map(([name, list]) => [name, [mean(list), list.length]]));
 }
 
-/** Returns the mean length of the model's answers and the share that was cut off; empty if no answer has tokens. */
+/**
+ * Returns the mean length of the model's answers, and the share of answers that were cut off. Empty if no answer has
+ * recorded tokens.
+ */
 function answerMeans(answers: readonly AnswerLength[]): Means {
   const lengths = answers.flatMap(({ tokenCount }) => tokenCount ?? []);
   const ends = answers.flatMap(({ isCut }) => isCut ?? []);
@@ -205,7 +210,7 @@ function isTrainable(group: TrajectoryGroup): boolean {
   return new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1;
 }
 
-/** Returns the sums of cost metrics: `costs/a/b` also counts in `costs/a` and in `costs/all`. */
+/** Returns sums of cost metrics: `costs/a/b` counts in `costs/a` and in `costs/all`, too. */
 function costSums(metrics: Metrics): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(metrics)) {
@@ -220,7 +225,7 @@ function costSums(metrics: Metrics): Metrics {
   return sums;
 }
 
-/** Returns the earlier row's running sums plus this log's values; `data/step_x` counts in `data/cum/x`. */
+/** Adds this log's values to the running sums of the earlier row; `data/step_x` counts in `data/cum/x`. */
 function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(earlier)) {

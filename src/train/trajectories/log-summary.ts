@@ -1,19 +1,19 @@
-// Summary of a log, collected group by group for its metrics and scenarios. Message contents are discarded
-// immediately, since a log can have hundreds of megabytes.
+// Summarizes a log of trajectories group by group, for its metrics and scenarios. Discards message contents
+// immediately, because a log can have hundreds of megabytes.
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answersOf, type AnswerLength } from "./choice-faults.ts";
 import { tallyLog, type LogTally } from "./log-metrics.ts";
 
 export interface LogSummary {
-  /** Measurements of the log itself. */
+  /** Measurements of the log, from which its metrics are computed. */
   readonly tally: LogTally;
-  /** Scenario ids of all groups. */
+  /** Scenario ids of all groups that have one. */
   readonly scenarioIds: readonly string[];
   readonly groupCount: number;
-  /** Number of trajectories, excluding exceptions. */
+  /** Number of trajectories; rollouts that ended with an exception do not count. */
   readonly trajectoryCount: number;
-  /** The `final_policy_version` shared by all trajectories; null if they differ. */
+  /** The `final_policy_version` that all trajectories state; null if they differ. */
   readonly policyVersion: number | null;
 }
 
@@ -30,7 +30,11 @@ export class LogSummarizer {
     }
   }
 
-  /** Returns the summary. @throws ServiceError as {@link tallyLog} */
+  /**
+   * Returns the summary of all groups added so far.
+   *
+   * @throws ServiceError as {@link tallyLog}
+   */
   summary(split: string): LogSummary {
     const groups = this.#groups;
     return {
@@ -46,7 +50,7 @@ export class LogSummarizer {
 function bare(group: TrajectoryGroup): TrajectoryGroup {
   return {
     trajectories: group.trajectories.map(bareTrajectory),
-    // Only the number of exceptions is needed.
+    // Keeps only the number of exceptions, because the summary needs no more.
     exceptions: group.exceptions.map(() => nothing),
     metadata: scenarioAlone(group.metadata),
     metrics: group.metrics,
@@ -61,7 +65,7 @@ function bareTrajectory({ reward, metrics, metadata }: Trajectory): Trajectory {
 
 const nothing: JsonObject = {};
 
-/** A trajectory without content. */
+/** A trajectory without messages, choices or metrics. */
 export const emptyTrajectory: Trajectory = {
   messagesAndChoices: [],
   tools: null,
@@ -80,7 +84,9 @@ function scenarioAlone({ scenario_id: id }: JsonObject): JsonObject {
   return id === undefined || typeof id === "object" ? nothing : { scenario_id: id };
 }
 
-/** Returns each group's scenario id: `metadata.scenario_id` of the group, or else of its trajectories. */
+/**
+ * Returns the scenario id of each group that has one: `metadata.scenario_id` of the group, or else of its trajectories.
+ */
 export function scenarioIdsOf(groups: readonly TrajectoryGroup[]): string[] {
   return groups.flatMap((group) => {
     const ofGroup = scenarioIdIn(group.metadata);

@@ -1,4 +1,4 @@
-// Tests logging through the stores of one database, opened twice.
+// Tests logging trajectories through two connections to one database.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
@@ -13,7 +13,7 @@ const model = sampleModel("m");
 const clock = { ...systemClock, now: () => moment(60) };
 const everyLog = { after: null, limit: 100, order: "asc" } as const;
 
-/** Returns the dependencies of two servers on one database that has the model. */
+/** Returns the dependencies of two servers that share a database, in which the model exists. */
 async function twoServers() {
   const { trajectories, models } = await storesInMemory();
   await models.create(model, sampleVersion(model.id, 0));
@@ -31,7 +31,7 @@ function scenario(id: string): TrajectoryGroup {
   };
 }
 
-/** Returns a log of the groups. */
+/** Returns a log that contains the given groups. */
 function logOf(...groups: readonly TrajectoryGroup[]) {
   const summarizer = new LogSummarizer();
   for (const group of groups) summarizer.add(group);
@@ -52,7 +52,7 @@ test("stores logs at the newest version, each continuing the sums of the previou
     metrics["data/cum/num_unique_scenarios"],
     metrics["time/wall_clock_sec"],
   ]);
-  // In either order, each log continued the sums of the previous one.
+  // In every order of the writes, each log continued the running sums of the log before it.
   const bySum = sums.toSorted((one, other) => one[1] - other[1]);
   assert.deepEqual(bySum.at(-1), [0, 4, 3, 60]);
   assert.equal(new Set(bySum.map(([, sum]) => sum)).size, 3);
@@ -93,7 +93,7 @@ test("summarizes the groups of a log without keeping message contents", () => {
   assert.ok(JSON.stringify(summary).length < 1000);
 });
 
-/** Returns a group with one answer of a version and this reward. */
+/** Returns a group with one answer, which the given version generated. */
 function answered(reward: number, version: number | null): TrajectoryGroup {
   const trajectory = { ...emptyTrajectory, reward, finalPolicyVersion: version };
   return { ...scenario("a"), exceptions: [], trajectories: [trajectory] };
@@ -114,7 +114,7 @@ test("assigns a log to the version it names, else to the one that made it, else 
   assert.equal(await stepOf(null, 0, null), 2);
   assert.equal(await stepOf(null), 2);
   assert.equal(await stepOf(1, 0), 1);
-  // Numbers of another server.
+  // The model has no versions 7 and -1, so these numbers come from another server; the newest version counts.
   assert.equal(await stepOf(null, 7), 2);
   assert.equal(await stepOf(null, -1), 2);
   await assert.rejects(stepOf(3), { code: "not_found", message: /no version 3 .* newest is 2/ });

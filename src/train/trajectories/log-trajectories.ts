@@ -1,4 +1,5 @@
-// Stores trajectories under a split at a version of the model, and their metrics on that version.
+// Stores a log of trajectories under a split and a version of the model, and merges the log's metrics into the
+// version's.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
@@ -16,16 +17,16 @@ export interface LogTrajectoriesDependencies {
 }
 
 export interface LoggedTrajectories {
-  /** Version that the log belongs to. */
+  /** Number of the version to which the log belongs. */
   readonly step: number;
-  /** Number of stored trajectories, excluding exceptions. */
+  /** Number of stored trajectories; rollouts that ended with an exception do not count. */
   readonly trajectories: number;
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
- * Stores the groups and merges their metrics into the version's, in one transaction. The version's metrics combine all
- * logs under the split.
+ * Stores the groups of a log and merges their metrics into the version's, in one transaction. The version's metrics
+ * combine all logs under the split.
  *
  * @throws ServiceError `not_found` if the model has no version any more, or never had the one that `log.step` names
  */
@@ -34,12 +35,15 @@ export async function logTrajectories(
   log: {
     readonly model: TrainedModel;
     readonly split: string;
-    /** Version at which to store the groups. If null: the version that generated them, or else the newest. */
+    /**
+     * Number of the version under which to store the groups. If null, the version that generated them, or else the
+     * newest version.
+     */
     readonly step: number | null;
     readonly summary: LogSummary;
-    /** Groups as folded lines, one line of JSON per group. */
+    /** The log's groups in folded form, one JSON line per group. */
     readonly lines: Iterable<string>;
-    /** Summaries of the groups' trajectories. */
+    /** Summaries of the trajectories in all groups. */
     readonly outlines: Iterable<TrajectoryOutline>;
   },
 ): Promise<LoggedTrajectories> {
@@ -70,7 +74,7 @@ export async function logTrajectories(
         wallClockSeconds: Math.max(0, (recordedAt.getTime() - model.createdAt.getTime()) / 1000),
       }),
     (earlier) => {
-      // Safe cast: stored by this function for an earlier log.
+      // Safe cast: this function stored the object for an earlier log.
       const all = earlier === null ? tally : mergedTallies(earlier as unknown as LogTally, tally);
       return { tally: all as unknown as JsonObject, metrics: tallyMetrics(all) };
     },
@@ -78,7 +82,9 @@ export async function logTrajectories(
   return { step, trajectories: trajectoryCount, metrics };
 }
 
-/** Accepts deleted versions, since a late evaluation may concern one. */
+/**
+ * Returns the version under which to store a log. Accepts deleted versions, because a late evaluation may concern one.
+ */
 function stepOf(
   given: number | null,
   { policyVersion }: Pick<LogSummary, "policyVersion">,

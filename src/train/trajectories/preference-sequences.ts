@@ -1,6 +1,5 @@
-// Converts a preference to token sequences. A recorded answer uses its recorded tokens after its recorded prompt. Any
-// other answer is rendered like an example conversation: after the prompt that serving would render, which is only
-// context.
+// Converts a preference to token sequences. A recorded answer yields its recorded prompt and answer tokens. Any other
+// answer is rendered like an example conversation, after the prompt that serving would render.
 import type { AnswerMessages, PreferenceExample } from "../../base/domain/preferences/preference.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
@@ -16,7 +15,10 @@ import { sequencesOfTurns } from "./sequences.ts";
 
 type Prompt = Pick<PreferenceExample, "messages" | "tools" | "extra">;
 
-/** Sequences of an answer to a preference's prompt, or the reason why the answer is excluded from training. */
+/**
+ * Returns the training sequences of one answer to a preference's prompt, or the reason why the answer is excluded from
+ * training.
+ */
 export function answerSequences(
   prompt: Prompt,
   answer: AnswerMessages,
@@ -30,7 +32,7 @@ export function answerSequences(
 }
 
 /**
- * Uses the sampled tokens instead of the text. The answer may have been cut short, or its text may tokenize
+ * Uses the sampled tokens instead of the text, because the answer may have been cut off, or its text may tokenize
  * differently.
  */
 function choiceSequences(
@@ -50,7 +52,7 @@ function choiceSequences(
     if (sequences.length > 0) return { sequences };
     return { reason: "no_trainable_tokens", detail: "None of its tokens stands behind another." };
   } catch (error) {
-    // A record that contradicts itself, or that comes from another model, excludes only itself, since the job's other
+    // A record that contradicts itself, or comes from another model, excludes only its own answer. The job's other
     // records may be valid.
     if (!(error instanceof ServiceError)) throw error;
     return { reason: "unreadable_tokens", detail: error.message };

@@ -1,4 +1,4 @@
-// Reads the tokens of a recorded Choice: ids, log-probabilities, and prompt. Records come from clients, so everything
+// Reads the tokens of a recorded choice: ids, log-probabilities, and prompt. Records come from clients, so every field
 // is checked; contradictions are refused, not repaired.
 import { logprobMin } from "../../base/domain/generation.ts";
 import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -10,19 +10,21 @@ export interface RecordedTokens {
   /** Token ids of the exact prompt; null if the client library dropped them. */
   readonly promptTokenIds: readonly number[] | null;
   readonly tokenIds: readonly number[];
-  /** One log-probability per token; NaN if it was not recorded or is impossible. */
+  /** Log-probability of each token; NaN if it was not recorded or is impossible. */
   readonly logprobs: readonly number[];
 }
 
-/** Finds the id of a token recorded as text; null if the text is not exactly one token of the vocabulary. */
+/**
+ * Finds the id of a token by its recorded text. Returns null if the text is not exactly one token of the vocabulary.
+ */
 export type TokenLookup = (text: string, bytes: readonly number[] | null) => number | null;
 
 /**
- * Reads a Choice's tokens from `token_ids`, or else from `logprobs.content` (`logprobs.refusal` if only that is
- * present). Token texts there are `token_id:<N>` or texts in the vocabulary.
+ * Reads a choice's tokens from `token_ids`, or else from `logprobs.content` (`logprobs.refusal` if only that is
+ * present). There, each token is either `token_id:<N>` or a text of the vocabulary.
  *
  * @param vocabularySize number of token ids in the model's vocabulary
- * @returns null if the Choice has no recorded tokens and can only be context
+ * @returns null if the choice has no recorded tokens and can only be context
  * @throws ServiceError `invalid` if the record contradicts itself, or has an id that the model lacks; `unsupported` if
  * a token's text has no id
  */
@@ -47,14 +49,14 @@ export function readRecordedTokens(
 }
 
 /**
- * Returns the log-probability; NaN for an impossible one. A sampled token is never impossible, so such a record does
- * not know the true value.
+ * Returns a recorded log-probability; NaN for an impossible one. A token that was sampled cannot be impossible, so its
+ * true value is unknown.
  */
 function knownLogprob(logprob: Json | undefined): number {
   return typeof logprob === "number" && logprob > logprobMin ? logprob : NaN;
 }
 
-/** Refuses fields that are present with the wrong type. */
+/** Refuses a choice in which a field has the wrong type. */
 function requireWellFormed({ logprobs, ...fields }: ChoiceRecord): void {
   for (const name of ["token_ids", "prompt_token_ids"])
     if ((fields[name] ?? null) !== null && idList(fields[name]) === null)
@@ -79,7 +81,7 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup, vocabularySize: numbe
   });
 }
 
-/** Returns the error for a record whose parts contradict each other. */
+/** Returns the error for a recorded choice whose parts contradict each other. */
 function contradiction(what: string): ServiceError {
   return invalid(`A recorded choice contradicts itself: ${what}.`);
 }

@@ -1,4 +1,4 @@
-// Tests the conversion of recorded conversations to trainable tokens, with a toy tokenizer: one id per character.
+// Tests how recorded conversations become trainable tokens, with a toy tokenizer that has one id per character.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -12,8 +12,8 @@ const encode = (text: string): number[] => Array.from(text, (letter) => letter.c
 const decode = (ids: Iterable<number>): string => String.fromCharCode(...ids);
 
 /**
- * Renders a message as `u:hi;` and the generation prompt as `a:`; `;` ends a turn. Drops thoughts in () from earlier
- * answers.
+ * Renders a message as `u:hi;` and the generation prompt as `a:`; `;` ends a turn. Drops reasoning, written in (), from
+ * earlier answers.
  */
 const toyTokenizer: ConversationTokenizer = {
   vocabularySize: 128,
@@ -29,7 +29,7 @@ const toyTokenizer: ConversationTokenizer = {
   },
 };
 
-/** Returns the toy tokenizer and a record of its rendering options. */
+/** Returns the toy tokenizer, and a record of the options with which it rendered. */
 function watched() {
   const tools: unknown[] = [];
   const promptArguments: unknown[] = [];
@@ -51,7 +51,7 @@ function trajectory(items: readonly JsonObject[], more: Partial<Trajectory> = {}
 const user = (content: string): JsonObject => ({ role: "user", content });
 const assistant = (content: string): JsonObject => ({ role: "assistant", content });
 
-/** Returns a Choice as this server returns it; log-probability -k for the k-th token. */
+/** Returns a choice as this server sends it, in which the k-th token has log-probability -k. */
 function choice(content: string, fields: JsonObject): JsonObject {
   return {
     finish_reason: "stop",
@@ -82,8 +82,8 @@ function exactChoice(prompt: string, answer: string): JsonObject {
 }
 
 /**
- * Checks every sequence as text with trained tokens in brackets, its old log-probabilities, and the untrained parts as
- * `<reason> at <place>`.
+ * Checks each sequence as text, with its trained tokens in brackets, and its old log-probabilities. Checks the
+ * untrained parts as `<reason> at <place>`.
  */
 function check(
   given: Trajectory,
@@ -143,16 +143,16 @@ test("trains an assistant message with tokens like a choice", () => {
   const flat = { ...(message as JsonObject), ...tokens };
   const items = [user("x"), flat, user("y"), exactChoice("u:x;a:h!i;u:y;a:", "ok;")];
   check(trajectory(items), [["u:x;a:[h!i;]u:y;a:[ok;]", [-1, -2, -3, -4, -1, -2, -3]]]);
-  // Without any Choice, and with some of its fields missing.
+  // The tokens may be on a plain message instead of a choice, and some fields may be missing.
   check(trajectory([user("x"), flat]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
   const { logprobs: _logprobs, ...withoutLogprobs } = flat as Record<string, JsonObject>;
   check(trajectory([user("x"), withoutLogprobs]), [["u:x;a:[h!i;]", [NaN, NaN, NaN, NaN]]]);
   const { prompt_token_ids: _prompt, token_ids: _ids, ...logprobsOnly } = flat as Record<string, JsonObject>;
   check(trajectory([user("x"), logprobsOnly]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
-  // Tokens on the message of a Choice.
+  // The tokens may be on the message inside a choice.
   const nested = { finish_reason: "stop", message: flat };
   check(trajectory([user("x"), nested]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
-  // In the history of a sub-agent.
+  // The tokens may be in the history of a sub-agent.
   check(
     trajectory([], {
       additionalHistories: [{ messagesAndChoices: [user("x"), flat] as HistoryItem[], tools: null }],

@@ -1,8 +1,7 @@
-// Converts a recorded trajectory to token sequences with the old log-probabilities, and reports the parts that cannot
-// be trained on. A history is one sequence as long as every prompt begins with the sequence so far; otherwise (a
-// dropped thought, an edited message), a new sequence starts. A history with unknown tokens, or one that the template
-// refuses, is excluded; a contradictory record or an id outside the vocabulary fails the job, because the data belongs
-// to another model.
+// Converts a recorded trajectory to token sequences with old log-probabilities, and reports parts that cannot be
+// trained on. While each prompt begins with the sequence so far, a history is one sequence; otherwise (dropped
+// reasoning, an edited message), a new one starts. Unknown tokens or a refused template exclude a history; a
+// contradictory record fails the job.
 import { asChoice, type History, type Trajectory } from "../../base/domain/trajectory.ts";
 import { type ConversationTokenizer, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import {
@@ -17,9 +16,9 @@ import {
 
 export interface TokenSequence {
   readonly tokenIds: Int32Array;
-  /** 1 if the token is trained on, otherwise 0; always 0 for the first token. */
+  /** For each token, 1 if it is trained on, otherwise 0; always 0 for the first token. */
   readonly mask: Uint8Array;
-  /** Sampling policy's log-probabilities of the trained tokens (NaN if unknown); NaN for all other tokens. */
+  /** Log-probabilities of the trained tokens under the sampling policy (NaN if unknown); NaN for all other tokens. */
   readonly oldLogprobs: Float32Array;
 }
 
@@ -32,20 +31,25 @@ export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly 
   return indices;
 }
 
-/** Copies the trained tokens' values, given in order, to the tokens' positions; all other positions are NaN. */
+/**
+ * Copies the values of the trained tokens, given in order, to the positions of these tokens. All other positions are
+ * NaN.
+ */
 export function atTrained(sequence: Pick<TokenSequence, "mask">, values: Float32Array): Float32Array {
   const placed = new Float32Array(sequence.mask.length).fill(NaN);
   trainedIndices(sequence).forEach((at, position) => (placed[at] = values[position]));
   return placed;
 }
 
-/** A sequence and its origin. */
+/** A token sequence, and the history from which it comes. */
 export interface RecordedSequence {
   /** Token sequence with at least one trained token. */
   readonly sequence: TokenSequence;
-  /** Path of the sequence's history within the trajectory; empty for the trajectory's own history. */
+  /**
+   * Path, within the trajectory, of the history from which the sequence comes; empty for the trajectory's own history.
+   */
   readonly location: readonly string[];
-  /** True if at least one prompt in the sequence was rendered because its record contains no prompt tokens. */
+  /** True if the record lacks the tokens of some prompt, so that the prompt was rendered from its messages. */
   readonly isRendered: boolean;
 }
 
@@ -54,8 +58,8 @@ export interface TrajectorySequences {
   /** Parts of the trajectory that are excluded from training. */
   readonly untrained: readonly Untrained[];
   /**
-   * Paths of histories that were split into several sequences without a known reason. A template that drops thoughts
-   * is a known reason, so histories with thoughts are not included.
+   * Paths of histories that became several sequences for no known reason. Omits histories with reasoning, because it is
+   * known that templates drop reasoning.
    */
   readonly split: readonly (readonly string[])[];
 }
@@ -63,8 +67,8 @@ export interface TrajectorySequences {
 /**
  * Converts a trajectory with all its histories to sequences.
  *
- * @param trainsTexts true if the texts of assistant messages, and of Choices without tokens, are also trained on in a
- * trajectory that has Choices with tokens
+ * @param trainsTexts true to train also on assistant messages and on choices without tokens if the trajectory has
+ * choices with tokens
  * @throws ServiceError `invalid` if a record contradicts itself or has a token id outside the vocabulary; its fault
  * names the path in the trajectory
  */
@@ -98,7 +102,7 @@ export function trajectorySequences(
   };
 }
 
-/** True if an answer has thoughts, which templates omit from later prompts. */
+/** True if an answer in the history has reasoning, which templates omit from later prompts. */
 function hasThoughts({ messagesAndChoices }: History): boolean {
   return messagesAndChoices.some((item) => {
     const { reasoning, reasoning_content: content } = asChoice(item)?.message ?? item;
@@ -110,7 +114,7 @@ function holdsChoice({ messagesAndChoices }: History): boolean {
   return messagesAndChoices.some((item) => asChoice(item) !== null);
 }
 
-/** Returns the turns to train on. Assistant messages count only if the trajectory has no Choice. */
+/** Returns the turns of a history to train on. Assistant messages are included only if the trajectory has no choice. */
 function turnsOf(
   history: History,
   hasChoice: boolean,
@@ -132,7 +136,7 @@ function onlyTokenFirst(location: readonly string[]): Untrained {
   return { reason: "no_trainable_tokens", location, detail };
 }
 
-/** Adds a report that the whole trajectory is excluded, unless reasons for its histories were already reported. */
+/** Reports that the whole trajectory is excluded, unless reasons for its histories were already reported. */
 function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   const isSaid = untrained.some(({ reason }) =>
     ["unreadable_tokens", "unrenderable", "no_trainable_tokens"].includes(reason),
@@ -142,7 +146,7 @@ function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
 }
 
 /**
- * Joins the turns of one history to sequences. A sequence continues as long as each prompt begins with the sequence so
+ * Joins the turns of one history to sequences. A sequence grows for as long as each prompt begins with the sequence so
  * far.
  */
 export function sequencesOfTurns(turns: readonly Turn[]): readonly Omit<RecordedSequence, "location">[] {
@@ -178,7 +182,7 @@ function startsWith(ids: readonly number[], beginning: readonly number[]): boole
 
 function append(sequence: Growing, ids: readonly number[], logprobs: readonly number[] | null): void {
   ids.forEach((id, index) => {
-    // The first token of a sequence cannot be trained on, since no earlier position predicts it.
+    // The first token of a sequence cannot be trained on, because no earlier position predicts it.
     const trains = logprobs !== null && sequence.tokenIds.length > 0;
     sequence.tokenIds.push(id);
     sequence.mask.push(trains ? 1 : 0);

@@ -1,4 +1,4 @@
-// Tests the service over its lifetime; operations on files are tested through their routes.
+// Tests starting and stopping the file service. Operations on files are tested through their HTTP routes.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ checkService({
     };
     let lastCount = 0;
     const upCount = async (): Promise<number> => {
-      // It sleeps once it has swept the folder, which may take the disk a while.
+      // Waits until the service sleeps. It sleeps after it has swept the folder, which may take the disk a while.
       for (let turn = 0; turn < 50; turn++) {
         await sleep(10);
         if (sleeperCount !== lastCount) break;
@@ -75,7 +75,7 @@ test("leaves nothing of an interrupted upload, and keeps an upload in progress d
   await service.sweep();
   assert.deepEqual([onDisk(), received.byteCount], [[received.id], 2]);
   const file = await service.keep(received, { entity: "team", name: "n", purpose: "fine-tune" });
-  // Has no effect: the upload is a file by now.
+  // Discarding has no effect, because the upload is already a file.
   await service.discard(received);
   assert.deepEqual(Buffer.from(await service.use(file)).toString(), "ab");
   await service.delete(file);

@@ -1,6 +1,6 @@
-// Service for uploaded files: upload, access and deletion. A file's bytes are stored before its database row is
-// written, and deleted after the row is deleted. Bytes without a row are orphans, unless they are so new that their
-// row may still be written.
+// Service for uploaded files: upload, access and deletion. It stores a file's bytes before its database row, and
+// deletes the row before the bytes. It removes bytes without a row, unless they are so new that their row may still be
+// written.
 import { readFile, stat, open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
@@ -21,27 +21,28 @@ export interface FileDependencies {
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly settings: FileSettings;
-  /** Receives the error of a failed sweep. The next sweep retries. */
+  /** Called with the error of a failed sweep. The next sweep tries again. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Stored bytes of an upload that is not a file in the database yet. */
+/** Uploaded bytes that are stored, but that are no file in the database yet. */
 export interface ReceivedFile {
   readonly id: string;
   readonly byteCount: number;
 }
 
-/** While started, periodically deletes unused files. */
+/** Service for uploaded files. While started, it periodically deletes unused files. */
 export interface FileService extends Service {
   /**
-   * Writes the content in chunks as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading
-   * `content`
+   * Writes the chunks of an upload as they arrive.
+   *
+   * @throws ServiceError `too_large`, `unavailable`; errors of reading `content`
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
   /** Returns the whole content of an upload, so that it can be validated before it becomes a file. */
   look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
   /**
-   * Records the upload durably as a file of the entity.
+   * Makes an upload a file of the entity, durably.
    *
    * @throws ServiceError `too_large` if the entity's quota is exhausted, `unavailable` if the bytes were removed
    * meanwhile
@@ -52,29 +53,34 @@ export interface FileService extends Service {
   ): Promise<UploadedFile>;
   /** Removes an upload that will not become a file. */
   discard(received: ReceivedFile): Promise<void>;
-  /** @throws ServiceError `not_found`, also for a file of another entity */
+  /**
+   * Finds a file by its id.
+   *
+   * @throws ServiceError `not_found`, also if the file belongs to an entity that the caller may not access
+   */
   find(id: string, caller: Caller): Promise<UploadedFile>;
   list(purpose: string | null, page: PageRequest, caller: Caller): Promise<Page<UploadedFile>>;
-  /** Returns the file's content. @throws ServiceError `not_found` if its bytes are missing */
+  /**
+   * Returns the file's content as a stream.
+   *
+   * @throws ServiceError `not_found` if its bytes are missing
+   */
   read(file: UploadedFile): Promise<Readable>;
-  /** Returns the whole content for a request that uses the file. */
+  /** Returns the file's whole content for a request that uses the file. Using a file delays its automatic deletion. */
   use(file: UploadedFile): Promise<Uint8Array<ArrayBuffer>>;
   delete(file: UploadedFile): Promise<void>;
-  /** Deletes bytes without a database row, and files that have been unused for the configured time. */
+  /** Deletes stored bytes that have no database row, and files that nobody has used for the configured time. */
   sweep(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
-/**
- * Maximum time in milliseconds between the storing of an upload's bytes and the writing of its row. No server takes
- * that long.
- */
+/** Time in milliseconds within which every server writes the database row of an upload after storing its bytes. */
 const comingMs = 3_600_000;
 const folder = "files";
 
 export function createFileService(dependencies: FileDependencies): FileService {
   const { store, artifacts, clock, settings, onFault } = dependencies;
-  /** Ids of uploads that this server has received but not yet kept. */
+  /** Ids of uploads that this server has received but not yet made files. */
   const received = new Set<string>();
   const remove = async (id: string): Promise<void> => {
     await store.delete(id);
@@ -83,7 +89,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
 
   const sweep = async (): Promise<void> => {
     await artifacts.sweep(folder, {
-      // Newer bytes stay, because another server may be about to write their row.
+      // Keeps newer bytes, because another server may be about to write their row.
       olderThan: new Date(clock.now().getTime() - comingMs),
       isKnown: async (key) => {
         const id = key.slice(folder.length + 1);
@@ -102,7 +108,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
   const sweepAgain = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await sweep().catch(onFault);
-      // A sleep rejects only when the service stops.
+      // The sleep rejects only if the service stops.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };
@@ -133,7 +139,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
       const file = { id, ...about, byteCount, createdAt: now, usedAt: now };
       await store.create(file, settings.entityBytes);
       received.delete(id);
-      // The bytes may be missing: a server whose clock is hours ahead considers a new upload abandoned.
+      // The bytes may be missing, because a server whose clock is hours ahead considers a new upload abandoned.
       if (await artifacts.has(keyOf(id))) return file;
       await store.delete(id);
       throw gone();
@@ -172,7 +178,11 @@ function keyOf(id: string): string {
   return `${folder}/${id}`;
 }
 
-/** Reads the whole file into a new buffer. @throws ServiceError `not_found` */
+/**
+ * Reads a whole file into a new buffer.
+ *
+ * @throws ServiceError `not_found`
+ */
 async function bytesOf(
   artifacts: ArtifactStore,
   { id }: Pick<ReceivedFile, "id">,
@@ -187,7 +197,7 @@ async function bytesOf(
 }
 
 /**
- * Writes all chunks. Returns the number of bytes.
+ * Writes all chunks to a file, and returns the number of bytes.
  *
  * @throws ServiceError `too_large` beyond `bytesMax`; errors of reading `content`
  */
@@ -202,7 +212,7 @@ async function writeContent(
     for await (const piece of content) {
       byteCount += piece.length;
       if (byteCount > bytesMax) throw tooLarge(bytesMax);
-      // Unlike `write`, `appendFile` continues after a partial write.
+      // Uses `appendFile`, because `write` may write only a part of the chunk.
       await handle.appendFile(piece);
     }
     return byteCount;

@@ -1,4 +1,4 @@
-// Settings of uploaded files: those of the operator, and constants shared by all servers.
+// Settings of uploaded files: some for the operator, and constants that all servers share.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -22,9 +22,9 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum size of a file; a server accepts files as large as other request bodies. */
+  /** Maximum size of an uploaded file in bytes. A server accepts files as large as other request bodies. */
   fileBytes: 256 * mebibyte,
-  /** Interval between sweeps for unused files. */
+  /** Interval in seconds between sweeps for unused files. */
   sweepSeconds: 3600,
 };
 

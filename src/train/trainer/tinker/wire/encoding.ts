@@ -11,37 +11,40 @@ export interface Datum {
   readonly targets: Int32Array;
   /** For each target, 1 if it is trained on, otherwise 0. */
   readonly weights: Float32Array;
-  /** For each target, its old log-probability and its advantage; absent for a forward pass only. */
+  /**
+   * Inputs of the loss for each target: its old log-probability and its advantage. Absent if only a forward pass is
+   * requested.
+   */
   readonly loss?: { readonly logprobs: Float32Array; readonly advantages: Float32Array };
 }
 
 /**
- * Name of a loss on the server. `importance_sampling` is the ratio to a given probability times the advantage;
- * `cross_entropy` is the negative log-probability.
+ * Name of a loss on the server. `importance_sampling` is the ratio of the current to a given probability, times the
+ * advantage; `cross_entropy` is the negative log-probability.
  */
 export type LossName = "importance_sampling" | "cross_entropy";
 
 export interface ForwardBackwardRequest {
   readonly modelId: string;
-  /** Sequence number, which grows by 1 with each operation of a model. */
+  /** Sequence number, which grows by 1 with each operation on a model. */
   readonly seqId: number;
   readonly loss: LossName;
-  /** True if no gradient is computed. */
+  /** True to request only a forward pass, without a gradient. */
   readonly isForwardOnly: boolean;
 }
 
 export interface EncodedRequest {
-  /** Path below `/api/v1`. */
+  /** URL path below `/api/v1`. */
   readonly path: string;
   readonly contentType: string;
   readonly body: Uint8Array;
 }
 
 export interface Encoding {
-  /** Encodes one datum as a part of a request. */
+  /** Encodes one sequence as a part of a request's body. */
   datum(datum: Datum): Uint8Array;
   request(request: ForwardBackwardRequest, data: readonly Uint8Array[]): EncodedRequest;
-  /** Content type that is requested for results. */
+  /** Content type in which Hone requests results. */
   readonly accept: string;
 }
 
