@@ -27,7 +27,7 @@ export function drawBars(bars: readonly Bar[], width: number): readonly string[]
   });
 }
 
-/** Returns a histogram on one line, between its minimum and maximum. */
+/** Returns a histogram on one line, with its minimum on the left and its maximum on the right. */
 export function drawHistogram(
   counts: readonly number[],
   { min, max }: { readonly min: number; readonly max: number },

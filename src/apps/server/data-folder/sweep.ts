@@ -143,7 +143,7 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string): Pro
       // but an ended job never does.
       const jobs = await jobsOfStep(dependencies, modelId, step);
       if (!jobs.every(isTerminal) || (await models.findVersion(modelId, step)) !== null) return true;
-      // A step up to the greatest one that has no version belongs to a deleted version.
+      // If a step up to the model's greatest one has no version, its version was deleted.
       const isUsed = step <= (await models.greatestStep(modelId));
       return !isUsed && jobs.length === 0;
     },

@@ -56,7 +56,7 @@ export interface CheckedPrecision {
    * which prompts are computed.
    */
   readonly weightBytes: number;
-  /** Number of weight matrices per form. */
+  /** Number of weight matrices in each form, such as float32 or 8-bit codes. */
   readonly forms: Readonly<Record<WeightForm, number>>;
   /** Names of the weight matrices that have more bits than most. */
   readonly finer: readonly string[];

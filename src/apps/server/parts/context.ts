@@ -56,7 +56,7 @@ export async function buildContext(
   const version = packageVersion();
   const clock = systemClock;
   const telemetry = await startOpenTelemetry(config.openTelemetry, { version, clock, metrics, logger });
-  // Started first and therefore stopped last, so that the stop of other parts is traced.
+  // Starts first and therefore stops last, so that it also traces how the other parts stop.
   await start(telemetry);
   // Listens before anything is opened or loaded, so that a port conflict is found immediately and requests are
   // answered that the server is starting.

@@ -209,7 +209,7 @@ export class Expressions {
 
   node(expression: Expression): ExpressionNode {
     const own = expression - this.#baseCount;
-    // Numbers below `baseCount` belong to the base.
+    // Expressions with numbers below `baseCount` belong to the base.
     return own < 0 && this.#base !== undefined ? this.#base.node(expression) : this.#nodes[own];
   }
 
