@@ -46,7 +46,7 @@ export async function measureKernels(): Promise<KernelMeasurement> {
     ...(kernels.codes === null ? [] : [kernels.codes]),
     ...(kernels.fourBits ? (["int4"] as const) : []),
   ];
-  return { ...kernels, rates: await measureRates(forms) };
+  return { ...kernels, rates: await measureRates(forms, cached) };
 }
 
 /** Signed codes are tried first: if they are exact, the processor has instructions for them, and these are faster. */
@@ -121,21 +121,46 @@ export async function isRowSame(form: Form): Promise<boolean> {
   return true;
 }
 
-/** Row counts: one decoded token, a batch of decoded tokens, and a prompt. */
-const measuredRows = [1, 16, 128];
 const repeatCountMax = 8;
-/** Time budget for measuring one form at one row count; on a slow machine, fewer repetitions fit. */
-const measuredMs = 20;
+
+interface Measured {
+  /** Shape [K, N] of the weight matrix. */
+  readonly shape: readonly [number, number];
+  readonly rowCounts: readonly number[];
+  readonly threads: number;
+  /** Time budget for measuring one form at one row count; on a slow machine, fewer repetitions fit. */
+  readonly budgetMs: number;
+}
+
+/** A matrix that stays in a core's cache, with rows of one decoded token, a batch of decoded tokens, and a prompt. */
+const cached: Measured = { shape: [512, 1024], rowCounts: [1, 16, 128], threads: 1, budgetMs: 20 };
+
+/**
+ * Measures products with a matrix that a core's cache cannot hold, as in a model whose weights all have to be read from
+ * memory for each token.
+ *
+ * @param threads number of compute threads of each product
+ * @returns rates of all threads together, for rows of 1, 8 and 128
+ */
+export function measureStreamedRates(
+  forms: readonly Form[],
+  threads: number,
+): Promise<readonly KernelRate[]> {
+  return measureRates(forms, { shape: [1536, 24_576], rowCounts: [1, 8, 128], threads, budgetMs: 300 });
+}
 
 /** Measures the forms alternately, so that other load on the machine affects all of them equally. */
-async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate[]> {
-  const [K, N] = [512, 1024];
+async function measureRates(
+  forms: readonly Form[],
+  { shape: [K, N], rowCounts: measuredRows, threads, budgetMs }: Measured,
+): Promise<readonly KernelRate[]> {
   const random = seededRandom("rates");
-  const codes = Int8Array.from({ length: K * N }, () => random.index(255) - 127);
+  const codes = new Int8Array(K * N);
+  const pattern = Int8Array.from({ length: 64 * 1024 }, () => random.index(255) - 127);
+  for (let index = 0; index < codes.length; index += pattern.length) codes.set(pattern, index);
   const x = Float32Array.from({ length: Math.max(...measuredRows) * K }, () => random.uniform() - 0.5);
-  const sessions = await Promise.all(
-    forms.map(async (form) => ({ form, session: await productOf(form, { K, N, codes, threads: 1 }) })),
-  );
+  const sessions: { readonly form: Form; readonly session: Session }[] = [];
+  for (const form of forms) sessions.push({ form, session: await productOf(form, { K, N, codes, threads }) });
   const rates: KernelRate[] = [];
   for (const rows of measuredRows) {
     const best = new Map(forms.map((form) => [form, Infinity]));
@@ -147,7 +172,7 @@ async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate
         const ms = systemClock.monotonicMs() - begin;
         best.set(form, Math.min(ms, best.get(form) ?? ms));
       }
-      if (systemClock.monotonicMs() - start > measuredMs * forms.length) break;
+      if (systemClock.monotonicMs() - start > budgetMs * forms.length) break;
     }
     for (const [form, ms] of best) rates.push({ form, rows, gigaOps: (2 * rows * K * N) / (ms * 1e6) });
   }
@@ -171,22 +196,27 @@ type Product = (
   weights: Map<string, WeightSource>,
 ) => Value;
 
+/** Returns the codes with 128 added to each. */
+function raised(codes: Int8Array): Uint8Array {
+  return new Uint8Array(codes).map((code) => code ^ 128);
+}
+
 const codeProduct =
   (form: "int8" | "uint8"): Product =>
   (builder, x, { K, N, codes }, weights) => {
-    weights.set("weight", { data: form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128) });
+    weights.set("weight", { data: form === "int8" ? codes : raised(codes) });
     return builder.int8MatMul(x, builder.parameter("weight", [K, N], form), builder.full([N], 1));
   };
 
 const products: { readonly [F in Form]: Product } = {
   float32: (builder, x, { K, N, codes }, weights) => {
-    weights.set("weight", { data: Float32Array.from(codes, (code) => code / 127) });
+    weights.set("weight", { data: new Float32Array(codes).map((code) => code / 127) });
     return builder.matMul(x, builder.parameter("weight", [N, K]), { transposeB: true });
   },
   int8: codeProduct("int8"),
   uint8: codeProduct("uint8"),
   int4: (builder, x, { K, N, codes }, weights) => {
-    weights.set("weight", { data: Uint8Array.from(codes.subarray(0, (N * K) / 2), (code) => code + 128) });
+    weights.set("weight", { data: raised(codes.subarray(0, (N * K) / 2)) });
     weights.set("scales", { data: new Float32Array((N * K) / 32).fill(0.1) });
     const blocks = builder.parameter("weight", [N, K / 32, 16], "uint8");
     return builder.int4MatMul(x, blocks, builder.parameter("scales", [N, K / 32]));

@@ -16,6 +16,7 @@ import { findNamed } from "../named-version.ts";
 import { addMoveCommand } from "../migrate/move-command.ts";
 import { addAddedModelCommands } from "./added-models.ts";
 import { addCheckCommand } from "./check-model.ts";
+import { addFitCommand } from "./fit-models.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";
 import { addTrajectoryCommand } from "./stored-trajectories.ts";
 import { addVersionCommands } from "./versions.ts";
@@ -138,6 +139,7 @@ export function addModelsCommand(program: Command): void {
     });
   addAddedModelCommands(models);
   addCheckCommand(models);
+  addFitCommand(models);
   addVersionCommands(models);
   addFolderCommands(models);
   addTrajectoryCommand(models);

@@ -13,6 +13,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "models add": { model: "files" },
   "models remove": { name: "added" },
   "models check": { model: "files" },
+  "models fit": { model: "files" },
   "models versions": { name: "trained" },
   "models accept-base": { name: "trained" },
   "models pin": { "name:stepN": "versions" },

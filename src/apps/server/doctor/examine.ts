@@ -13,7 +13,7 @@ import { addressFindings, type FindServer, type SeenServer } from "./address.ts"
 import { dataFindings } from "./data-folder.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 import { memoryFinding, nodeFinding, openFilesFinding, processorFinding, thisProcessor } from "./machine.ts";
-import { modelFindings } from "./models.ts";
+import { knownModelsFinding, modelFindings } from "./models.ts";
 
 export type { FindServer, Finding, SeenServer };
 
@@ -38,7 +38,9 @@ export async function* examine(flags: FlagValues, find: FindServer): AsyncGenera
   yield openFilesFinding(httpSettings.with(config.http).connections, openFilesMax());
   yield* await dataFindings(config);
   yield* await addressFindings(config.server, find);
-  yield* modelFindings(config, { memoryBytes, kernels: kernels ?? everyKernel });
+  const machine = { memoryBytes, kernels: kernels ?? everyKernel };
+  yield* modelFindings(config, machine);
+  yield knownModelsFinding(machine);
   if (config.server.device !== "cpu") yield await deviceFinding(config.server.device);
 }
 

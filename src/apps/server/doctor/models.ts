@@ -12,6 +12,7 @@ import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import type { NamedBase } from "../../../inference/models/registry/named-base.ts";
 import type { HoneConfig } from "../config.ts";
+import { largestKnown } from "../model-fit/fit-models.ts";
 import { addedBases } from "../library/added-models.ts";
 import { computedAs } from "../model-check/computed-as.ts";
 import { builtInModel } from "../package.ts";
@@ -76,6 +77,16 @@ function findingsWithin(
     }
   });
   return needs.length < 2 ? findings : [...findings, togetherFinding(needs, limits)];
+}
+
+/** Names the largest published models that suit the machine. */
+export function knownModelsFinding({ memoryBytes, kernels }: ModelMachine): Finding {
+  const { served, trained } = largestKnown(memoryBytes, kernels);
+  const names =
+    served === null
+      ? "none of the known models fits into memory"
+      : `the largest known models that fit into memory are ${served} to serve and ${trained ?? "none"} to train`;
+  return ok("sizes", `${names}; \`hone models fit\` estimates each one`);
 }
 
 /** Returns the memory that a model needs; null if other servers compute it. */

@@ -62,6 +62,11 @@ export function engineMemory(
 ): EngineMemory {
   const config = readModelConfig(folder);
   const forms: WeightForms = choice.quantization === "off" ? new Map() : readForms(folder, config, choice);
+  return engineMemoryOf(config, forms, settings);
+}
+
+/** Like {@link engineMemory}, for a model of which only the configuration and the forms of the weights are known. */
+export function engineMemoryOf(config: ModelConfig, forms: WeightForms, settings: Limits): EngineMemory {
   const weightBytes = keptBytes(config, forms);
   const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
   const ownBytes =
@@ -100,8 +105,8 @@ function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotC
   return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytesIn(config) });
 }
 
-/** Returns the memory that one slot of the model takes. */
-function slotBytesIn(config: ModelConfig): SlotBytes {
+/** Returns the memory of a slot of the model: keys and values per position, and the states of layers without them. */
+export function slotBytesIn(config: ModelConfig): SlotBytes {
   const { kvHeadCount, headSize } = config;
   return slotBytesOf({ layerCount: countCaches(config), kvHeadCount, headSize, states: stateShapes(config) });
 }

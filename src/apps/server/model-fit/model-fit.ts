@@ -1,0 +1,146 @@
+// Estimates what a model needs on this machine (memory for serving and training) and how fast it will be. Needs only
+// the model's configuration, so people can decide before a download.
+import type { KernelMeasurement, KernelRate } from "../../../base/domain/kernels/integer-kernels.ts";
+import type { Quantization } from "../../../base/domain/model.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { modelParameters } from "../../../inference/architectures/parameters.ts";
+import {
+  chooseForms,
+  precisionLabel,
+  type FormChoice,
+} from "../../../inference/architectures/quantized/choose-forms.ts";
+import {
+  keptBytes,
+  promptForms,
+  weightUseFor,
+  type WeightForm,
+  type WeightForms,
+} from "../../../inference/architectures/quantized/weight-forms.ts";
+import { engineMemoryOf, slotBytesIn } from "../../../inference/engine/model-swapping/memory-need.ts";
+import { engineSettings } from "../../../inference/engine/settings.ts";
+import type { StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { sequenceTrainingBytes } from "../../../train/trainer/embedded/sequence-memory.ts";
+
+/** Concurrent requests for which memory and speed are estimated. */
+export const requestCount = 8;
+/** Length of the sequence whose training is estimated, in tokens. */
+export const trainedTokenCount = 1024;
+
+/** The machine, as measured. */
+export interface FitMachine {
+  readonly memoryBytes: number;
+  readonly kernels: KernelMeasurement;
+  /** Rates of products with weights in memory, by all threads together; null to estimate no speed. */
+  readonly rates: readonly KernelRate[] | null;
+}
+
+/** Estimated speed, in tokens per second. */
+export interface FitSpeed {
+  /** Decoded tokens of one request. */
+  readonly one: number;
+  /** Decoded tokens of {@link requestCount} concurrent requests together. */
+  readonly several: number;
+  readonly prompt: number;
+}
+
+/** Estimates for a model in one precision. */
+export interface ModelFit {
+  readonly quantize: Quantization;
+  readonly precision: string;
+  readonly weightBytes: number;
+  /** Maximum memory of the engine with {@link requestCount} requests of the asked length. */
+  readonly servingBytes: number;
+  /** Peak memory of training over the float32 base model, with a sequence of {@link trainedTokenCount} tokens. */
+  readonly trainingBytes: number;
+  readonly speed: FitSpeed | null;
+  readonly isServable: boolean;
+  readonly isTrainable: boolean;
+}
+
+export interface FitQuestion {
+  /** Length of each request in tokens, prompt and answer together. */
+  readonly contextLength: number;
+  readonly quantizations: readonly Quantization[];
+  /** Returns the forms of the weights; null for {@link publishedForms}. */
+  readonly formsOf: ((choice: FormChoice) => WeightForms) | null;
+}
+
+/** Estimates a model in each precision; leaves out a precision that gives the same forms as an earlier one. */
+export function fitModel(
+  config: ModelConfig,
+  { contextLength, quantizations, formsOf }: FitQuestion,
+  machine: FitMachine,
+): readonly ModelFit[] {
+  const trainingBytes = sequenceTrainingBytes(config, Math.min(trainedTokenCount, config.contextLength));
+  const formsIn = formsOf ?? ((choice) => publishedForms(config, choice));
+  const seen = new Set<string>();
+  return quantizations.flatMap((quantize) => {
+    const forms = formsIn({ quantization: quantize, kernels: machine.kernels });
+    const key = JSON.stringify([...forms]);
+    if (seen.has(key)) return [];
+    seen.add(key);
+    const servingBytes = servingBytesOf(config, forms, contextLength);
+    return [
+      {
+        quantize,
+        precision: precisionLabel(config, forms, quantize) ?? "float32",
+        weightBytes: keptBytes(config, forms),
+        servingBytes,
+        trainingBytes,
+        speed: machine.rates && speedOf(config, forms, machine.rates),
+        isServable: servingBytes <= machine.memoryBytes,
+        isTrainable: trainingBytes <= machine.memoryBytes,
+      },
+    ];
+  });
+}
+
+/** Returns the number of a model's parameters. */
+export function countParameters(config: ModelConfig): number {
+  return modelParameters(config).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+}
+
+/** Returns the maximum memory of the engine with {@link requestCount} requests of `length` tokens. */
+export function servingBytesOf(config: ModelConfig, forms: WeightForms, length: number): number {
+  const contextLength = Math.min(length, config.contextLength);
+  const limits = { ...engineSettings.with(), contextLengthMax: contextLength };
+  const { bytes, keyValueBytes } = engineMemoryOf(config, forms, limits);
+  const { bytesPerPosition, bytesPerSlot } = slotBytesIn(config);
+  return bytes - keyValueBytes + requestCount * (contextLength * bytesPerPosition + bytesPerSlot);
+}
+
+/** Returns the forms of a model whose files have 16-bit floating point weights, as hubs publish most models. */
+export function publishedForms(config: ModelConfig, choice: FormChoice): WeightForms {
+  const stored = modelParameters(config).map(({ name, shape }): [string, StoredTensor] => [
+    name,
+    { name, shape, type: "BF16", file: "", offset: 0, byteLength: 2 * sizeOf(shape) },
+  ]);
+  return chooseForms(config, new Map(stored), choice);
+}
+
+/** Counts only products with weights: they take most of the time unless a context is long. */
+function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly KernelRate[]): FitSpeed {
+  const rowsPerSecond = (rows: number, used: WeightForms): number => {
+    const seconds = modelParameters(config)
+      .filter(({ name, shape }) => shape.length === 2 && weightUseFor(name, config).isMultiplied)
+      .map(({ name, shape }) => (2 * rows * sizeOf(shape)) / rateOf(rates, used.get(name) ?? "float32", rows))
+      .reduce((sum, each) => sum + each, 0);
+    return rows / seconds;
+  };
+  return {
+    one: rowsPerSecond(1, forms),
+    several: rowsPerSecond(requestCount, forms),
+    prompt: rowsPerSecond(128, promptForms(forms)),
+  };
+}
+
+/** Returns the operations per second for a form at a measured number of rows. */
+function rateOf(rates: readonly KernelRate[], form: WeightForm, rows: number): number {
+  const kernel = form === "int4-offset" ? "int4" : form;
+  const found = rates.find((rate) => rate.form === kernel && rate.rows === rows);
+  return 1e9 * (found?.gigaOps ?? Number.NaN);
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}

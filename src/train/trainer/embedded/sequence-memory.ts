@@ -1,0 +1,32 @@
+// Estimates the memory of training one sequence, before any job: for people who choose a model.
+import { projectionNames } from "../../../base/domain/model.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { layoutOf } from "../packing/pack-layout.ts";
+import { cutIntoPacks } from "../packing/packs.ts";
+import { ungrouped } from "../packing/prefix-groups.ts";
+import { trainingSettings } from "../settings.ts";
+import { estimateMemory } from "./memory-limit.ts";
+import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
+
+/**
+ * Returns the peak memory in bytes of a job that trains an adapter of the default rank over the float32 base model on
+ * sequences of `tokenCount` tokens, one at a time.
+ */
+export function sequenceTrainingBytes(config: ModelConfig, tokenCount: number): number {
+  // The scale of an adapter does not change the memory.
+  const adapter = { rank: trainingSettings.with().loraRank, scale: 1, targets: projectionNames };
+  const graphs = [
+    buildGradientGraph(config, { adapter, layout: "list", loss: { kind: "cross-entropy" } }),
+    buildLogprobGraph(config, { adapter, layout: "list" }),
+  ];
+  const sequence = {
+    tokenIds: new Int32Array(tokenCount),
+    mask: new Uint8Array(tokenCount).fill(1, 1),
+    oldLogprobs: new Float32Array(tokenCount),
+    advantage: 1,
+    weight: 1,
+    group: 0,
+  };
+  const [pack] = cutIntoPacks(ungrouped([sequence]), tokenCount);
+  return estimateMemory({ config, adapter }, [{ graphs, largest: [[layoutOf(pack)]] }]).bytes;
+}
