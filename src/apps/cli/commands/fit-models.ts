@@ -1,8 +1,6 @@
 // `hone models fit`: estimate whether a model suits this machine, before a download. Needs no server.
 import { type Command, InvalidArgumentError } from "commander";
-import { sizeText } from "../../../base/domain/text/size-text.ts";
-import type { FitReport, FittedModel, ModelFit } from "../../server/model-fit/fit-models.ts";
-import { printRows } from "../connection.ts";
+import { fitFields, printFits } from "./fit-output.ts";
 
 interface FitFlags {
   readonly data?: string;
@@ -44,8 +42,8 @@ export function addFitCommand(models: Command): void {
         threads: threads ?? null,
         contextLength: context,
       });
-      if (json === true) process.stdout.write(`${JSON.stringify(fieldsOf(report), null, 2)}\n`);
-      else print(report, named === undefined);
+      if (json === true) process.stdout.write(`${JSON.stringify(fitFields(report), null, 2)}\n`);
+      else printFits(report, named === undefined);
     });
 }
 
@@ -54,73 +52,5 @@ function wholeNumber(min: number, max: number): (text: string) => number {
     const value = Number(text);
     if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  };
-}
-
-function print({ machine, models }: FitReport, isList: boolean): void {
-  process.stdout.write(`this machine: ${sizeText(machine.memoryBytes)} of memory\n`);
-  if (!isList)
-    for (const { name, parameterCount, contextLength, downloadBytes } of models)
-      process.stdout.write(
-        `${name}: ${countText(parameterCount)} parameters, context ${contextLength} tokens${downloadBytes ? `, download ${sizeText(downloadBytes)}` : ""}\n`,
-      );
-  process.stdout.write("\n");
-  const first = isList ? ["model", "parameters"] : ["quantize", "precision"];
-  printRows(
-    models.flatMap((model) => model.fits.map((fit) => rowOf(model, fit))),
-    { columns: [...first, "weights", "serving", "training", ...speedColumns, "suits"] },
-  );
-}
-
-const speedColumns = ["tokens/s", "8 requests", "prompt"] as const;
-
-function rowOf({ name, parameterCount }: FittedModel, fit: ModelFit) {
-  const { speed } = fit;
-  const rates = speed === null ? [] : [speed.one, speed.several, speed.prompt];
-  return {
-    model: name,
-    parameters: countText(parameterCount),
-    quantize: fit.quantize,
-    precision: fit.precision,
-    weights: sizeText(fit.weightBytes),
-    serving: sizeText(fit.servingBytes),
-    training: sizeText(fit.trainingBytes),
-    ...Object.fromEntries(speedColumns.map((column, index) => [column, rateText(rates[index])])),
-    suits: suitsText(fit),
-  };
-}
-
-function rateText(rate: number): string {
-  return rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
-}
-
-function suitsText({ isServable, isTrainable }: ModelFit): string {
-  if (!isServable) return "no: too little memory";
-  return isTrainable ? "serving, training" : "serving";
-}
-
-function countText(count: number): string {
-  return count < 0.9995e9 ? `${Math.round(count / 1e6)} M` : `${(count / 1e9).toFixed(1)} B`;
-}
-
-function fieldsOf({ machine, models }: FitReport) {
-  return {
-    memory_bytes: machine.memoryBytes,
-    models: models.map(({ name, parameterCount, contextLength, downloadBytes, fits }) => ({
-      name,
-      parameters: parameterCount,
-      context_length: contextLength,
-      download_bytes: downloadBytes,
-      precisions: fits.map(({ quantize, precision, speed, ...fit }) => ({
-        quantize,
-        precision,
-        weight_bytes: fit.weightBytes,
-        serving_bytes: fit.servingBytes,
-        training_bytes: fit.trainingBytes,
-        tokens_per_second: speed && { one: speed.one, eight_requests: speed.several, prompt: speed.prompt },
-        is_servable: fit.isServable,
-        is_trainable: fit.isTrainable,
-      })),
-    })),
   };
 }

@@ -9,20 +9,13 @@ import {
   precisionLabel,
   type FormChoice,
 } from "../../../inference/architectures/quantized/choose-forms.ts";
-import {
-  keptBytes,
-  promptForms,
-  weightUseFor,
-  type WeightForm,
-  type WeightForms,
-} from "../../../inference/architectures/quantized/weight-forms.ts";
+import { keptBytes, type WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
+import { requestCount, speedOf, type FitSpeed } from "./fit-speed.ts";
 import { engineMemoryOf, slotBytesIn } from "../../../inference/engine/model-swapping/memory-need.ts";
 import { engineSettings } from "../../../inference/engine/settings.ts";
 import type { StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { sequenceTrainingBytes } from "../../../train/trainer/embedded/sequence-memory.ts";
 
-/** Concurrent requests for which memory and speed are estimated. */
-export const requestCount = 8;
 /** Length of the sequence whose training is estimated, in tokens. */
 export const trainedTokenCount = 1024;
 
@@ -32,15 +25,6 @@ export interface FitMachine {
   readonly kernels: KernelMeasurement;
   /** Rates of products with weights in memory, by all threads together; null to estimate no speed. */
   readonly rates: readonly KernelRate[] | null;
-}
-
-/** Estimated speed, in tokens per second. */
-export interface FitSpeed {
-  /** Decoded tokens of one request. */
-  readonly one: number;
-  /** Decoded tokens of {@link requestCount} concurrent requests together. */
-  readonly several: number;
-  readonly prompt: number;
 }
 
 /** Estimates for a model in one precision. */
@@ -116,29 +100,6 @@ export function publishedForms(config: ModelConfig, choice: FormChoice): WeightF
     { name, shape, type: "BF16", file: "", offset: 0, byteLength: 2 * sizeOf(shape) },
   ]);
   return chooseForms(config, new Map(stored), choice);
-}
-
-/** Counts only products with weights: they take most of the time unless a context is long. */
-function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly KernelRate[]): FitSpeed {
-  const rowsPerSecond = (rows: number, used: WeightForms): number => {
-    const seconds = modelParameters(config)
-      .filter(({ name, shape }) => shape.length === 2 && weightUseFor(name, config).isMultiplied)
-      .map(({ name, shape }) => (2 * rows * sizeOf(shape)) / rateOf(rates, used.get(name) ?? "float32", rows))
-      .reduce((sum, each) => sum + each, 0);
-    return rows / seconds;
-  };
-  return {
-    one: rowsPerSecond(1, forms),
-    several: rowsPerSecond(requestCount, forms),
-    prompt: rowsPerSecond(128, promptForms(forms)),
-  };
-}
-
-/** Returns the operations per second for a form at a measured number of rows. */
-function rateOf(rates: readonly KernelRate[], form: WeightForm, rows: number): number {
-  const kernel = form === "int4-offset" ? "int4" : form;
-  const found = rates.find((rate) => rate.form === kernel && rate.rows === rows);
-  return 1e9 * (found?.gigaOps ?? Number.NaN);
 }
 
 function sizeOf(shape: readonly number[]): number {
