@@ -1,4 +1,4 @@
-// Service for annotation queues. It restricts callers to their entity, validates content, and adds ids, times and
+// Service for annotation queues. Restricts callers to their entity, validates content, and adds ids, times and
 // annotators' names.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
@@ -22,7 +22,11 @@ import { reachQueue, type AnnotationDependencies, type QueueName, type ShownQueu
  * not in the project.
  */
 export interface AnnotationService extends AnnotatorService {
-  /** @throws ServiceError `invalid` with every fault of the content; `update` does the same */
+  /**
+   * Creates a queue.
+   *
+   * @throws ServiceError `invalid` with every fault of the content; `update` does the same
+   */
   create(projectId: string, content: QueueContent, caller: Caller): Promise<ShownQueue>;
   find(name: QueueName, caller: Caller): Promise<ShownQueue>;
   list(
@@ -34,12 +38,14 @@ export interface AnnotationService extends AnnotatorService {
   update(name: QueueName, content: Partial<QueueContent>, caller: Caller): Promise<ShownQueue>;
   /**
    * Deletes a queue and returns it. A deleted queue can no longer be listed or found, but feedback may still refer to
-   * it.
+   * its id.
    */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
   /**
-   * Adds items to a queue: calls given by id, other objects given by reference, the subjects of feedback that matches
-   * a condition, and recorded completions. @throws ServiceError `too_large`, besides those of every method
+   * Adds items to a queue: calls by their ids, other objects by reference, the subjects of feedback that matches a
+   * condition, and recorded completions.
+   *
+   * @throws ServiceError `too_large`, besides those of every method
    */
   addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
   listItems(
@@ -48,20 +54,21 @@ export interface AnnotationService extends AnnotatorService {
     slice: Omit<Parameters<AnnotationStore["listItems"]>[2], "at">,
     caller: Caller,
   ): Promise<readonly AnnotationItem[]>;
-  /** Counts the progress in each of the given queues that exists. */
+  /** Returns statistics of the given queues, in the order of `queueIds`; omits queues that do not exist. */
   stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
   /**
-   * Computes the annotators' agreement by question. @throws ServiceError `too_slow` and `overloaded`, besides those of
-   * every method
+   * Computes how well the annotators agree on each question.
+   *
+   * @throws ServiceError `too_slow` and `overloaded`, besides those of every method
    */
   agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
 }
 
 export interface ItemsToAdd {
   readonly callIds: readonly string[];
-  /** Condition on the project's feedback whose subjects are added; null to add none. */
+  /** Condition on the project's feedback. The subjects of matching feedback become items; null to add none. */
   readonly condition: Condition | null;
-  /** Filter for recorded completions to add; null to add none. */
+  /** Filter for recorded completions that become items; null to add none. */
   readonly recorded: RecordedFilter | null;
   readonly displayFields: AnnotationItem["displayFields"];
 }
@@ -69,8 +76,8 @@ export interface ItemsToAdd {
 export interface AddedItems {
   readonly addedCount: number;
   /**
-   * Number of skipped items. An item is skipped if the queue already contained it, or if the request contained it more
-   * than once.
+   * Number of items that were skipped, because the queue already contained them or the request contained them more than
+   * once.
    */
   readonly duplicateCount: number;
 }
@@ -120,7 +127,7 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
     },
     update: async (name, content, caller) => {
       const { scorerRefs, questions } = await reach(name, caller);
-      // Checks the new content together with the unchanged questions, because names must be unique among all
+      // Checks the new content together with the queue's unchanged questions, because names must be unique among all
       // questions.
       checkQueueContent({ scorerRefs, questions, ...content }, settings.questions);
       return change(name, caller, content);
@@ -157,7 +164,7 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
   };
 }
 
-/** Maximum number of completions that one lookup in the recordings covers. */
+/** Maximum number of recorded completions in one lookup. */
 const keysMax = 100;
 
 function recordedIn(store: Pick<CompletionStore, "findOutlines">): FindRecorded {

@@ -1,5 +1,5 @@
-// Annotators' work in a queue: they claim an item, then answer, skip or reopen it. A request may name its annotator;
-// the default is the owner of the request's key.
+// The work of annotators in a queue: they claim an item, then answer, skip or reopen it. A request may name its
+// annotator; the default is the owner of the request's key.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import { answerFault } from "../../base/domain/annotation/question.ts";
@@ -20,12 +20,12 @@ import { textFaults } from "./check-content.ts";
 import { contentIn, type ItemContent } from "./item-content.ts";
 import { type AnnotationDependencies, type QueueName, reachQueue, type ShownQueue } from "./reach-queue.ts";
 
-/** An item of a queue, as identified by a caller. */
+/** Names an item of a queue in a call. */
 export interface ItemName extends QueueName {
   readonly itemId: string;
 }
 
-/** Name of the annotator; null for the owner of the caller's key. */
+/** Name of the annotator who works; null for the owner of the caller's key. */
 export type Annotator = string | null;
 
 /**
@@ -34,8 +34,8 @@ export type Annotator = string | null;
  */
 export interface AnnotatorService {
   /**
-   * Claims an item for the annotator: no other annotator may claim it until the hold expires. Returns the item that
-   * the annotator already holds, or else the next free one.
+   * Claims an item for the annotator, so that no other annotator can claim it until the hold expires. Returns the item
+   * that the annotator already holds, or else the next free one.
    *
    * @param holdSeconds duration of the hold; defaults to the setting
    */
@@ -45,7 +45,7 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<ClaimedItem>;
   /**
-   * Sets the annotator's state for the item. Setting the current state again has no effect, except that setting
+   * Sets the annotator's state for an item. Setting the current state again has no effect, except that setting
    * `in_progress` again renews the hold.
    *
    * @throws ServiceError `unsupported` for an impossible transition
@@ -60,8 +60,8 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<AnnotationItem>;
   /**
-   * Stores the answers as feedback on the item, replacing the annotator's earlier answers. Then sets the annotator's
-   * state for the item to `completed`, from any earlier state.
+   * Stores the annotator's answers to an item as feedback, in place of the annotator's earlier answers. Then sets the
+   * annotator's state for the item to `completed`, from any earlier state.
    *
    * @throws ServiceError `invalid` with every invalid answer and every unanswered question
    */
@@ -70,20 +70,23 @@ export interface AnnotatorService {
     answer: { readonly annotator: Annotator; readonly answers: Answers },
     caller: Caller,
   ): Promise<{ readonly item: AnnotationItem; readonly feedback: readonly FeedbackRecord[] }>;
-  /** Withdraws the annotator's answers or skip, and holds the item for the annotator again. */
+  /** Withdraws the annotator's answers to an item, or their skip of it, and holds the item for the annotator again. */
   reopen(
     name: ItemName,
     reopening: { readonly annotator: Annotator; readonly holdSeconds: number | null },
     caller: Caller,
   ): Promise<ClaimedItem>;
-  /** Releases an item that the annotator holds; has no effect if the annotator does not hold it. */
+  /**
+   * Releases an item that the annotator holds, so that others can claim it. Has no effect if the annotator does not
+   * hold it.
+   */
   release(name: ItemName, annotator: Annotator, caller: Caller): Promise<AnnotationItem>;
 }
 
 export interface ClaimedItem {
-  /** Claimed item; null if none is available. */
+  /** The claimed item; null if none is available to the annotator. */
   readonly item: AnnotationItem | null;
-  /** Content to show to the annotator, such as a conversation; null if this server does not store the item's content. */
+  /** Content of the item to show to the annotator, such as a conversation; null if this server does not store it. */
   readonly content: ItemContent | null;
   readonly annotator: string;
   /** Work left for the annotator in the queue, including the claimed item. */
@@ -169,8 +172,8 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
         else
           records.push(await put({ id, ...contentOf({ queue, item, annotator, question, value }) }, caller));
       }
-      // The item is marked as completed only after its answers are stored, so a completed item always has all its
-      // answers. A client that is interrupted between these two steps can send the answers again.
+      // Marks the item as completed only after storing its answers, so that a completed item always has all its
+      // answers. A client that is interrupted in between can send the answers again.
       const key = { ...name, queueId: queue.id };
       const completed = await move(key, annotator, "completed", ["unstarted", "in_progress", "skipped"]);
       return { item: completed, feedback: records };
@@ -190,7 +193,9 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
     },
   };
 
-  /** Creates the record. If a record with its id exists, replaces it, or leaves it unchanged if it is identical. */
+  /**
+   * Creates a feedback record. If a record with this id exists, replaces it, or leaves it unchanged if it is identical.
+   */
   async function put(
     input: FeedbackInput & { readonly id: string },
     caller: Caller,
@@ -204,7 +209,11 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
   }
 }
 
-/** Returns the annotator's name. @throws ServiceError `invalid` for an invalid name */
+/**
+ * Returns the annotator's name: the given one, or the owner of the caller's key.
+ *
+ * @throws ServiceError `invalid` for an invalid name
+ */
 function nameOf(named: Annotator, caller: Caller): string {
   const annotator = named ?? caller.owner;
   const faults = textFaults(["annotator"], annotator, 128);
@@ -225,7 +234,11 @@ function noMove(from: AnnotationState, to: AnnotationState): ServiceError {
   });
 }
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Checks that the answers fit the questions, and that no required answer is missing.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 function checkAnswers(asked: readonly AskedQuestion[], answers: Answers): void {
   const names = new Set(asked.map(({ name }) => name));
   const unknown = Object.keys(answers).filter((name) => !names.has(name));
@@ -274,7 +287,7 @@ function contentOf({ queue, item, annotator, question, value }: Answered): Feedb
   };
 }
 
-/** Returns a record id derived from annotator, item and question, so that a new answer replaces the earlier one. */
+/** Derives a feedback record's id from annotator, item and question, so that a new answer replaces the earlier one. */
 function recordId({
   queueId,
   itemId,

@@ -1,5 +1,5 @@
-// Questions of a queue as shown to annotators: the queue's own questions, and those of annotation specs to which the
-// queue refers.
+// Finds the questions that a queue shows to annotators: its own questions, and those of the annotation specs to which
+// it refers.
 import { type AnswerForm, answerFormOf } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -8,11 +8,11 @@ import { parseReference } from "../feedback/references.ts";
 export interface AskedQuestion {
   readonly name: string;
   readonly text: string;
-  /** Schema of the answers; null if this server does not store the spec, in which case any answer is accepted. */
+  /** JSON schema of the answers. Null if this server does not store the spec; any answer is then accepted. */
   readonly schema: JsonObject | null;
   /**
-   * Form for showing the question and entering an answer. Null if no form can be derived from the schema; the answer
-   * is then entered as JSON.
+   * Form for showing the question and entering an answer. Null if no form can be derived from the schema; annotators
+   * then enter the answer as JSON.
    */
   readonly form: AnswerForm | null;
   readonly isOptional: boolean;
@@ -26,10 +26,10 @@ export interface SpecText {
   readonly schema: JsonObject;
 }
 
-/** Finds a spec by its reference in a project; null if it is not stored there. */
+/** Finds an annotation spec in a project by its reference. Returns null if the project does not store the spec. */
 export type FindSpec = (projectId: string, reference: string) => Promise<SpecText | null>;
 
-/** Returns the questions of the specs, in order, followed by the queue's own questions. */
+/** Returns first the questions of the specs to which a queue refers, in order, then the queue's own questions. */
 export async function askedQuestions(
   {
     projectId,
@@ -62,18 +62,15 @@ function toAnswerForm(schema: JsonObject): AnswerForm | null {
   return "form" in read ? read.form : null;
 }
 
-/**
- * Returns the annotation name of the spec to which a reference refers; null if the reference does not refer to an
- * object.
- */
+/** Returns the name of the annotation spec to which a reference refers; null if it does not refer to an object. */
 export function specName(reference: string): string | null {
   const parsed = parseReference(reference);
   return parsed.isValid && parsed.reference.kind === "object" ? parsed.reference.name : null;
 }
 
 /**
- * Returns the feedback type for answers to a question. For a spec whose reference has Weave's scheme, this is the type
- * that Weave's clients look up.
+ * Returns the type of feedback records that answer a question. For a spec whose reference has Weave's scheme, this is
+ * the type that Weave's clients look up.
  */
 export function feedbackTypeOf({ name, specRef }: Pick<AskedQuestion, "name" | "specRef">): string {
   if (specRef === null) return `annotation.${name}`;

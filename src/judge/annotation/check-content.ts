@@ -1,12 +1,16 @@
-// Validates a queue's content and reports every fault. Fault locations use the domain's field names, not those of the
-// API.
+// Validates the content of an annotation queue and reports every fault. Locations of faults use the domain's field
+// names, not those of the API.
 import { answerFormOf, type Question } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { parseReference } from "../feedback/references.ts";
 import { specName } from "./asked-questions.ts";
 
-/** @throws ServiceError `invalid` with every fault */
+/**
+ * Checks those fields of a queue's content that are present.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function checkQueueContent(content: Partial<QueueContent>, questionsMax: number): void {
   const { name, description, scorerRefs = [], questions = [] } = content;
   const faults: Fault[] = [
@@ -23,7 +27,7 @@ export function checkQueueContent(content: Partial<QueueContent>, questionsMax: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Returns the faults of a caller's text: too many characters, or characters that a database cannot store. */
+/** Returns the faults of a text from a caller: too many characters, or characters that a database cannot store. */
 export function textFaults(
   location: readonly string[],
   text: string,

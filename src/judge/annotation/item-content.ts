@@ -1,5 +1,5 @@
-// Content of an item as shown to annotators: the conversation, if the item is a chat completion recorded on this
-// server.
+// Finds the content of an item to show to annotators: the conversation, if the item is a chat completion that this
+// server recorded.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { readCallReference } from "../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
@@ -8,7 +8,7 @@ import type { CompletionContent, RecordedPrompt } from "../../base/domain/record
 export interface ItemContent {
   /** Messages of the prompt, oldest first. */
   readonly messages: readonly { readonly role: string; readonly text: string }[];
-  /** Answers to show: if the item refers to one choice of the completion, only that choice; otherwise all choices. */
+  /** Answers to show. If the item refers to one choice of a completion, only that choice; otherwise all choices. */
   readonly answers: readonly ShownAnswer[];
 }
 
@@ -18,7 +18,7 @@ export interface ShownAnswer {
   readonly calls: readonly { readonly name: string; readonly argumentsText: string }[];
 }
 
-/** Finds the content for a reference in a project; null if this server does not store it. */
+/** Finds the content of an item in a project by the item's reference. Returns null if this server does not store it. */
 export type FindContent = (projectId: string, reference: string) => Promise<ItemContent | null>;
 
 export function contentIn(store: Pick<CompletionStore, "find">): FindContent {

@@ -1,4 +1,5 @@
-// Parses the items that callers add to a queue. Each item is given as the id of a call, or as a complete reference.
+// Parses the items that callers add to a queue. A caller names each item by the id of a call, or by a complete
+// reference.
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -6,14 +7,14 @@ import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
 /**
- * Returns those of the given ids that belong to completions recorded in the project. References to recorded
- * completions use this server's own scheme.
+ * Returns those of the given ids under which the project has recorded completions. References to recorded completions
+ * have this server's own scheme.
  */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Returns the items for calls given by id, and for references. A reference must refer to a call, object or op of the
- * project.
+ * Returns the items for the given ids of calls and for the given references. A reference must refer to a call, object
+ * or op of the project.
  *
  * @throws ServiceError `invalid` with every invalid id
  */
@@ -35,13 +36,14 @@ export async function draftsOf(
 }
 
 /**
- * Returns the id under which a chat completion is recorded, given the id in its response. Returns other ids unchanged.
+ * Returns the id under which a chat completion is recorded, given the id from its response. Returns other ids
+ * unchanged.
  */
 function requestIdOf(id: string): string {
   return id.replace(/^chatcmpl-/, "");
 }
 
-/** Returns the item for a reference; null for an invalid one. */
+/** Returns the item for a reference; null if the reference is invalid. */
 export function draftOf(reference: string): ItemDraft | null {
   const parsed = parseReference(reference);
   if (!parsed.isValid) return null;

@@ -1,4 +1,4 @@
-// Finds items with a query: the subjects of matching feedback, or matching recorded completions.
+// Finds items for a queue with a query: the subjects of matching feedback, or matching recorded completions.
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
@@ -7,7 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { draftOf } from "./item-references.ts";
 import { type RecordSource, scannedRecords } from "./scanned-records.ts";
 
-/** Filter for completions that are recorded in the queue's project. A field that is null does not restrict the result. */
+/** Filter for the completions that the queue's project recorded. A field that is null does not restrict the result. */
 export type RecordedFilter = Pick<CompletionFilter, "modelId" | "step" | "endedFrom" | "endedBefore">;
 
 interface QueriedPart {
@@ -40,7 +40,11 @@ function isOfProject(reference: string, projectId: string): boolean {
   return reference.slice(reference.indexOf(":///") + 4).startsWith(`${projectId}/`);
 }
 
-/** Returns recorded completions of a project, newest first. @throws ServiceError `too_large` for more than `itemsMax` */
+/**
+ * Returns items for recorded completions of a project, newest first.
+ *
+ * @throws ServiceError `too_large` for more than `itemsMax` completions
+ */
 export async function recordedItems(
   store: Pick<CompletionStore, "list">,
   { projectId, itemsMax, ...filter }: QueriedPart & RecordedFilter,

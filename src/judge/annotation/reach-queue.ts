@@ -1,4 +1,4 @@
-// Finds a queue and its questions for a caller, with access checks. Every operation on queues begins here.
+// Finds a queue and its questions for a caller, with access checks. Every operation on queues begins with this.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationQueue } from "../../base/domain/annotation/queue.ts";
@@ -11,12 +11,12 @@ import { type AskedQuestion, askedQuestions, type FindSpec } from "./asked-quest
 import type { RecordSource } from "./scanned-records.ts";
 import type { AnnotationSettings } from "./settings.ts";
 
-/** A queue with its questions as shown to annotators. */
+/** A queue, with the questions that annotators see. */
 export interface ShownQueue extends AnnotationQueue {
   readonly asked: readonly AskedQuestion[];
 }
 
-/** Id of a queue and of its project. */
+/** Names a queue in a call, with its project. */
 export interface QueueName {
   readonly projectId: string;
   readonly queueId: string;
@@ -34,7 +34,7 @@ export interface AnnotationDependencies {
 }
 
 /**
- * Returns the queue with its questions.
+ * Returns the queue with the questions that annotators see.
  *
  * @throws ServiceError `invalid`, `forbidden`, or `not_found` if the project has no such queue
  */

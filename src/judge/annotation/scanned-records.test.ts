@@ -8,7 +8,7 @@ import { scannedRecords } from "./scanned-records.ts";
 
 const everything = { projectId: "team/games", condition: compare("eq", constant(1), constant(1)) };
 
-/** Returns a store with endless feedback, in which reading a page takes `pageMs`. */
+/** Returns a store with endless feedback. Reading a page takes `pageMs` milliseconds. */
 function endless(clock: FakeClock, pageMs: number) {
   return {
     scan: async () => {

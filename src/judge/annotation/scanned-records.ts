@@ -1,5 +1,5 @@
-// Reads all of a project's matching feedback, page by page. All pages together must be read within the time limit of
-// one query.
+// Reads all matching feedback of a project, page by page. All pages together must be read within the time limit of one
+// query.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
@@ -11,15 +11,15 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 export interface RecordSource {
   readonly records: Pick<FeedbackStore, "scan">;
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Time limit in milliseconds for all pages together. */
+  /** Time limit in milliseconds for reading all pages together. */
   readonly timeMs: number;
 }
 
 const pageRecords = 1000;
 
 /**
- * Yields records in the order of their last change. No record is missed; a record that is replaced during the scan is
- * yielded again.
+ * Yields feedback records in the order of their last change. Misses no record, but yields a record again if it is
+ * replaced meanwhile.
  *
  * @param asked.projectId validated project id
  * @throws ServiceError `too_slow` on timeout; `overloaded` if too many searches wait

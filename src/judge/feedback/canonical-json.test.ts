@@ -1,4 +1,4 @@
-// Tests that equal values have the same text, and different values different texts.
+// Tests that equal values have the same canonical text, and different values have different texts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../base/domain/text/json.ts";

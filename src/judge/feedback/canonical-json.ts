@@ -1,4 +1,4 @@
-// Canonical JSON: sorted keys and no spaces. Used for hashing, not for display.
+// Canonical JSON, with sorted keys and without spaces. It is for hashing, not for display.
 import { hash } from "node:crypto";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 
@@ -8,8 +8,8 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * Returns true if the keys of all objects in the value are already sorted. The built-in serializer then produces the
- * canonical text, in less than half the time.
+ * True if the keys of all objects in the value are already sorted. `JSON.stringify` then produces the canonical text,
+ * in less than half the time.
  */
 function isInOrder(value: Json): boolean {
   if (value === null || typeof value !== "object") return true;

@@ -1,4 +1,4 @@
-// Validates one feedback record from a caller and reports every fault, not only the first.
+// Validates one feedback record from a caller. Reports every fault, not only the first.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import type { CheckedFeedback } from "../../base/domain/feedback-query/feedback-batch.ts";
 import { parseProjectId } from "../../base/domain/project.ts";
@@ -14,19 +14,19 @@ import {
 } from "./known-payloads.ts";
 import { parseReference, type Reference, type ReferenceKind } from "./references.ts";
 
-/** A record as sent by a caller. If `id` is null, the server chooses an id. */
+/** A feedback record as a caller sent it. If `id` is null, the server chooses an id. */
 export type FeedbackInput = FeedbackContent & { readonly id: string | null };
 
 export interface ContentCheck {
   readonly faults: readonly ContentFault[];
   /**
-   * Content as sent, except that empty references are null. It decides between two requests with the same id: with
-   * equal content the second is a retry, with different content a conflict.
+   * The content that the caller sent, with null for empty references. If two requests have the same id, the second is a
+   * retry if its content is equal, and a conflict otherwise.
    */
   readonly content: FeedbackContent;
-  /** Payload to store. */
+  /** Payload to store, which may differ from the one that the caller sent. */
   readonly payload: FeedbackContent["payload"];
-  /** The payload as JSON text. */
+  /** The payload to store, as JSON text. */
   readonly payloadText: string;
 }
 
@@ -35,7 +35,7 @@ export const payloadBytesMax = 1 << 20;
 const idLengthMax = 256;
 const feedbackTypeLengthMax = 256;
 
-/** Validates a record. Does not throw; use `payload` only if there are no faults. */
+/** Validates a feedback record. Does not throw. Use `payload` only if there are no faults. */
 export function checkContent(input: FeedbackInput): ContentCheck {
   const content = contentOf(input);
   const kinds = referenceKinds(content.feedbackType);
@@ -53,7 +53,7 @@ export function checkContent(input: FeedbackInput): ContentCheck {
     trigger_ref: readReference("trigger_ref", content.triggerRef, kinds.trigger_ref, faults),
   };
   const known = checkKnownPayload(content, references);
-  // Measures the payload that will be stored, which includes the normalized forms of a reaction.
+  // Measures the payload that will be stored, because it also contains normalized forms of a reaction.
   const payloadText = JSON.stringify(known.payload);
   return {
     faults: [...faults, ...known.faults, ...checkSize(payloadText)],
@@ -63,12 +63,12 @@ export function checkContent(input: FeedbackInput): ContentCheck {
   };
 }
 
-/** Converts the result of a check without faults to the feedback to store. */
+/** Converts the result of a check that found no faults to the feedback to store. */
 export function checkedFeedback({ content, payload }: ContentCheck): Omit<CheckedFeedback, "id"> {
   return { content: { ...content, payload }, contentHash: contentHash(content) };
 }
 
-/** Returns only the content fields of the input, so that the content hash depends on nothing else. */
+/** Copies only the content fields of the input, so that the content hash depends on nothing else. */
 function contentOf(input: FeedbackInput): FeedbackContent {
   const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
   return {
@@ -94,7 +94,7 @@ function checkProject(projectId: string): readonly ContentFault[] {
 function checkText(field: string, text: string, lengthMax: number): readonly ContentFault[] {
   if (text === "")
     return [fault([field], `${field} is empty; it must have at least 1 character`, "string_too_short")];
-  // The number of UTF-16 units is at least the number of characters, so most texts need not be counted.
+  // A text has at least as many UTF-16 units as characters, so the characters of most texts need not be counted.
   if (text.length > lengthMax && characterCount(text) > lengthMax) {
     const message = `${field} has ${characterCount(text)} characters; the limit is ${lengthMax}`;
     return [fault([field], message, "string_too_long")];
@@ -110,8 +110,8 @@ function checkSize(payloadText: string): readonly ContentFault[] {
 }
 
 /**
- * Parses a reference. Returns null and adds a fault if the reference is malformed, or if the field does not accept its
- * kind (object, op or call).
+ * Parses a reference. Returns null and adds a fault if the reference is malformed, or if its kind (object, op or call)
+ * is not allowed in the field.
  */
 function readReference(
   field: TypedReferenceField | "vendor_ref",

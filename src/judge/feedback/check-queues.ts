@@ -1,5 +1,5 @@
-// Checks that the `queue_id` of feedback refers to an annotation queue of its project. A project without queues
-// accepts any id, because clients may manage queues elsewhere.
+// Checks that the `queue_id` of feedback refers to an annotation queue of its project. A project without queues accepts
+// any id, because clients may manage their queues elsewhere.
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { cut, type Fault, ServiceError } from "../../base/domain/service-error.ts";
@@ -12,6 +12,8 @@ export interface QueuedFeedback extends Pick<FeedbackContent, "projectId" | "que
 export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
 
 /**
+ * Checks the annotation queue of each feedback record.
+ *
  * @param records for each record, its queue (null if none) and its location, which faults mention
  * @throws ServiceError `unsupported` that names each record whose queue is deleted or unknown in its project
  */

@@ -1,7 +1,7 @@
 // A fault in one feedback record.
 
 export interface ContentFault {
-  /** Path within the record in the API's spelling, such as `payload`, `note`. */
+  /** Path of the faulty field within the record, with the API's field names, such as `payload`, `note`. */
   readonly path: readonly string[];
   readonly message: string;
   /** Machine-readable kind of fault, as in the domain's `Fault`. */
@@ -20,7 +20,7 @@ export function missing(path: readonly string[], message = "Field required"): Co
 
 const quotedLengthMax = 100;
 
-/** Quotes a value for a message, truncated if long. */
+/** Quotes a value for an error message, and truncates a long one. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length <= quotedLengthMax ? text : `${text.slice(0, quotedLengthMax)}…`);
 }

@@ -1,5 +1,5 @@
-// Tests that a record's hash is that of its canonical JSON with each field. The hash must never change, because
-// retries of older records must still match.
+// Tests that a record's hash is that of its canonical JSON with each field. The hash must never change, because retries
+// of older records must still match them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
@@ -21,9 +21,9 @@ const content: FeedbackContent = {
 };
 
 test("hashes the content's canonical JSON", () => {
-  // Safe cast: the content is JSON.
+  // Safe cast: all fields of the content are JSON.
   assert.equal(contentHash(content), jsonHash(content as unknown as JsonObject));
-  // Expected hash, computed by Python's json and hashlib with sorted keys.
+  // Python's json and hashlib, with sorted keys, computed this hash.
   assert.equal(contentHash(content), "1033ad442547ba7867a1bf46bc47db5ab06878734b5998b9d19f62b014d722e0");
 });
 

@@ -1,9 +1,9 @@
-// Hash of a record's content, independent of the order of keys. It shows whether a request with an existing id is a
-// retry or a different record.
+// Computes the hash of a record's content, independent of the order of keys. The hash shows whether a request with an
+// existing id is a retry or a different record.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { canonicalJson, textHash } from "./canonical-json.ts";
 
-/** Hashed fields, in the order in which canonical JSON sorts their keys. */
+/** Fields that are hashed, in the order in which canonical JSON sorts their keys. */
 const fields = [
   "annotationRef",
   "callRef",
@@ -17,7 +17,7 @@ const fields = [
   "vendorRef",
 ] as const satisfies readonly (keyof FeedbackContent)[];
 
-/** Returns the hex SHA-256 of the content as sent. */
+/** Returns the hex SHA-256 of the content that the caller sent. */
 export function contentHash(content: FeedbackContent): string {
   let text = "";
   for (const field of fields) {

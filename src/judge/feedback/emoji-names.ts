@@ -1,5 +1,5 @@
-// All emoji with their names, such as `thumbs_up_medium_skin_tone`, derived from the CLDR short names. The names equal
-// those of the Python package `emoji`, because users of that package compare their own records with this server's.
+// Names of all emoji, such as `thumbs_up_medium_skin_tone`, derived from the CLDR short names. They equal those of the
+// Python package `emoji`, because users of that package compare their own records with this server's.
 import { createRequire } from "node:module";
 
 interface EmojiEntry {
@@ -9,13 +9,13 @@ interface EmojiEntry {
 }
 
 export interface EmojiNames {
-  /** Name of each emoji, including those with skin tones. Keys contain no variation selectors. */
+  /** Name of each emoji, including emoji with skin tones. Keys contain no variation selectors. */
   readonly nameOf: ReadonlyMap<string, string>;
-  /** Fully qualified emoji for each name without a skin tone. */
+  /** The fully qualified emoji for each name; names with a skin tone are missing. */
   readonly emojiOf: ReadonlyMap<string, string>;
   /**
-   * Every prefix of a key of `nameOf`. A search for the longest emoji stops as soon as the text read so far is not in
-   * this set.
+   * Every prefix of a key of `nameOf`. A search for the longest emoji can stop as soon as the text read so far is not
+   * in this set.
    */
   readonly beginnings: ReadonlySet<string>;
 }
@@ -42,14 +42,14 @@ const hair: readonly (readonly [emoji: string, name: string])[] = [
   ["🦳", "white_hair"],
 ];
 
-/** Names that cannot be derived from the CLDR name by the general rule. */
+/** Names that do not follow from the emoji's CLDR name by the general rule. */
 const irregularNames: Readonly<Record<string, string>> = {
   "🇭🇲": "Heard_Island_&_McDonald_Islands",
   "🇸🇭": "St._Helena_Ascension_&_Tristan_da_Cunha",
   "🇹🇫": "French_Southern_and_Antarctic_Lands",
 };
 
-/** Emoji of Unicode 18.0, which the data package lacks, in the package's format. */
+/** Emoji of Unicode 18.0, which the data package lacks. The format is that of the package. */
 const youngest: Readonly<Record<string, EmojiEntry>> = {
   "🫫": { name: "cracking face", group: "Smileys & Emotion", skin_tone_support: false },
   "🫹": { name: "leftwards thumb sign", group: "People & Body", skin_tone_support: true },
@@ -63,9 +63,9 @@ const youngest: Readonly<Record<string, EmojiEntry>> = {
 };
 
 /**
- * Emoji of two people that are a single character when they have no skin tones. With two different skin tones, they
- * become a sequence of the listed members and of the characters in `between`. `name` is the name of that sequence, if
- * it differs from the emoji's name.
+ * Emoji of two people that are a single character without skin tones. With two different skin tones, they become a
+ * sequence of `members` with the characters in `between`. `name` is the name of that sequence, if it differs from the
+ * emoji's name.
  */
 const pairs: readonly {
   readonly emoji: string;
@@ -87,7 +87,7 @@ const pairs: readonly {
   { emoji: "🤼‍♀", members: ["👩", "👩"], between: ["🫯"] },
 ];
 
-/** Builds both tables of names, which have about 4,000 entries. */
+/** Builds the tables of emoji names, which have about 4,000 entries. */
 export function readEmojiNames(): EmojiNames {
   const packaged = require("unicode-emoji-json") as Readonly<Record<string, EmojiEntry>>;
   const entries = { ...youngest, ...packaged };
@@ -129,9 +129,10 @@ function regularName(entry: EmojiEntry): string {
 function addToned(nameOf: Map<string, string>, bare: string, name: string): void {
   const links = bare.split(joiner);
   const toned = links.flatMap((link, index) => {
-    // In a sequence of two people, the handshake between them has no skin tone.
+    // In a sequence of two people, the middle character (such as a handshake) has no skin tone.
     const isBetween = index > 0 && index < links.length - 1;
-    // The data package says which single emoji support tones, because Node.js may know only an older Unicode.
+    // Uses the data package to decide which single emoji support skin tones, because Node.js may know only an older
+    // Unicode.
     const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);
     return isPerson && !isBetween ? [index] : [];
   });
@@ -154,13 +155,13 @@ function addToned(nameOf: Map<string, string>, bare: string, name: string): void
   }
 }
 
-/** Inserts the tone after the name but before the hair, as in CLDR's "man: dark skin tone, bald". */
+/** Inserts the skin tone after the person but before the hair, as in CLDR's "man: dark skin tone, bald". */
 function tonedName(name: string, toneName: string): string {
   const match = /^(man|woman|person)_(bald|beard|(?:blond|curly|red|white)_hair)$/.exec(name);
   return match === null ? `${name}_${toneName}` : `${match[1]}_${toneName}_${match[2]}`;
 }
 
-/** Inserts the tone directly after the person's character, before all joined characters. */
+/** Inserts the skin tone directly after the person's character, before all other characters. */
 function tonedLink(link: string, tone: string): string {
   const [person, ...rest] = link;
   return [person, tone, ...rest].join("");

@@ -1,4 +1,5 @@
-// Tests the service's rules: valid and invalid records in tables, and operations on the SQLite store.
+// Tests the rules of the feedback service, with tables of valid and invalid records, and its operations on the SQLite
+// store.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
@@ -60,7 +61,7 @@ function packed(records: readonly FeedbackInput[]): FeedbackBatch {
   return packer.packed();
 }
 
-/** Creates a batch and returns the stored records, in order. */
+/** Creates a batch of records, and returns them as stored, in order. */
 async function createBatch(
   { service, store }: Awaited<ReturnType<typeof openService>>,
   records: readonly FeedbackInput[],
@@ -73,7 +74,7 @@ async function createBatch(
 
 const firstPage = { after: null, limit: 100, order: "asc" } as const;
 
-/** Store for tests of checks that run before anything is stored. */
+/** A store that accepts everything, for tests of checks that run before anything is stored. */
 const takesEverything: FeedbackStore = {
   packForm: "columns",
   create: async (records) => records,
@@ -121,7 +122,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ServiceError> {
 
 const text = (length: number) => "é".repeat(length);
 const wide = (length: number) => "👍".repeat(length);
-/** Returns a payload whose JSON has exactly this many bytes. */
+/** Returns a payload whose JSON text has exactly `bytes` bytes. */
 const payloadOf = (bytes: number) => ({ text: "x".repeat(bytes - '{"text":""}'.length) });
 
 const annotation = (changes: Partial<FeedbackInput> = {}) =>
@@ -200,7 +201,7 @@ for (const [name, record] of Object.entries(accepted)) {
   });
 }
 
-/** Invalid records by description, each with the fields that must be reported, in order. */
+/** Invalid records by description. Each is followed by the fields that the service must report, in order. */
 const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> = {
   "a project without an entity": [input({ projectId: "games" }), "project_id"],
   "a project of three parts": [input({ projectId: "a/b/c" }), "project_id"],

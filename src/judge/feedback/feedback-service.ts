@@ -1,5 +1,5 @@
-// Service for feedback records. It checks access, validates records, and adds ids, times and authors. The feedback
-// store reads and writes the records.
+// Service for feedback records: checks access, validates records, and adds ids, times and authors. The feedback store
+// reads and writes the records.
 import { type Caller, foreignMessage, mayReach } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -31,33 +31,35 @@ export interface FeedbackService {
   /** Format in which a batch is packed for the store; see {@link FeedbackStore.packForm}. */
   readonly packForm: PackForm;
   /**
-   * Stores all records or none. A retry gets the response of the first request. This method does not limit the number
-   * of records; its caller does.
+   * Stores all records of a batch or none. A retry gets the response of the first request. The caller must limit the
+   * number of records.
    *
    * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
    * other content by its location: `batch`, the record's index, and the field
    */
   createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
   /**
-   * Stores one record, like a batch of one. Fault locations start with the field, without a batch index. @throws
-   * ServiceError also `invalid`, with every fault
+   * Stores one record, like a batch of one, but locations of faults contain only the field.
+   *
+   * @throws ServiceError like `createBatch`; also `invalid`, with every fault
    */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
-   * Replaces a record's content, but not its id and creation time.
+   * Replaces a record's content. Its id and creation time stay the same.
    *
    * @throws ServiceError `invalid`, `forbidden`, or `not_found` if the input's project has no such record
    */
   replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
-  /** Limits of one query. */
+  /** Limits on the size of one query. */
   readonly queryLimits: QueryLimits;
   /**
-   * Returns the records that match a query; see {@link FeedbackStore.query}. @throws ServiceError `invalid`,
-   * `forbidden` too
+   * Returns the records that match a query; see {@link FeedbackStore.query}.
+   *
+   * @throws ServiceError like {@link FeedbackStore.query}; also `invalid`, `forbidden`
    */
   query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
   /**
-   * Yields, page by page, all records that match a selection, in storage order. Some pages are empty.
+   * Yields all records that match a selection, page by page, in storage order. Some pages may be empty.
    *
    * @throws ServiceError with the codes of `query`
    */
@@ -66,31 +68,46 @@ export interface FeedbackService {
     caller: Caller,
     options: { readonly signal: AbortSignal },
   ): AsyncGenerator<readonly FeedbackRecord[], void>;
-  /** @throws ServiceError with the codes of `query` */
+  /**
+   * Computes statistics over the records that match a selection.
+   *
+   * @throws ServiceError with the codes of `query`
+   */
   statistics(
     selection: Pick<FeedbackQuery, "projectId" | "condition">,
     caller: Caller,
     options: { readonly signal: AbortSignal },
   ): Promise<FeedbackStatistics>;
-  /** Removes records permanently; ignores unknown ids. @throws ServiceError `invalid`, `forbidden` */
+  /**
+   * Removes records permanently; ignores unknown ids.
+   *
+   * @throws ServiceError `invalid`, `forbidden`
+   */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
-  /** Returns a record's replaced contents, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /**
+   * Returns the contents that a record had before it was replaced, oldest first.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, `not_found`
+   */
   history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
 
-/** Result of a batch. If all records are new, it only says so; otherwise it contains each record as stored, in order. */
+/**
+ * Result of storing a batch. If all records are new, says only that; otherwise contains each record as stored, in
+ * order.
+ */
 export type CreatedBatch =
   | { readonly kind: "new"; readonly createdAt: Date }
   | { readonly kind: "stored"; readonly records: readonly FeedbackRecord[] };
 
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
-  /** The store that finds the annotation queues to which `queue_id` refers. */
+  /** The store in which annotation queues, to which `queue_id` refers, are looked up. */
   readonly queues: QueueSource;
-  /** The store that finds the specs to which annotations must conform. */
+  /** The store in which annotation specs, to which annotations must conform, are looked up. */
   readonly specs: SpecSource;
   readonly clock: Clock;
-  /** Checks the storage quota of an entity; without it, storage is unlimited. */
+  /** Checks the storage quota of an entity. If absent, storage is unlimited. */
   readonly room?: StorageRoom;
 }
 
@@ -143,8 +160,9 @@ export function createFeedbackService(
 }
 
 /**
- * Returns the project's entity. @throws ServiceError `invalid` for an invalid project id, `forbidden` for another
- * entity's
+ * Returns the entity of a project that the caller may access.
+ *
+ * @throws ServiceError `invalid` for an invalid project id, `forbidden` for a project of another entity
  */
 function requireProject(projectId: string, caller: Caller): string {
   const project = parseProjectId(projectId);
@@ -216,7 +234,11 @@ async function replace(
   return record;
 }
 
-/** @throws ServiceError `full` if the project's entity has reached its quota */
+/**
+ * Checks that the project's entity may store more data.
+ *
+ * @throws ServiceError `full` if the entity has reached its quota
+ */
 async function requireRoom(
   { room }: Pick<FeedbackDependencies, "room">,
   projectIds: readonly string[],
@@ -226,7 +248,10 @@ async function requireRoom(
   for (const entity of new Set(entities)) await room.require(entity);
 }
 
-/** Refuses annotations that do not conform to their specs. Specs that this server does not store are not checked. */
+/**
+ * Refuses annotations that do not conform to their specs. Does not check annotations whose spec this server does not
+ * store.
+ */
 async function holdToSpecs(
   { specs, clock, tenant }: FeedbackDependencies & { readonly tenant: string },
   checked: readonly Pick<CheckedFeedback, "content">[],
@@ -242,12 +267,16 @@ async function holdToSpecs(
 }
 
 /**
- * Prefix of a single record's fault locations. It is empty, because the location has a batch index only if the caller
- * sent a batch.
+ * Location prefix for a single record's faults. It is empty, because only the locations in a batch contain the index of
+ * the record.
  */
 const singleLocation: readonly string[] = [];
 
-/** @throws ServiceError `invalid` with all faults together, then `forbidden` if the caller may not access the project */
+/**
+ * Validates a record and checks the caller's access to its project.
+ *
+ * @throws ServiceError `invalid` with all faults together, then `forbidden` if the caller may not access the project
+ */
 function check(
   input: FeedbackInput,
   caller: Caller,
@@ -260,7 +289,7 @@ function check(
   return checkedFeedback(found);
 }
 
-/** Returns a record's faults with the record's location prefixed to each path. */
+/** Prefixes the path of each fault with the location of the record in the request. */
 function located(faults: readonly ContentFault[], location: readonly string[]): readonly Fault[] {
   return faults.map(({ path, ...fault }) => ({ location: [...location, ...path], ...fault }));
 }
@@ -299,8 +328,8 @@ function recordOf(
 }
 
 /**
- * Converts an error of the store. The store reports a record index and a field; the result has the location in the
- * caller's request. Returns other errors unchanged.
+ * Converts an error of the store, which names a record's index and a field, to one with the location in the caller's
+ * request. Returns other errors unchanged.
  */
 function relocated(
   error: unknown,

@@ -1,14 +1,14 @@
-// Processes many records in short turns, so that one large request does not block the process.
+// Processes many records in short turns, so that a large request does not block other work of the process.
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 
 /**
- * Duration of a turn in milliseconds. After each turn, other work of the process can run. All such turns together also
- * get at most this time in one round of the event loop.
+ * Duration of a turn in milliseconds. After each turn, other work of the process can run. In one round of the event
+ * loop, all turns together also get at most this time.
  */
 const turnMs = 2;
 
-/** Maps items like `Array.map`, but pauses between turns. */
+/** Maps items like `Array.map`, but lets other work run between turns. */
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => Result,

@@ -1,5 +1,5 @@
-// Checks feedback types with a known payload: reactions, notes, annotations and outputs of runnables. Other types
-// accept any object and any reference.
+// Checks records of those feedback types whose payload has a known format: reactions, notes, annotations and outputs of
+// runnables. Records of other types may have any object as payload, and any reference.
 import { unreachable } from "../../base/domain/assert.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -7,15 +7,15 @@ import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import { normaliseReaction } from "./reaction.ts";
 import type { Reference, ReferenceKind } from "./references.ts";
 
-/** Reference fields that only some feedback types accept. */
+/** Fields for references that only some feedback types accept. */
 export type TypedReferenceField = "annotation_ref" | "runnable_ref" | "call_ref" | "trigger_ref";
 
-/** Parsed references in a record's fields; null if the field is unset or already reported as faulty. */
+/** The parsed references of a record; null for a field that is unset or was already reported as faulty. */
 export type TypedReferences = { readonly [Field in TypedReferenceField]: Reference | null };
 
 export interface KnownPayloadCheck {
   readonly faults: readonly ContentFault[];
-  /** Payload to store: the payload as sent, plus a reaction's normalized forms. */
+  /** Payload to store: the payload that the caller sent and, for a reaction, its normalized forms. */
   readonly payload: JsonObject;
 }
 
@@ -28,8 +28,8 @@ type KnownType =
   | { readonly kind: "annotation" | "runnable"; readonly name: string };
 
 /**
- * Returns the kinds of reference that each field accepts for a feedback type. These are the kinds that the API
- * documents. For outputs of runnables, objects are accepted too, because known clients use objects for scores.
+ * Returns, for each field, the kinds of reference that it accepts in records of this type: those that the API
+ * documents. For outputs of runnables, also accepts objects, because known clients use them for scores.
  */
 export function referenceKinds(feedbackType: string): {
   readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
@@ -47,7 +47,10 @@ export function referenceKinds(feedbackType: string): {
   };
 }
 
-/** Checks a record's payload and references by the rules for its type. Unset references are null in `content`. */
+/**
+ * Checks a record's payload and references by the rules for its feedback type. In `content`, unset references must be
+ * null.
+ */
 export function checkKnownPayload(content: FeedbackContent, references: TypedReferences): KnownPayloadCheck {
   const { payload } = content;
   const type = knownTypeOf(content.feedbackType);
@@ -75,7 +78,7 @@ export function checkKnownPayload(content: FeedbackContent, references: TypedRef
   }
 }
 
-/** Returns the name of the spec for annotations of this feedback type; null for other types. */
+/** Returns the name of the annotation spec that a feedback type contains; null if it is not a type of annotations. */
 export function annotationNameOf(feedbackType: string): string | null {
   const type = knownTypeOf(feedbackType);
   return type.kind === "annotation" ? type.name : null;
@@ -87,7 +90,7 @@ function knownTypeOf(feedbackType: string): KnownType {
   const [, known, rest] = match;
   if (known === "reaction.1") return { kind: "reaction" };
   if (known === "note.1") return { kind: "note" };
-  // A type without a dot contains no name, so there is nothing to compare the references' names with.
+  // A type without a dot contains no name with which the names in references could be compared.
   const name = rest.startsWith(".") ? rest.slice(1) : "";
   return { kind: known === "annotation" ? "annotation" : "runnable", name };
 }
@@ -196,8 +199,8 @@ function refuseReferences(
 }
 
 /**
- * Returns the number of code points. People and most other languages count characters in this way, whereas JavaScript
- * counts UTF-16 units.
+ * Returns the number of code points in a text. People and most other languages count characters in this way, whereas
+ * JavaScript counts UTF-16 units.
  */
 export function characterCount(text: string): number {
   return Array.from(text).length;

@@ -1,4 +1,4 @@
-// Tests normalized reactions against a table that the Python package `emoji` 2.16 computed.
+// Compares normalized reactions with a table that the Python package `emoji` 2.16 computed.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,8 @@ test("covers every emoji and every tone in the table", () => {
   assert.equal(toned.length, 2040);
   assert.equal(emojiOf.size, 1914 + 9 + 9);
   assert.equal(new Set(nameOf.values()).size, nameOf.size, "no two emoji share a name");
-  // SHA-256 of the same lines computed from the Python package's `EMOJI_DATA`, without selectors: Unicode 18.0.
+  // The expected hash is the SHA-256 of the same lines from the Python package's `EMOJI_DATA` (Unicode 18.0), without
+  // selectors.
   const lines = [...nameOf]
     .map(([emoji, name]) => Buffer.from(`${emoji} ${name}`))
     .sort((a, b) => a.compare(b));
@@ -38,7 +39,7 @@ test("accepts an emoji newer than the table of names, and removes its skin tone"
     assert.deepEqual(normaliseReaction(toned), { ...plain, alias: toned });
     assert.deepEqual(normaliseReaction(`${young}👍`), { emojiCount: 2 });
   }
-  // A chess piece is not an emoji.
+  // A chess piece is a symbol but not an emoji.
   assert.deepEqual(normaliseReaction("\u{1fa00}"), { emojiCount: 0 });
 });
 

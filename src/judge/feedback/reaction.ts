@@ -1,12 +1,12 @@
-// Normalizes a reaction: finds the one emoji in a text, names it, and removes its skin tone.
+// Normalizes a reaction: finds the one emoji in a text, looks up its name, and removes its skin tone.
 import { type EmojiNames, emojiSelector, readEmojiNames, textSelector } from "./emoji-names.ts";
 
 export interface NormalReaction {
-  /** The reaction's text, with its emoji replaced by the emoji's name between colons. */
+  /** The reaction's text, in which the emoji's name between colons replaces the emoji. */
   readonly alias: string;
   /**
-   * The reaction's text, with its emoji in the default skin tone. If the emoji does not exist in the default skin
-   * tone, its name between colons replaces it.
+   * The reaction's text, in which the emoji has the default skin tone. If the emoji does not exist in that tone, its
+   * name between colons replaces it.
    */
   readonly detoned: string;
   readonly detonedAlias: string;
@@ -23,7 +23,7 @@ const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g
 
 let names: EmojiNames | null = null;
 
-/** Returns the normalized reaction; if the text has no emoji or several, returns their number. */
+/** Returns the normalized reaction. If the text does not contain exactly one emoji, returns the number of its emoji. */
 export function normaliseReaction(text: string): NormalReaction | { readonly emojiCount: number } {
   names ??= readEmojiNames();
   const matches = findEmoji(names, text);
@@ -53,7 +53,10 @@ function findEmoji(table: EmojiNames, text: string): readonly EmojiMatch[] {
   return matches;
 }
 
-/** Finds the longest emoji that starts at this position, including variation selectors within and after it. */
+/**
+ * Finds the longest emoji that starts at this position of the text. Its length includes variation selectors in it and
+ * after it.
+ */
 function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | null {
   let longest: EmojiMatch | null = null;
   let bare = "";
@@ -66,17 +69,20 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
     const selectorEnd = isSelector(text[end]) ? end + 1 : end;
     const name = table.nameOf.get(bare);
     if (name !== undefined) longest = { start, end: selectorEnd, name };
-    // A skin tone applies to the character before it, not to a selector between them.
+    // A skin tone applies only to the character directly before it, so an emoji with a selector ends before the skin
+    // tone.
     if (selectorEnd > end && /^\p{Emoji_Modifier}/u.test(text.slice(selectorEnd))) break;
     end = selectorEnd;
   }
   return longest ?? unnamedEmojiAt(text, start);
 }
 
-/** Matches Unicode blocks that are reserved for future emoji. */
+/** Matches emoji in Unicode blocks that are reserved for future emoji. */
 const unnamedEmoji = /[\u{1f6d8}-\u{1f6db}\u{1fa70}-\u{1faff}]\p{Emoji_Modifier}?\ufe0f?/uy;
 
-/** Finds an emoji that is too new for the table. Clients send such emoji before every server knows their names. */
+/**
+ * Finds an emoji that is too new for the table of names. Clients may send emoji before every server knows their names.
+ */
 function unnamedEmojiAt(text: string, start: number): EmojiMatch | null {
   unnamedEmoji.lastIndex = start;
   const match = unnamedEmoji.exec(text);

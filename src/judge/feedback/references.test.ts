@@ -1,4 +1,4 @@
-// Tests the grammar of references with a table of cases.
+// Tests the grammar of references with a table of valid and invalid texts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseReference } from "./references.ts";

@@ -1,26 +1,26 @@
 // Grammar of references to the subject of feedback, such as `<scheme>:///entity/project/object/name:digest`. Hone does
-// not check whether the subject exists, since clients may send feedback before the subject itself.
+// not check whether the subject exists, because clients may send feedback before the subject.
 import { percentDecoded } from "../../base/domain/recordings/call-reference.ts";
 import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
 
-/** One step of a path within an object: it leads from the object, or from a part of it, to an inner part. */
+/** One step of a path within an object. It leads from the object, or from a part of the object, to an inner part. */
 export interface ReferenceEdge {
   readonly edge: "key" | "index" | "attr" | "id";
-  /** Percent-decoded value; decimal digits for `index`. */
+  /** Percent-decoded key, attribute or id; decimal digits for an `index`. */
   readonly value: string;
 }
 
 interface ReferencePlace {
-  /** Scheme without `:///`, or the literal text `<scheme>`. */
+  /** Scheme of the reference without `:///`, or the literal text `<scheme>`. */
   readonly scheme: string;
   readonly entity: string;
   readonly project: string;
   readonly edges: readonly ReferenceEdge[];
 }
 
-/** A reference to an object or an op; name and digest are percent-decoded. */
+/** A reference to an object or an op. Its name and digest are percent-decoded. */
 export interface NamedReference extends ReferencePlace {
   readonly kind: "object" | "op";
   readonly name: string;
@@ -38,15 +38,18 @@ export type ParsedReference =
   | { readonly isValid: true; readonly reference: Reference }
   | { readonly isValid: false; readonly reason: string };
 
-/** Matches schemes by RFC 3986, and also the placeholder from the API documentation, which readers copy literally. */
+/**
+ * Matches schemes as in RFC 3986, and also the placeholder `<scheme>` from the API documentation, which users copy
+ * literally.
+ */
 const referencePattern = /^(<scheme>|[A-Za-z][A-Za-z0-9+.-]*):\/\/\/(.+)$/s;
 
-/** Parses a reference of any kind. For a malformed reference, `reason` explains the fault. */
+/** Parses a reference of any kind. If it is malformed, `reason` explains the fault. */
 export function parseReference(text: string): ParsedReference {
   const match = referencePattern.exec(text);
   if (match === null) return malformed("it does not begin with a scheme and three slashes");
   const [, scheme, path] = match;
-  // Tolerates one trailing slash, as clients that use this grammar do.
+  // Ignores one trailing slash, as clients that use this grammar do.
   const parts = (path.endsWith("/") ? path.slice(0, -1) : path).split("/");
   const [entity, project, kind, target, ...tail] = parts;
   if (!entity || !project) return malformed("entity or project is missing");

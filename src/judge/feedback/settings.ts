@@ -1,4 +1,4 @@
-// Limits of feedback queries.
+// Settings that limit feedback queries.
 import type { QueryLimits } from "../../base/domain/feedback-query/query-limits.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 

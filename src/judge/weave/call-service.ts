@@ -1,4 +1,4 @@
-// Service that records traced calls, and lists, counts and deletes them.
+// Service that records, lists, counts and deletes traced calls.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -12,7 +12,7 @@ import type {
   TracedCall,
 } from "../../base/domain/traces/traced-call.ts";
 
-/** A part of a call (its start or its end), as sent by a client. If an id is null, the server chooses it. */
+/** A part of a traced call (its start or its end) as a client sent it. If an id is null, the server chooses one. */
 export interface CallInput {
   readonly start:
     | (Omit<CallStart, "createdBy" | "id" | "traceId"> & {
@@ -23,7 +23,7 @@ export interface CallInput {
   readonly end: Omit<CallEnd, "createdBy"> | null;
 }
 
-/** Identity of a call that has started. */
+/** Ids of a call whose start was recorded. */
 export interface StartedCall {
   readonly id: string;
   readonly traceId: string;
@@ -31,8 +31,8 @@ export interface StartedCall {
 
 export interface CallService {
   /**
-   * Stores all parts or none. Sending the same part again changes nothing. Returns one entry for each part: the call's
-   * identity, or null for a part that contains only an end.
+   * Stores all parts of calls or none. Sending the same part again changes nothing. Returns an entry for each part: the
+   * call's ids, or null for a part that contains only an end.
    *
    * @param projectId project that all parts must belong to; null if each part names its project
    * @throws ServiceError `invalid`, `forbidden`
@@ -42,16 +42,28 @@ export interface CallService {
     projectId: string | null,
     caller: Caller,
   ): Promise<readonly (StartedCall | null)[]>;
-  /** @throws ServiceError `invalid`, `forbidden` */
+  /**
+   * Lists the calls of a project that match a filter.
+   *
+   * @throws ServiceError `invalid`, `forbidden`
+   */
   list(
     projectId: string,
     filter: CallFilter,
     slice: CallSlice,
     caller: Caller,
   ): Promise<readonly TracedCall[]>;
-  /** @throws ServiceError `invalid`, `forbidden` */
+  /**
+   * Counts the calls of a project that match a filter.
+   *
+   * @throws ServiceError `invalid`, `forbidden`
+   */
   count(projectId: string, filter: CallFilter, caller: Caller): Promise<number>;
-  /** Removes calls permanently; ignores unknown ids. @throws ServiceError `invalid`, `forbidden` */
+  /**
+   * Removes calls permanently; ignores unknown ids.
+   *
+   * @throws ServiceError `invalid`, `forbidden`
+   */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<number>;
 }
 

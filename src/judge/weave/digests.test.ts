@@ -1,11 +1,11 @@
-// Tests that digests equal those of the Python package weave 0.54.0.
+// Tests that digests equal those that the Python package weave 0.54.0 computes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseExactJson } from "../../base/domain/text/exact-json.ts";
 import { bytesDigest, canonicalText, tableDigest, textDigest } from "./digests.ts";
 
-// Safe cast: the script that wrote the file defines its shape.
+// Safe cast: the script that wrote the file gave it this shape.
 const recorded = JSON.parse(readFileSync("test/fixtures/weave/digests.json", "utf8")) as {
   readonly objects: readonly { readonly text: string; readonly digest: string }[];
   readonly table: {
@@ -33,7 +33,7 @@ test("computes a table's digest from the digests of its rows, and a file's diges
 test("hashes canonical text that parses to the same value as the original", () => {
   for (const { text } of recorded.objects) {
     const canonical = canonicalText(parseExactJson(text));
-    // Python's parser reads -0 as 0.
+    // Replaces -0 with 0, because Python's parser reads -0 as 0.
     const plain = (json: string): unknown =>
       JSON.parse(json, (_key, value: unknown) => (value === 0 ? 0 : value));
     assert.deepEqual(plain(canonical), plain(text));

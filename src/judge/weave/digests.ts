@@ -1,5 +1,5 @@
-// Digests that identify data published by clients of traces. Some clients compute a digest before they send the data,
-// so this server must use the same algorithms. The hashed JSON is the output of Python's `json.dumps(value,
+// Computes the digests that identify data published by clients of traces. Some clients compute a digest before they
+// send the data, so this server must use the same algorithms. They hash the output of Python's `json.dumps(value,
 // sort_keys=True)`.
 import { createHash } from "node:crypto";
 import {
@@ -10,8 +10,8 @@ import {
 } from "../../base/domain/text/exact-json.ts";
 
 /**
- * Returns JSON as Python writes it: keys in code point order, a space after commas and colons, and all non-ASCII
- * characters escaped.
+ * Returns a value's JSON as Python writes it: keys in code point order, a space after commas and colons, and all
+ * non-ASCII characters escaped.
  *
  * @param value nested at most as deeply as request bodies, because this function recurses
  */
@@ -25,13 +25,13 @@ export function canonicalText(value: ExactJson): string {
   return `{${members.map(([key, member]) => `${asciiText(key)}: ${canonicalText(member)}`).join(", ")}}`;
 }
 
-/** Returns the digest of a canonical text, which identifies an object's version or a table's row. */
+/** Returns the digest of a value's canonical text. It identifies a version of an object, or a row of a table. */
 export function textDigest(canonical: string): string {
   return bytesDigest(Buffer.from(canonical));
 }
 
 /**
- * Returns the digest of a file: 43 characters of base64url, with X and Y in place of its two non-alphanumeric
+ * Returns the digest of a file: 43 characters of base64url, in which X and Y replace the two non-alphanumeric
  * characters.
  */
 export function bytesDigest(bytes: Uint8Array): string {
@@ -43,7 +43,7 @@ export function asDigest(sha256: Buffer): string {
   return sha256.toString("base64url").replaceAll("-", "X").replaceAll("_", "Y");
 }
 
-/** Returns the digest of a table: the hex SHA-256 of its rows' concatenated digests. */
+/** Returns the digest of a table: the hex SHA-256 of the concatenated digests of its rows. */
 export function tableDigest(rowDigests: string): string {
   return createHash("sha256").update(rowDigests).digest("hex");
 }
@@ -65,8 +65,8 @@ function asciiText(text: string): string {
 }
 
 /**
- * Compares texts by code points; returns a negative number if the first sorts first. JavaScript's own comparison is by
- * UTF-16 units, so it sorts characters outside the basic plane differently.
+ * Compares texts by code points; negative if `one` sorts first. JavaScript compares UTF-16 units, which sorts
+ * characters outside the basic plane differently.
  */
 function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
@@ -78,8 +78,7 @@ function compareCodePoints(one: string, other: string): number {
 }
 
 /**
- * Formats a JSON number as Python would after parsing it: integers with all digits, other numbers as `repr` of a
- * double.
+ * Formats a JSON number as Python does after parsing it: integers with all digits, other numbers as `repr` of a double.
  */
 function pythonNumber(text: string): string {
   if (/^-?\d+$/.test(text)) return text === "-0" ? "0" : text;

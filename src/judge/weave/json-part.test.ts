@@ -4,7 +4,7 @@ import { assert as assertProperty, constantFrom, jsonValue, property } from "fas
 import { searching } from "../../base/domain/testing/search.ts";
 import { jsonPart, type PartStep } from "./json-part.ts";
 
-/** Yields the path of each part of a value, with the part. */
+/** Yields each part of a value, with the path to it. */
 function* placesIn(
   value: unknown,
   steps: readonly PartStep[] = [],

@@ -4,7 +4,7 @@
 /** A step to a member of an object by name, or to an item of a list by index. */
 export type PartStep = { readonly name: string } | { readonly index: number };
 
-/** Returns the text at a path in valid JSON; null if the path does not exist. */
+/** Returns the JSON text of the value at a path in a valid JSON text; null if the path does not exist. */
 export function jsonPart(text: string, steps: readonly PartStep[]): string | null {
   let start: number | null = behindBlanks(text, 0);
   for (const step of steps) {
@@ -34,7 +34,7 @@ function itemStart(text: string, list: number, index: number): number | null {
   return text[at] === "]" ? null : at;
 }
 
-/** Returns the position of the next member or item, or of the closing bracket. */
+/** Returns the position of the next member or item after a value, or of the closing bracket if there is none. */
 function nextStart(text: string, value: number): number {
   const end = behindBlanks(text, endOfValue(text, value));
   return text[end] === "," ? behindBlanks(text, end + 1) : end;
@@ -51,8 +51,8 @@ function endOfValue(text: string, start: number): number {
     }
     if (sign === "{" || sign === "[") depth += 1;
     else if (sign === "}" || sign === "]") {
-      // A number or literal ends at this character, which is not a comma. It is therefore the bracket that closes the
-      // surrounding object or list.
+      // Without an open bracket, this is the bracket that closes the surrounding object or list, so a number or literal
+      // ends here.
       if (depth === 0) return at;
       depth -= 1;
       if (depth === 0) return at + 1;

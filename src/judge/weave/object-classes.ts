@@ -1,19 +1,17 @@
-// Finds out from a published value whether it is an op, and which class it has. The clients' classes write both facts
-// into the value.
+// Reads from a published value whether it is an op, and its class. The clients' classes write both into the value.
 import { isExactList, isExactObject, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
 
 export interface ObjectClasses {
   /**
-   * The class directly below the root class among the value's classes, such as `AnnotationSpec` or `Model`; null if
-   * unknown.
+   * The value's class that derives directly from a root class, such as `AnnotationSpec` or `Model`; null if unknown.
    */
   readonly base: string | null;
   readonly leaf: string | null;
 }
 
-/** Root classes. All classes of clients derive from one of them. */
+/** Names of the root classes, from which all classes of clients derive. */
 const roots: readonly ExactJson[] = ["BaseObject", "Object"];
 
 export function kindOf(value: ExactJson): ObjectKind {
@@ -22,7 +20,7 @@ export function kindOf(value: ExactJson): ObjectKind {
   return type !== undefined && isExactObject(type) && type["type"] === "Op" ? "op" : "object";
 }
 
-/** Returns the classes recorded in the value; both null if they do not derive from a root class. */
+/** Returns the classes that a value states; both null if they do not derive from a root class. */
 export function classesOf(value: ExactJson): ObjectClasses {
   if (!isExactObject(value)) return { base: null, leaf: null };
   const { _bases: bases, _class_name: leaf } = value;
@@ -41,7 +39,7 @@ function isName(value: ExactJson | undefined): value is string {
   return typeof value === "string" && isStorable(value);
 }
 
-/** Returns the value with a class written into it. Used if the sender specified the class separately from the value. */
+/** Returns the value with a class written into it, for requests that state the class separately from the value. */
 export function asClass(value: ExactJson, className: string): ExactJson {
   if (!isExactObject(value)) return value;
   return { _type: className, ...value, _class_name: className, _bases: ["BaseObject", "BaseModel"] };

@@ -1,4 +1,5 @@
-// Service that publishes, reads, lists and deletes objects. It checks access and resolves names to versions.
+// Service that publishes, reads, lists and deletes objects. It checks access, and finds the version that a name refers
+// to.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -12,7 +13,7 @@ import {
   type PublishedObject,
 } from "../../base/domain/traces/published-object.ts";
 
-/** A published object, parsed from a request. */
+/** An object that a client publishes, parsed from its request. */
 export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"> {
   /** Digest that the client computed in advance; null if the client did not compute one. */
   readonly expectedDigest: string | null;
@@ -20,15 +21,17 @@ export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"
 
 export interface ObjectService {
   /**
-   * Stores the content as a new version of the object with the given name. Idempotent: content that equals an existing
-   * version adds no version.
+   * Stores the content as a new version of the object with the given name. Content that equals an existing version adds
+   * no version.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's
    */
   publish(input: ObjectInput, caller: Caller): Promise<PublishedObject>;
   /**
-   * @param version a digest, a version number such as `v0`, or `latest`. @throws ServiceError `invalid`, `forbidden`,
-   * `not_found`
+   * Returns a version of an object.
+   *
+   * @param version a digest, a version number such as `v0`, or `latest`
+   * @throws ServiceError `invalid`, `forbidden`, `not_found`
    */
   read(
     wanted: {
@@ -39,14 +42,22 @@ export interface ObjectService {
     },
     caller: Caller,
   ): Promise<PublishedObject>;
-  /** @throws ServiceError `invalid`, `forbidden` */
+  /**
+   * Lists the objects of a project that match a filter.
+   *
+   * @throws ServiceError `invalid`, `forbidden`
+   */
   list(
     projectId: string,
     filter: ObjectFilter,
     slice: Parameters<ObjectStore["list"]>[2],
     caller: Caller,
   ): Promise<readonly PublishedObject[]>;
-  /** Deletes versions permanently; returns their number. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /**
+   * Deletes versions of an object permanently, and returns their number.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, `not_found`
+   */
   delete(projectId: string, name: string, digests: readonly string[] | null, caller: Caller): Promise<number>;
 }
 
@@ -81,7 +92,11 @@ export function createObjectService({ store, clock }: ObjectDependencies): Objec
   };
 }
 
-/** @throws ServiceError `conflict` if the client expected another digest */
+/**
+ * Compares the digest that the server computed with the one that the client computed; null if it computed none.
+ *
+ * @throws ServiceError `conflict` if they differ
+ */
 export function requireExpectedDigest(digest: string, expected: string | null): void {
   if (expected === null || expected === digest) return;
   const message = `expected_digest is ${quoted(expected)}, and what was sent has the digest ${quoted(digest)}. Nothing was stored; send what the digest is of, or leave it out.`;

@@ -1,11 +1,11 @@
-// Rows of a table, packed into two texts. One thread can pass a text to another in constant time, so the cost does not
-// grow with the number of rows.
+// The rows of a table, packed into two texts. Threads pass a text in constant time, so the cost does not grow with the
+// number of rows.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {
   /** Concatenated digests of all rows; each has {@link digestLength} characters. */
   readonly digests: string;
-  /** JSON of the rows, one per line; canonical JSON contains no line breaks. */
+  /** JSON of the rows, one row per line. Canonical JSON contains no line breaks, so lines are unambiguous. */
   readonly lines: string;
 }
 

@@ -1,4 +1,4 @@
-// Services for all traces of a project: calls, objects, tables and files.
+// Creates the services for all traces of a project: calls, objects, tables and files.
 import type { Service } from "../../base/domain/lifecycle.ts";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Caller } from "../../base/domain/access.ts";
@@ -14,11 +14,15 @@ import { createTracedFiles, type TracedFiles } from "./traced-files.ts";
 
 export interface ProjectTraces {
   readonly tables: TableService;
-  /** Files of traces, started and stopped with the server. */
+  /** Service for traced files, which starts and stops with the server. */
   readonly files: TracedFiles & Service;
   readonly calls: CallService;
   readonly read: ReadReference;
-  /** Permanently removes all of a project's traces, including its objects. @throws ServiceError `invalid`, `forbidden` */
+  /**
+   * Permanently removes all traces of a project, including its objects.
+   *
+   * @throws ServiceError `invalid`, `forbidden`
+   */
   deleteProject(projectId: string, caller: Caller): Promise<void>;
 }
 
@@ -28,7 +32,7 @@ export interface TraceDependencies {
   readonly artifacts: ArtifactStore;
   readonly clock: Clock;
   readonly settings: TraceSettings;
-  /** Receives the error of a failed sweep of files. The next sweep retries. */
+  /** Called with the error of a failed sweep of files. The next sweep tries again. */
   readonly onFault: (error: unknown) => void;
 }
 

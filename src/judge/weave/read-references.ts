@@ -1,5 +1,5 @@
-// Resolves references to published data: an object, a part of an object, or a row of a table to which the object
-// refers.
+// Finds the value to which a reference refers: a published object, a part of an object, or a row of a table to which an
+// object refers.
 import type { Caller } from "../../base/domain/access.ts";
 import { mayReach } from "../../base/domain/access.ts";
 import { invalid, notFound, quoted } from "../../base/domain/service-error.ts";
@@ -13,19 +13,19 @@ export interface ReferenceDependencies {
   readonly tables: TableStore;
 }
 
-/** The value to which a reference resolves. */
+/** The value to which a reference refers. */
 export interface ReferredValue {
   /** JSON of the value; null if the object has no part at the reference's path. */
   readonly text: string | null;
   /**
-   * Number of JSON characters that were read to resolve the reference. It exceeds the length of the value if the value
-   * is only a part of the object.
+   * Number of JSON characters that were read to find the value. It exceeds the length of the value if the value is only
+   * a part of the object.
    */
   readonly readLength: number;
 }
 
 /**
- * Resolves a reference.
+ * Finds the value to which a reference refers.
  *
  * @throws ServiceError `invalid` if it is not a reference to an object or an op; `forbidden`, `not_found`
  */

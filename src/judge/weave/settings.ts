@@ -1,4 +1,4 @@
-// Settings of traces: those for the operator, and constants that all servers share.
+// Settings of traces: some for the operator, and constants that all servers share.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -7,12 +7,12 @@ const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
   /**
-   * Quota of an entity's traced files in bytes. Default; the server overrides it with the setting `files.entityBytes`.
+   * Quota of an entity's traced files in bytes. The server overrides this default with the setting `files.entityBytes`.
    */
   entityBytes: 4096 * mebibyte,
-  /** Maximum size of one file in bytes, such as an op's code, an image or an audio recording. */
+  /** Maximum size in bytes of a traced file, such as an op's code, an image or an audio recording. */
   fileBytes: 64 * mebibyte,
-  /** Interval in seconds between sweeps for unreferenced files. */
+  /** Interval in seconds between sweeps that remove unreferenced files. */
   sweepSeconds: 3600,
 };
 

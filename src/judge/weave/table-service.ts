@@ -1,4 +1,4 @@
-// Service that publishes and reads tables of rows.
+// Service that publishes and reads tables of traced data.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -8,15 +8,15 @@ import type { IndexedRow, TableStore } from "../../base/domain/traces/traced-tab
 import { requireExpectedDigest } from "./object-service.ts";
 import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 
-/** A published table, parsed from a request. */
+/** A table that a client publishes, parsed from its request. */
 export interface TableInput {
   readonly projectId: string;
   readonly digest: string;
   /** Digest that the client computed in advance; null if the client did not compute one. */
   readonly expectedDigest: string | null;
   /**
-   * JSON of the table's rows. Null if the client sent only the rows' digests, because the project already stores the
-   * rows.
+   * JSON of the table's rows. Null if the client sent only the digests of the rows, because the project already stores
+   * them.
    */
   readonly lines: PackedRows["lines"] | null;
   readonly rowDigests: PackedRows["digests"];
@@ -26,11 +26,15 @@ export interface TableService {
   /**
    * Stores the rows under the table's digest. Publishing the same table again changes nothing.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` for
-   * an unknown row sent only by its digest
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` for an
+   * unknown row of which the client sent only the digest
    */
   publish(table: TableInput, caller: Caller): Promise<void>;
-  /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /**
+   * Returns rows of a published table.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, `not_found`
+   */
   rows(
     table: {
       readonly projectId: string;
@@ -40,7 +44,11 @@ export interface TableService {
     slice: Slice,
     caller: Caller,
   ): Promise<readonly IndexedRow[]>;
-  /** Returns a table's number of rows. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /**
+   * Returns the number of rows in a table.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, `not_found`
+   */
   count(projectId: string, digest: string, caller: Caller): Promise<number>;
 }
 

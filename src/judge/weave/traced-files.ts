@@ -1,5 +1,5 @@
-// Files of traces. A file's bytes are stored before its database row is written, and deleted after the row is deleted.
-// Bytes without a row are therefore orphans, unless they are so new that their row may still be written.
+// Service for files of traces. It stores a file's bytes before its database row, and deletes the row before the bytes.
+// It removes bytes without a row, unless they are so new that their row may still be written.
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -16,7 +16,7 @@ import { asDigest } from "./digests.ts";
 import { requireExpectedDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
 
-/** Bytes that are stored, but for which the database has no row yet. */
+/** Bytes that are stored, but that have no row in the database yet. */
 export interface ReceivedBytes {
   readonly fileId: string;
   readonly digest: string;
@@ -26,16 +26,17 @@ export interface ReceivedBytes {
 /** Files of traces. While started, this service periodically removes bytes without a database row. */
 export interface TracedFiles extends Service {
   /**
-   * Writes the content in chunks as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading
-   * `content`
+   * Writes the chunks of a file as they arrive.
+   *
+   * @throws ServiceError `too_large`, `unavailable`; errors of reading `content`
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
   /**
-   * Durably records the bytes as a file of the project. If the project already has a file with the same bytes, keeps
-   * that file and discards the new bytes.
+   * Makes the bytes a file of the project, durably. If the project already has a file with the same bytes, keeps that
+   * file and discards the new bytes.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `too_large` if
-   * the entity's quota is exhausted
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `too_large` if the
+   * entity's quota is exhausted
    */
   keep(
     received: ReceivedBytes,
@@ -44,13 +45,17 @@ export interface TracedFiles extends Service {
   ): Promise<TracedFile>;
   /** Removes received bytes that will not become a file. */
   discard(received: ReceivedBytes): Promise<void>;
-  /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /**
+   * Returns the content of a project's file.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, `not_found`
+   */
   read(
     projectId: string,
     digest: string,
     caller: Caller,
   ): Promise<{ readonly byteCount: number; readonly content: Readable }>;
-  /** Removes the bytes of files whose rows were deleted from the database. */
+  /** Removes the bytes of files whose database rows were deleted. */
   forget(fileIds: readonly string[]): Promise<void>;
 }
 
@@ -59,12 +64,12 @@ export interface TracedFileDependencies {
   readonly artifacts: ArtifactStore;
   readonly clock: Clock;
   readonly settings: TraceSettings;
-  /** Receives the error of a failed sweep. The next sweep retries. */
+  /** Called with the error of a failed sweep. The next sweep tries again. */
   readonly onFault: (error: unknown) => void;
 }
 
 const folder = "traces";
-/** Age in milliseconds after which bytes without a row are orphans. It exceeds the duration of any upload. */
+/** Age in milliseconds from which bytes without a database row are removed. It exceeds the duration of any upload. */
 const comingMs = 3_600_000;
 
 const keyOf = (fileId: string): string => `${folder}/${fileId}`;
@@ -76,7 +81,7 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
       const olderThan = new Date(clock.now().getTime() - comingMs);
       const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
       await artifacts.sweep(folder, { olderThan, isKnown }).catch(onFault);
-      // Rejects only if the stop interrupts the sleep.
+      // The sleep rejects only if stopping the service interrupts it.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };
@@ -123,8 +128,9 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
 }
 
 /**
- * Writes all chunks. Returns their total size and their hash. @throws ServiceError `too_large` if they exceed
- * `bytesMax`
+ * Writes all chunks to a file, and returns their total size and hash.
+ *
+ * @throws ServiceError `too_large` if they exceed `bytesMax`
  */
 async function writeHashed(
   file: string,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agreementOf, type Ratings } from "./agreement.ts";
 
-/** Returns ratings by item, then by annotator. */
+/** Returns ratings of items; each argument gives the answers to one item, by annotator. */
 function ratings(...items: readonly Readonly<Record<string, string>>[]): Ratings {
   return new Map(items.map((answers, index) => [`item ${index}`, new Map(Object.entries(answers))]));
 }
@@ -15,7 +15,7 @@ test("compares two annotators by Cohen's kappa, over the items that both have an
     { ann: "b", bob: "b" },
   ];
   const agreement = agreementOf(ratings(...both, { ann: "a" }, {}));
-  // p_o is 3/4 and p_e is 1/2 * 1/4 + 1/2 * 3/4.
+  // The observed agreement p_o is 3/4, the agreement by chance p_e is 1/2 * 1/4 + 1/2 * 3/4.
   assert.deepEqual(agreement, {
     itemCount: 4,
     annotatorCount: 2,
@@ -31,7 +31,7 @@ test("compares three annotators by Fleiss' kappa, although all three never answe
     ratings({ ann: "a", bob: "a" }, { bob: "b", cas: "b" }, { cas: "a", ann: "b" }),
   );
   assert.deepEqual([statistic, itemCount, annotatorCount], ["fleiss", 3, 3]);
-  // P is 2/3 and P_e is 1/4 + 1/4.
+  // The observed agreement P is 2/3, the agreement by chance P_e is 1/4 + 1/4.
   assert.equal(kappa?.toFixed(9), (1 / 3).toFixed(9));
 });
 

@@ -1,5 +1,5 @@
-// Computes how well a queue's annotators agree on each question. It reads the feedback records that have the queue's
-// id, whether this server's annotation routes or a client stored them.
+// Computes how well a queue's annotators agree on each question. Reads the feedback records with the queue's id,
+// whether annotation routes of this server or a client stored them.
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import { jsonHash } from "../../feedback/canonical-json.ts";
 import { feedbackTypeOf, type AskedQuestion } from "../asked-questions.ts";
@@ -8,13 +8,13 @@ import { scannedRecords, type RecordSource } from "../scanned-records.ts";
 import { cohensKappa, fleissKappa } from "./kappa.ts";
 
 export interface Agreement {
-  /** Number of items with at least two answers. */
+  /** Number of items with at least two answers to the question. */
   readonly itemCount: number;
-  /** Number of annotators who answered at least one item that has two or more answers. */
+  /** Number of annotators who answered at least one of these items. */
   readonly annotatorCount: number;
   /**
-   * Observed agreement. For each item, the share of its pairs of answers that are equal, from 0 to 1; averaged over
-   * all items with two or more answers. Null if no item has two answers.
+   * Observed agreement, from 0 to 1: the mean, over items with two or more answers, of the share of an item's answer
+   * pairs that are equal. Null if no item has two answers.
    */
   readonly observed: number | null;
   /** Cohen's kappa for exactly two annotators, Fleiss' kappa for more; null if undefined. */
@@ -53,8 +53,8 @@ export function agreementOf(ratings: Ratings): Agreement {
 const sameAnswer = "everybody gave the same answer everywhere, and then kappa is undefined";
 
 /**
- * Returns an annotator's category for an item. The empty default is never returned: the queue has only two annotators,
- * so an item with two answers has one from each of them.
+ * Returns an annotator's category for an item. With only two annotators, each item with two answers has one by each, so
+ * the empty default is never returned.
  */
 function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): string {
   return answers.get(annotator) ?? "";
@@ -62,13 +62,13 @@ function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): st
 
 export interface QuestionAgreement extends Agreement {
   readonly question: AskedQuestion;
-  /** Type of feedback that contains answers to the question. */
+  /** Type of the feedback records that contain answers to the question. */
   readonly feedbackType: string;
 }
 
 /**
- * Computes the agreement on each question, in the queue's order of questions. For each item and question, only an
- * annotator's newest answer counts.
+ * Computes the annotators' agreement on each question, in the order of the queue's questions. For each item and
+ * question, only an annotator's newest answer counts.
  */
 export async function queueAgreement(
   source: RecordSource,
@@ -94,7 +94,7 @@ export async function queueAgreement(
   });
 }
 
-/** Free text has no categories, because two texts are rarely equal even if they mean the same. */
+/** Free text has no kappa: it has no categories, because two texts are rarely equal even if they mean the same. */
 function agreementOn({ form }: AskedQuestion, ratings: Ratings): Agreement {
   const agreement = agreementOf(ratings);
   if (agreement.observed === null || (form?.kind !== "text" && form?.kind !== "number")) return agreement;

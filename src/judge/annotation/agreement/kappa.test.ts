@@ -1,9 +1,12 @@
-// Tests the formulas against published examples: by their authors, in textbooks, and from another program.
+// Tests the formulas with published examples from their authors, from textbooks and from another program.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cohensKappa, fleissKappa } from "./kappa.ts";
 
-/** Returns the answer pairs that a contingency table counts; its rows are the first annotator's categories. */
+/**
+ * Returns the answer pairs that a contingency table counts. Rows are the first annotator's categories, columns the
+ * second's.
+ */
 function pairsOf(table: readonly (readonly number[])[]): readonly (readonly [string, string])[] {
   return table.flatMap((row, one) =>
     row.flatMap((count, other) => Array.from({ length: count }, () => [`c${one}`, `c${other}`] as const)),
@@ -44,7 +47,7 @@ test("computes Cohen's kappa for a textbook's 50 proposals, and for agreement be
   );
 });
 
-/** Table 1 of Fleiss 1971: for each of 30 patients, how many of 6 psychiatrists gave each of 5 diagnoses. */
+/** Table 1 of Fleiss 1971. For each of 30 patients, it says how many of 6 psychiatrists gave each of 5 diagnoses. */
 const diagnoses = [
   "00060", "03003", "01401", "00006", "03030", "20400", "00402", "20310", "20040", "00006",
   "10050", "11040", "03300", "10050", "02031", "00501", "30012", "51000", "02040", "10203",
@@ -59,7 +62,7 @@ function answersOf(counts: string): readonly string[] {
 
 test("computes Fleiss' kappa for the table in Fleiss 1971: 30 patients, six psychiatrists, five diagnoses", () => {
   const items = diagnoses.map(answersOf);
-  // The totals below the printed table, which verify the copy.
+  // Compares the totals with those printed below the table, to verify that the copy is correct.
   const totals = Array.from({ length: 5 }, (_, category) =>
     diagnoses.reduce((sum, counts) => sum + Number(counts[category]), 0),
   );
@@ -81,8 +84,8 @@ test("computes Fleiss' kappa for fourteen raters, ten subjects and five categori
 });
 
 test("computes Fleiss' kappa with missing answers as the package irrCAC of Gwet's book does", () => {
-  // Data set raw_4raters of irrCAC: 12 units with the answers of up to four annotators who saw them. The expected
-  // values are from irrCAC 0.4.4.
+  // Data set raw_4raters of the program irrCAC: 12 units, each with the answers of the up to four annotators who saw
+  // it. The expected values are from irrCAC 0.4.4.
   const units = [
     "111", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "555", "11", "3",
   ].map((answers) => answers.split("")); // prettier-ignore

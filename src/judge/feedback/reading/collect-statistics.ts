@@ -1,4 +1,4 @@
-// Collects statistics on payloads record by record, in bounded memory.
+// Collects statistics of payloads record by record, in bounded memory.
 import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { searchableText } from "../../../base/domain/feedback-query/values.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -6,34 +6,32 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/t
 import type { NumberRoom } from "./number-summary.ts";
 import { PathCollector, type PathStatistics } from "./path-statistics.ts";
 
-/** Statistics on the payloads of one feedback type, over the records that were read. */
+/** Statistics of the payloads of one feedback type, over all records that were read. */
 export interface PayloadStatistics {
   readonly count: number;
-  /** Statistics by path, most frequent path first. */
+  /** Statistics of the values at each payload path, most frequent path first. */
   readonly paths: readonly PathStatistics[];
   /**
-   * Number of values that are missing from the statistics: there were too many paths, the value's path was too long,
+   * Number of values that the statistics leave out, because there were too many paths, the value's path was too long,
    * or the record had too many values.
    */
   readonly otherCount: number;
 }
 
 const pathsMax = 100;
-/** Maximum length of a path in characters. */
+/** Maximum length of a payload path in characters. */
 const pathLengthMax = 1024;
-/**
- * `depthMax` is the maximum depth of nested objects, and `valuesMax` the maximum number of values examined per record.
- */
+/** Maximum depth of nested objects, and maximum number of values examined in each record. */
 const depthMax = 16;
 const valuesMax = 1000;
-/** Maximum number of numeric values kept for all paths together; they take 8 MiB. */
+/** Maximum number of numeric values that are kept for all paths together. They take 8 MiB. */
 const numbersMax = 1 << 20;
 
-/** Collects statistics over records of the given types; ignores other records. */
+/** Collects statistics over records of the given feedback types; ignores records of other types. */
 export class StatisticsCollector {
   readonly #types: ReadonlyMap<string, TypeCollector>;
 
-  /** @param types feedback types, as written in queries */
+  /** @param types feedback types, spelled as in queries */
   constructor(types: readonly string[]) {
     const room: NumberRoom = { left: numbersMax };
     this.#types = new Map(types.map((type) => [type, new TypeCollector(room)]));
@@ -93,7 +91,7 @@ class TypeCollector {
   }
 }
 
-/** Yields the values in an object and its nested objects, with their paths. A list counts as one value. */
+/** Yields all values in an object and its nested objects, with their paths. A list counts as a single value. */
 function* leavesOf(
   object: JsonObject,
   steps: readonly PathStep[] = [],

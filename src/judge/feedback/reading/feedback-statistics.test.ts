@@ -1,4 +1,4 @@
-// Tests statistics on real stores, over all records and over samples.
+// Tests feedback statistics with real stores, both over all records and over samples.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -58,8 +58,8 @@ test("counts types, most frequent first, with statistics on their payloads", asy
 });
 
 test("samples many records uniformly, but counts types exactly", async () => {
-  // Alternates good and bad ratings, and raises all of them halfway. A sample of every second record, or of the oldest
-  // ones, would give a very different mean.
+  // Good and bad ratings alternate, and all are higher in the second half. A sample of every second record, or of the
+  // oldest records, would therefore have a very different mean.
   const given = Array.from({ length: 8000 }, (_, index) => ({
     type: index % 10 === 0 ? "rare" : "rating",
     payload: { stars: (index % 2) + (index < 4000 ? 0 : 10) },
@@ -72,7 +72,7 @@ test("samples many records uniformly, but counts types exactly", async () => {
     [7200, 800],
   );
   const mean = types[0]?.paths[0]?.numbers?.mean ?? NaN;
-  // The mean of all is 5 4/9; that of 900 independent draws would deviate by 0.17 on average.
+  // The mean of all ratings is 5 4/9. That of 900 independently drawn ratings would deviate by 0.17 on average.
   assert.ok(Math.abs(mean - 49 / 9) < 0.25, String(mean));
 });
 
@@ -86,7 +86,7 @@ test("reduces the sample in place of taking longer for long records, and keeps i
   assert.ok(sampleCount < 200 && sampleCount > 120, String(sampleCount));
   const { numbers, values } = types[0]?.paths.find(({ path }) => path === "place") ?? assert.fail();
   assert.ok(Math.abs((numbers?.mean ?? 0) - 319.5) < 40, String(numbers?.mean));
-  // Null because there are more distinct values than are counted.
+  // Null, because there are more distinct values than the statistics count.
   assert.equal(values, null);
 });
 

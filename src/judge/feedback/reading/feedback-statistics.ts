@@ -1,5 +1,5 @@
-// Statistics over the feedback that a selection matches: exact counts by type, and statistics on payloads. Payload
-// statistics cover all records, or the largest sample within the limits.
+// Computes statistics of the feedback that a selection matches: exact counts by type, and statistics of payloads. The
+// latter cover all records, or the largest sample within the limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
   FeedbackScan,
@@ -13,9 +13,9 @@ import { inTurns } from "../in-turns.ts";
 import { type PayloadStatistics, StatisticsCollector } from "./collect-statistics.ts";
 
 export interface FeedbackStatistics {
-  /** Number of records in the selection. */
+  /** Number of records that the selection matches. */
   readonly totalCount: number;
-  /** The most frequent types, most frequent first. */
+  /** The most frequent feedback types, most frequent first. */
   readonly types: readonly (PayloadStatistics & {
     readonly feedbackType: string;
     readonly totalCount: number;
@@ -23,18 +23,18 @@ export interface FeedbackStatistics {
   /** Number of records whose type is not among `types`. */
   readonly otherTypesCount: number;
   /**
-   * Share of the selection's records that were read for payload statistics; 1 if all were read. The records of a
-   * sample are chosen by `isSampled`.
+   * Share of the matching records that were read for payload statistics; 1 if all were read. `isSampled` chooses the
+   * records of a sample.
    */
   readonly share: number;
-  /** Number of records read for payload statistics. */
+  /** Number of records that were read for payload statistics. */
   readonly sampleCount: number;
 }
 
-/** Limits of the sample, which correspond to about a second of work. */
+/** Limits on the size of the sample, which correspond to about a second of work. */
 export interface SampleBounds {
   readonly records: number;
-  /** Maximum number of payload characters. */
+  /** Maximum number of characters in the payloads of the sample. */
   readonly characters: number;
 }
 
@@ -50,6 +50,8 @@ interface Dependencies {
 }
 
 /**
+ * Computes statistics of the feedback that a selection matches.
+ *
  * @param turn entity that searches, and the time limit of the whole operation
  * @param options.signal aborts between two pages
  * @throws ServiceError `too_slow` or `overloaded`, like `FeedbackStore.scan`
@@ -63,8 +65,8 @@ export async function feedbackStatistics(
   try {
     return await statisticsWithin(dependencies, selection, turn, { signal, bounds });
   } catch (error) {
-    // The last search reports only the time that was left for it. This replaces its error by one that reports the time
-    // limit of the whole operation.
+    // The error of the last search states only the time that was left for it. Throws an error with the time limit of
+    // the whole operation instead.
     if (error instanceof ServiceError && error.code === "too_slow") throw tooSlow(turn.timeMs, error);
     throw error;
   }
@@ -105,9 +107,9 @@ async function statisticsWithin(
 
 interface Sample {
   readonly collector: StatisticsCollector;
-  /** Number of records read. */
+  /** Number of records that were read. */
   readonly count: number;
-  /** False if reading stopped early at the character limit. */
+  /** False if the character limit stopped the reading. */
   readonly isWhole: boolean;
 }
 
@@ -133,7 +135,7 @@ async function readSample(
       { clock, tenant: left().entity },
     );
     count += page.items.length;
-    // The character limit does not apply to a sample's first record, so a sample is never empty.
+    // The character limit does not apply to the first record, so a sample is never empty.
     if (characters > bounds.characters && count > 1) return { collector, count, isWhole: false };
     after = page.last ?? after;
     hasMore = page.hasMore;

@@ -12,13 +12,13 @@ function near(actual: number | null | undefined, expected: number, relative: num
   assert.ok(typeof actual === "number" && Math.abs(actual - expected) <= relative * expected, `${actual}`);
 }
 
-/** The difficult data sets of NIST's Statistical Reference Datasets, with certified values. */
+/** Difficult data sets, with certified results, from NIST's Statistical Reference Datasets. */
 test("computes NIST's mean and standard deviation for sets on which naive sums lose all digits", () => {
   for (const { base, digits } of [
     { base: 1_000_000, digits: 1e-9 },
     { base: 10_000_000, digits: 1e-7 },
   ]) {
-    // NumAcc3 and NumAcc4: base + 0.2, then 500 times base + 0.1 and base + 0.3.
+    // Data sets NumAcc3 and NumAcc4: base + 0.2, then 500 times base + 0.1 and base + 0.3.
     const values = [
       base + 0.2,
       ...Array.from({ length: 1000 }, (_, index) => base + (index % 2 === 0 ? 0.1 : 0.3)),
@@ -30,7 +30,7 @@ test("computes NIST's mean and standard deviation for sets on which naive sums l
 });
 
 test("computes percentiles like NumPy", () => {
-  // numpy.percentile(range(1, 11), [50, 95]) is [5.5, 9.55].
+  // As in NumPy: numpy.percentile(range(1, 11), [50, 95]) is [5.5, 9.55].
   const spread = check([10, 1, 9, 2, 8, 3, 7, 4, 6, 5])?.spread;
   assert.equal(spread?.p50, 5.5);
   near(spread?.p95, 9.55, 1e-15);

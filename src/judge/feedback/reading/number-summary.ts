@@ -1,5 +1,5 @@
-// Summary of the numbers at one payload path. The moments are computed one number at a time. Percentiles and a
-// histogram need all numbers, so they exist only if there is room to keep all numbers.
+// Summarizes the numbers at one payload path. Computes the moments one number at a time. Percentiles and a histogram
+// need all numbers, so they exist only if there is room to keep all of them.
 
 export interface NumberSummary {
   readonly count: number;
@@ -8,21 +8,21 @@ export interface NumberSummary {
   readonly max: number;
   /** Sample standard deviation (divided by count - 1); null for a single number. */
   readonly standardDeviation: number | null;
-  /** Percentiles and histogram; null if not all numbers were kept. */
+  /** Percentiles and histogram; null if there was no room to keep all numbers. */
   readonly spread: NumberSpread | null;
 }
 
 export interface NumberSpread {
   readonly p50: number;
   readonly p95: number;
-  /** Counts in bins of equal width from min to max; the last bin includes max. */
+  /** Number of values in each of the bins, which have equal width from min to max. The last bin includes max. */
   readonly histogram: readonly number[];
 }
 
-/** Number of histogram bins. */
+/** Number of bins of a histogram. */
 export const partCount = 20;
 
-/** How many more numbers may be kept. Several collectors share it. */
+/** Counts how many more numbers may be kept. Several collectors share one count. */
 export interface NumberRoom {
   left: number;
 }
@@ -32,11 +32,11 @@ export class NumberCollector {
   #kept: Float64Array<ArrayBuffer> | null = new Float64Array(16);
   #count = 0;
   #sum = 0;
-  /** Rounding error of the sum so far, which Neumaier's algorithm adds at the end. */
+  /** Rounding error of the sum so far. Neumaier's algorithm adds it to the sum at the end. */
   #lost = 0;
-  /** Running mean. */
+  /** Mean of the numbers so far, by Welford's algorithm. */
   #mean = 0;
-  /** Sum of squared deviations from the running mean. */
+  /** Sum of squared deviations of the numbers so far from their mean. */
   #squares = 0;
   #min = Infinity;
   #max = -Infinity;
@@ -46,8 +46,8 @@ export class NumberCollector {
   }
 
   /**
-   * Adds a number. The sum uses Neumaier's algorithm (1974) and the squares Welford's (1962), so that large values
-   * cause no loss of precision in either.
+   * Adds a number. Neumaier's algorithm (1974) for the sum and Welford's (1962) for the squares lose no precision even
+   * if values are large.
    */
   add(value: number): void {
     this.#keep(value);
@@ -62,7 +62,7 @@ export class NumberCollector {
     this.#max = Math.max(this.#max, value);
   }
 
-  /** Returns the summary; null if there are no numbers. */
+  /** Returns the summary of all numbers; null if there are none. */
   summary(): NumberSummary | null {
     if (this.#count === 0) return null;
     return {
@@ -76,8 +76,8 @@ export class NumberCollector {
   }
 
   /**
-   * Returns the mean. Returns the running mean instead if the sum overflowed, which it does if numbers are close to
-   * the largest double.
+   * Returns the mean of all numbers. Uses the running mean if the sum overflowed, as it does for numbers close to the
+   * largest double.
    */
   #meanOfAll(): number {
     const mean = (this.#sum + this.#lost) / this.#count;
@@ -87,8 +87,7 @@ export class NumberCollector {
   #keep(value: number): void {
     if (this.#kept === null) return;
     if (this.#room.left === 0) {
-      // Percentiles of only some of the numbers would be misleading. If one number cannot be kept, all kept numbers
-      // are therefore dropped.
+      // Drops all kept numbers once one cannot be kept, because percentiles of only some numbers would be misleading.
       this.#room.left += this.#count;
       this.#kept = null;
       return;
@@ -106,7 +105,7 @@ export class NumberCollector {
 function spreadOf(sorted: Float64Array): NumberSpread {
   const [min, max] = [sorted[0], sorted[sorted.length - 1]];
   const histogram = Array.from({ length: partCount }, () => 0);
-  // Half of the range, because the difference of two doubles may overflow.
+  // Computes half of the width, because the difference of two doubles may overflow.
   const width = max / 2 - min / 2;
   for (const value of sorted) {
     const place = width === 0 ? 0 : (value / 2 - min / 2) / width;
@@ -115,7 +114,10 @@ function spreadOf(sorted: Float64Array): NumberSpread {
   return { p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), histogram };
 }
 
-/** Interpolates linearly between the two nearest values: type 7 of Hyndman and Fan (1996), the default of NumPy and R. */
+/**
+ * Returns a percentile, linearly interpolated between the two nearest values: type 7 of Hyndman and Fan (1996), which
+ * is the default of NumPy and R.
+ */
 function percentile(sorted: Float64Array, part: number): number {
   const place = (sorted.length - 1) * part;
   const [below, above] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];

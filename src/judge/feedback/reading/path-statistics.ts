@@ -1,5 +1,5 @@
-// Statistics of the values at one payload path: counts by kind, a summary of the numbers, and counts of distinct
-// values if there are few.
+// Statistics of the values at one payload path: counts by kind of value, a summary of the numbers, and counts of the
+// distinct values if there are few.
 import type { Json } from "../../../base/domain/text/json.ts";
 import { NumberCollector, type NumberRoom, type NumberSummary } from "./number-summary.ts";
 
@@ -7,9 +7,9 @@ export const valueKinds = ["number", "text", "boolean", "null", "list"] as const
 export type ValueKind = (typeof valueKinds)[number];
 
 export interface PathStatistics {
-  /** Path as written in queries, without `payload.`. */
+  /** Payload path as written in queries, without `payload.`. */
   readonly path: string;
-  /** Number of records with a value at the path. */
+  /** Number of records that have a value at the path. */
   readonly count: number;
   readonly kinds: Readonly<Partial<Record<ValueKind, number>>>;
   readonly numbers: NumberSummary | null;
@@ -23,8 +23,8 @@ export interface ValueCount {
 }
 
 /**
- * `valuesMax` is the maximum number of distinct values counted at one path, and `textLengthMax` the maximum length in
- * characters of a text among them.
+ * Maximum number of distinct values that are counted at one path, and maximum length in characters of a text among
+ * them.
  */
 const valuesMax = 50;
 const textLengthMax = 200;
@@ -33,7 +33,7 @@ export class PathCollector {
   readonly #path: string;
   readonly #numbers: NumberCollector;
   readonly #kinds: Partial<Record<ValueKind, number>> = {};
-  /** Counts of distinct values; null once there are too many. */
+  /** Number of occurrences of each distinct value; null once there are too many distinct values. */
   #values: Map<string | number | boolean, number> | null = new Map();
   #count = 0;
 

@@ -1,5 +1,4 @@
-// Tests what an export guarantees during concurrent writes: each record that exists from start to end is returned
-// once, and in order.
+// Tests that an export during concurrent writes returns each record that exists from start to end once, and in order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
@@ -40,7 +39,8 @@ test("returns each record once in storage order, while others are stored and del
   for await (const records of recordPages(feedback, selection, turn, { signal })) {
     found.push(...records.map(({ id }) => id));
     if (page === 3) break;
-    // Deletes the last record returned, two after it, and an early one. Adds records whose ids sort first.
+    // Deletes the record that was returned last, two later records, and an early one. Adds records whose ids sort
+    // first.
     const place = found.length;
     const gone = [ids[place - 1], ids[place], ids[place + 7], ids[3]].filter((id) => id !== undefined);
     for (const id of gone) if (!found.includes(id)) deleted.add(id);

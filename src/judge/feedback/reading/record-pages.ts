@@ -1,4 +1,5 @@
-// Reads all records that a selection matches, one page at a time, so that memory does not grow with their number.
+// Reads all records that a selection matches, one page at a time, so that memory does not grow with the number of
+// records.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryTurn } from "../../../base/domain/feedback-query/feedback-query.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -8,15 +9,16 @@ import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 export interface RecordSelection {
   readonly projectId: string;
   readonly condition: Condition;
-  /** Id of the record after which to continue; null for the start. */
+  /** Id of the record after which to continue; null to begin at the start. */
   readonly after: string | null;
 }
 
-/** Maximum number of records in a page. A page is also limited in bytes, like the pages of all lists. */
+/** Maximum number of records in a page. The size of a page in bytes is limited too, as for the pages of all lists. */
 const pageRecords = 1000;
 
 /**
- * Yields pages in storage order. A page scans a limited number of records, so it may contain none that match.
+ * Yields the matching records page by page, in storage order. A page scans a limited number of records, so it may
+ * contain no match.
  *
  * @param options.signal aborts between two pages
  * @throws ServiceError `invalid` if `after` names no record; `too_slow` or `overloaded`, like `FeedbackStore.scan`

@@ -1,6 +1,6 @@
-// Validates annotations against their specs. A spec is an object that a client published; its `field_schema`
-// constrains the values of annotations. An annotation is not checked if its spec is not stored here, since clients may
-// publish specs elsewhere.
+// Validates annotations against their specs. A spec is an object that a client published; its `field_schema` constrains
+// the values of annotations. An annotation whose spec is not stored here is not checked, because clients may publish
+// specs elsewhere.
 import type { FeedbackContent } from "../../../base/domain/feedback.ts";
 import { plainJson, parseExactJson } from "../../../base/domain/text/exact-json.ts";
 import {
@@ -19,19 +19,19 @@ import { readFieldSchema, type FieldSchema } from "./field-schema.ts";
 /** The store in which published specs are looked up. */
 export type SpecSource = Pick<ObjectStore, "find">;
 
-/** Class of objects that are annotation specs. */
+/** Class of those published objects that are annotation specs. */
 export const specClass = "AnnotationSpec";
 
-/** Maximum length of a spec's JSON in characters; parsing takes at most about 20 ms. */
+/** Maximum length of a spec's JSON in characters. Parsing that much takes at most about 20 ms. */
 export const specLengthMax = 1 << 17;
 
-/** Maximum number of specs in one request; each is looked up in the database. */
+/** Maximum number of specs in one request, because each is looked up in the database. */
 const specsMax = 100;
 
-/** A resolved spec: its schema, or the reason why values cannot be checked. */
+/** A spec that was looked up: its schema, or the reason why values cannot be checked against it. */
 type Spec = { readonly schema: FieldSchema } | { readonly fault: ContentFault } | "unchecked";
 
-/** The specs to which the records of one request refer. */
+/** The annotation specs to which the records of one request refer. */
 export class AnnotationSpecs {
   readonly #specs: ReadonlyMap<string, Spec>;
 
@@ -39,7 +39,11 @@ export class AnnotationSpecs {
     this.#specs = specs;
   }
 
-  /** Looks up the specs of validated records. @throws ServiceError `too_large` if there are too many */
+  /**
+   * Looks up the specs to which validated records refer.
+   *
+   * @throws ServiceError `too_large` if there are too many
+   */
   static async of(contents: readonly FeedbackContent[], source: SpecSource): Promise<AnnotationSpecs> {
     const specs = new Map<string, Spec>();
     for (const content of contents) {
@@ -51,12 +55,12 @@ export class AnnotationSpecs {
     return new AnnotationSpecs(specs);
   }
 
-  /** True if no record refers to a spec. */
+  /** True if none of the records refers to a spec. */
   get areNone(): boolean {
     return this.#specs.size === 0;
   }
 
-  /** Returns the faults of a record's value under its spec. */
+  /** Returns the faults of an annotation's value under its spec; empty if there are none. */
   faultsOf(content: FeedbackContent): readonly ContentFault[] {
     const key = keyOf(content);
     const spec = key === null ? "unchecked" : (this.#specs.get(key) ?? "unchecked");
@@ -68,7 +72,7 @@ export class AnnotationSpecs {
   }
 }
 
-/** Returns the key of a record's spec; null if the record is not an annotation. */
+/** Returns a key for the spec to which a record refers; null if the record is not an annotation with a spec. */
 function keyOf({ projectId, feedbackType, annotationRef }: FeedbackContent): string | null {
   if (annotationRef === null || annotationNameOf(feedbackType) === null) return null;
   return JSON.stringify([projectId, annotationRef]);
@@ -94,8 +98,8 @@ function specOf({ baseClass, leafClass, value }: PublishedObject): Spec {
 }
 
 /**
- * Returns the text of a stored spec, for showing the spec's question to annotators. Returns null if the project stores
- * no such spec.
+ * Returns the text of a stored spec, whose question is shown to annotators. Returns null if the project stores no such
+ * spec.
  */
 export async function findSpecText(
   source: SpecSource,
@@ -111,7 +115,7 @@ export async function findSpecText(
   return { text, schema: isJsonObject(schema) ? schema : {} };
 }
 
-/** Returns the object to which a reference in a project refers; null if it is not stored. */
+/** Returns the object to which a reference in a project refers; null if the project does not store it. */
 async function findObject(
   source: SpecSource,
   projectId: string,

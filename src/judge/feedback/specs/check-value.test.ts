@@ -20,17 +20,17 @@ interface Group {
 const groups = readFileSync("test/fixtures/json-schema-suite/draft2020-12.jsonl", "utf8")
   .trimEnd()
   .split("\n")
-  // Safe cast: the suite defines the shape of its lines.
+  // Safe cast: the lines of the suite's files have this shape.
   .map((line) => JSON.parse(line) as Group);
 
-/** Returns the paths and messages of the faults that a value has. */
+/** Returns the faults of a value under a schema, each with its path and message. */
 function faultsOf(schema: Json, value: Json): readonly string[] {
   const { schema: read, faults } = readFieldSchema(schema);
   assert.ok(read !== null, JSON.stringify(faults));
   return checkValue(read, value).map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
-/** Returns the paths and messages of the faults in a schema. */
+/** Returns the faults of the schema itself, each with its path and message. */
 function refusalsOf(schema: Json): readonly string[] {
   return readFieldSchema(schema).faults.map(({ path, message }) => `${path.join("/")}: ${message}`);
 }
@@ -38,7 +38,8 @@ function refusalsOf(schema: Json): readonly string[] {
 test("passes all tests of the official suite, except groups whose schema it refuses", () => {
   const refused: string[] = [];
   for (const { name, schema, tests } of groups) {
-    // Skips tests that require validated formats: here, as by default in the standard, formats are annotations.
+    // Skips tests in which formats must be validated. Here, as by default in the standard, formats are only
+    // annotations.
     if (name.startsWith("optional/format")) continue;
     const { schema: read, faults } = readFieldSchema(schema);
     if (read === null) refused.push(`${name}: ${faults[0].path.at(-1)}`);
@@ -53,7 +54,8 @@ test("passes all tests of the official suite, except groups whose schema it refu
     "$dynamicRef",
     "$id",
     "$ref",
-    // Patterns that are not in the standard's dialect, or cannot be matched in bounded time.
+    // Patterns that are not in the standard's dialect of regular expressions, or that cannot be matched in bounded
+    // time.
     "\\p{Letter}cole",
     "dependencies",
     "pattern",

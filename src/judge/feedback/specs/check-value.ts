@@ -7,21 +7,21 @@ import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";
 
 /**
- * Maximum number of keyword applications. Other work is counted as an equivalent number of applications. At the limit,
+ * Maximum number of times that a keyword is applied; other work counts as an equivalent number. At this limit,
  * validation has taken some tens of milliseconds.
  */
 const stepsMax = 200_000;
 const faultsMax = 20;
-/** Maximum number of references (`$ref`) followed one after the other without descending into the value. */
+/** Maximum number of references (`$ref`) that are followed one after the other without descending into the value. */
 const depthMax = 400;
 
-/** Returns a value's faults with their paths; empty if the value is valid. */
+/** Returns the faults of a value with their paths; empty if the value is valid. */
 export function checkValue(schema: FieldSchema, value: Json): readonly SchemaFault[] {
   const check = new ValueCheck(schema);
   try {
     check.visit(schema.root, value, []);
   } catch (error) {
-    // An expensive pattern throws a ServiceError with its own message.
+    // Matching an expensive pattern throws a ServiceError, whose message explains the problem.
     if (!(error instanceof ServiceError)) throw error;
     return [{ path: [], message: `cannot be checked: ${error.message}` }];
   }
@@ -34,8 +34,8 @@ class ValueCheck {
   #stepsLeft = stepsMax;
   #depth = 0;
   /**
-   * True while the result of a schema is only tested, as `anyOf` does for each of its schemas. During a test, faults
-   * are not reported.
+   * True while only the result of a schema counts, as `anyOf` needs for each of its schemas. Faults are then not
+   * reported.
    */
   #isTrial = false;
   #trialFails = false;
@@ -74,7 +74,7 @@ class ValueCheck {
     this.#depth -= 1;
   }
 
-  /** True if the result is already known, so that no further faults need to be found. */
+  /** True if the result is already certain, so that looking for further faults is useless. */
   get #isDone(): boolean {
     return this.#isTrial ? this.#trialFails : this.faults.length >= faultsMax;
   }
@@ -90,7 +90,7 @@ class ValueCheck {
     return fits;
   }
 
-  /** @param value value that the message shows; undefined if the fault is an invalid property name */
+  /** @param value value that the message quotes; undefined if the fault is an invalid property name */
   #report(value: Json | undefined, path: readonly string[], message: string): void {
     if (this.#isTrial) this.#trialFails = true;
     else this.faults.push({ path, message: value === undefined ? message : `${shown(value)} ${message}` });

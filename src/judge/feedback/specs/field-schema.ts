@@ -1,6 +1,5 @@
-// Parses the JSON Schema of an annotation spec. Because anyone may publish a spec, parsing fetches nothing and
-// executes nothing. It checks the schema's structure, resolves references, and refuses keywords that Hone does not
-// enforce.
+// Parses the JSON Schema of an annotation spec. Anyone may publish a spec, so parsing fetches and executes nothing. It
+// checks the schema's structure, resolves references, and refuses keywords that Hone does not enforce.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
@@ -8,15 +7,15 @@ import { quoted } from "../content-fault.ts";
 import { isKeyword, keywordForms, unservedKeywords, type KeywordForm } from "./schema-keywords.ts";
 import { TextPatterns } from "./text-pattern.ts";
 
-/** A parsed schema in which all keywords have valid values. */
+/** A parsed schema, in which the values of all keywords are valid. */
 export interface FieldSchema {
   readonly root: Json;
   readonly patterns: TextPatterns;
-  /** Target of each reference, by the reference's text. */
+  /** The schema to which each reference points, by the reference's text. */
   readonly targets: ReadonlyMap<string, Json>;
 }
 
-/** A fault of a schema, at a path within it. */
+/** A fault in a schema or a value, and its path there. */
 export interface SchemaFault {
   readonly path: readonly string[];
   readonly message: string;
@@ -26,7 +25,7 @@ export interface SchemaFault {
 const schemaLengthMax = 65_536;
 const faultsMax = 20;
 
-/** Parses a schema. If there are faults, `schema` is null. */
+/** Parses a schema. If it has faults, the returned `schema` is null. */
 export function readFieldSchema(root: Json): {
   readonly schema: FieldSchema | null;
   readonly faults: readonly SchemaFault[];
@@ -47,10 +46,10 @@ class Reading {
   readonly patterns = new TextPatterns();
   readonly targets = new Map<string, Json>();
   readonly #root: Json;
-  /** Schemas that have already been checked. Needed because references may form cycles. */
+  /** Schemas that were already checked. References can form cycles, so each schema is checked only once. */
   readonly #known = new Set<Json>();
   readonly #anchors = new Map<string, Json>();
-  /** References in the schema. They are resolved once all anchors are known. */
+  /** References found in the schema. They can be resolved only when all anchors are known. */
   readonly #references: { readonly reference: string; readonly path: readonly string[] }[] = [];
 
   constructor(root: Json) {
@@ -120,8 +119,8 @@ class Reading {
   }
 
   /**
-   * Returns the schema to which a reference points. A reference is a JSON pointer or an anchor in the same document.
-   * Returns undefined if the target does not exist.
+   * Returns the schema to which a reference points: a JSON pointer or an anchor in the same document. Returns undefined
+   * if there is no such schema.
    */
   #targetOf(reference: string): Json | undefined {
     if (!reference.startsWith("#")) return undefined;
@@ -132,7 +131,7 @@ class Reading {
     for (const part of fragment.split("/").slice(1)) {
       const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
       if (typeof value !== "object" || value === null) return undefined;
-      // Also works for lists, whose indices are property names.
+      // This also works for lists, because their indices are property names.
       value = Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
     }
     return isJsonObject(value) || typeof value === "boolean" ? value : undefined;
@@ -143,7 +142,9 @@ class Reading {
   }
 }
 
-/** Checks the form of a keyword's value. Returns a description of the expected form; null if the value has that form. */
+/**
+ * Checks that a keyword's value has the right form. If not, returns a description of the expected form; otherwise null.
+ */
 function faultOfForm(form: KeywordForm, wanted: Json): string | null {
   switch (form) {
     case "schema":
@@ -199,12 +200,12 @@ function decoded(fragment: string): string {
   }
 }
 
-/** Returns a text value of a parsed schema; the empty text if the value has another type. */
+/** Returns a value of a parsed schema as text; the empty text if it is no text. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Formats a value for a message. A list or an object can be large, so only its type is shown. */
+/** Formats a value for an error message. For a list or an object, which can be large, names only the type. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
   if (isJsonObject(value)) return "the object";

@@ -1,7 +1,11 @@
-// Tests whether one number is a multiple of another, using their decimal forms. For example, 0.0075 is a multiple of
+// Decides whether one number is a multiple of another, by their decimal forms. For example, 0.0075 is a multiple of
 // 0.0001, although dividing the doubles leaves a remainder.
 
-/** @param step number greater than 0 */
+/**
+ * True if `value` is a multiple of `step`.
+ *
+ * @param step number greater than 0
+ */
 export function isMultipleOf(value: number, step: number): boolean {
   const [digits, exponent] = decimalsOf(value);
   const [stepDigits, stepExponent] = decimalsOf(step);
@@ -9,7 +13,7 @@ export function isMultipleOf(value: number, step: number): boolean {
   return scaled(digits, exponent - least) % scaled(stepDigits, stepExponent - least) === 0n;
 }
 
-/** Returns an integer and a power of ten whose product is the shortest decimal form of a double. */
+/** Returns an integer and a power of ten. Their product is the shortest decimal form of the double. */
 function decimalsOf(value: number): readonly [digits: bigint, exponent: number] {
   const [mantissa, power] = value.toExponential().split("e");
   const [whole, fraction = ""] = mantissa.split(".");

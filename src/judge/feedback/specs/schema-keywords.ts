@@ -2,7 +2,7 @@
 // value-rules.ts enforces the constraints. As in the standard, all other keywords are annotations, which constrain
 // nothing.
 
-/** Form of a keyword's value. */
+/** Form that the value of a keyword must have. */
 export type KeywordForm =
   | "schema"
   | "schemas"
@@ -23,7 +23,7 @@ export type KeywordForm =
 export const keywordForms = {
   $ref: "reference",
   $defs: "schema-map",
-  // Keyword of earlier drafts. It is parsed because references may still point into it.
+  // A keyword of earlier drafts, which the parser reads because references may still point into it.
   definitions: "schema-map",
   type: "types",
   enum: "values",
@@ -65,7 +65,7 @@ export const keywordForms = {
 
 export type Keyword = keyof typeof keywordForms;
 
-/** Refused keywords, whose constraints are not supported. Each has a suggested alternative. */
+/** Keywords that Hone refuses, because it does not enforce their constraints. Each has a suggested alternative. */
 export const unservedKeywords: Readonly<Record<string, string>> = {
   unevaluatedProperties: "write additionalProperties where the properties are named",
   unevaluatedItems: "write items where the items are named",

@@ -1,5 +1,5 @@
-// Regular expressions in a spec's schema. Matching takes time linear in the text's length, because anyone may publish
-// a spec, and backtracking could block the server (ReDoS).
+// Regular expressions in the schema of a spec. Matching takes time linear in the text's length. Anyone may publish a
+// spec, so a backtracking matcher could block the server (ReDoS).
 import { Automaton, deadState, type LexerState } from "../../../lib/constraints/regex/automaton.ts";
 import { plainSpelling } from "../../../lib/constraints/regex/characters/spelling.ts";
 import { matchAnywhere } from "../../../lib/constraints/regex/compile-pattern.ts";
@@ -13,17 +13,19 @@ import {
 import { parsePattern } from "../../../lib/constraints/regex/parse-pattern.ts";
 
 /**
- * Limits for compiling and matching all patterns of one schema in one request. At these limits, the work takes about
- * 20 ms.
+ * Limits on compiling and matching all patterns of a schema in one request. At these limits, the work takes about 20
+ * ms.
  */
 const limits: GrammarLimits = { ...defaultGrammarLimits, compileSteps: 20_000, states: 2000 };
 
-/** Patterns of one schema, which share one budget. */
+/** The patterns of one schema, which share one budget of work. */
 export class TextPatterns {
   readonly #budget = new StepBudget(limits);
   readonly #known = new Map<string, TextPattern>();
 
   /**
+   * Compiles a pattern.
+   *
    * @param source in the dialect of ECMA-262
    * @throws ConstraintRefusal if it is malformed, cannot be expressed exactly, or costs too much
    */
@@ -48,7 +50,11 @@ export class TextPattern {
     this.#start = this.#automaton.start(expression);
   }
 
-  /** True if the pattern matches anywhere in the text. @throws ConstraintRefusal if matching costs too much */
+  /**
+   * True if the pattern matches anywhere in the text.
+   *
+   * @throws ConstraintRefusal if matching costs too much
+   */
   isIn(text: string): boolean {
     let state = this.#start;
     for (const byte of Buffer.from(text)) {

@@ -1,4 +1,4 @@
-// Validation rules of JSON Schema 2020-12, one for each keyword. A rule describes a fault as a phrase, which a message
+// Validation rules of JSON Schema 2020-12, one for each keyword. A rule reports a fault as a phrase, which a message
 // appends to the value. Through `Walk`, a rule applies inner schemas to inner values.
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
@@ -6,29 +6,31 @@ import { isMultipleOf } from "./multiples.ts";
 import { shown, textOf } from "./field-schema.ts";
 import type { Keyword } from "./schema-keywords.ts";
 
-/** Context in which a rule is applied. */
+/** Context in which a validation rule is applied to a value. */
 export interface Walk {
-  /** The schema that contains the keyword. */
+  /** The schema that contains the rule's keyword. */
   readonly schema: JsonObject;
-  /** Adds a fault at the value, or at a part of it. */
+  /** Reports a fault of the value, or of a part of it. */
   fault(message: string, ...below: readonly string[]): void;
-  /** Validates a value against an inner schema, and reports the faults found. */
+  /** Validates a value against an inner schema, and reports its faults. */
   visit(schema: Json, value: Json, ...below: readonly string[]): void;
-  /** Returns true if a value conforms to an inner schema; reports no faults. */
+  /** True if a value conforms to an inner schema. Reports no faults. */
   fits(schema: Json, value: Json): boolean;
-  /** Returns the target of a reference. */
+  /** Returns the schema to which a reference points. */
   target(reference: string): Json;
   /** True if a pattern matches anywhere in a text. */
   matches(pattern: string, text: string): boolean;
-  /** Counts steps against the maximum number of steps. Rules call it for work that grows with the value or the schema. */
+  /**
+   * Counts steps toward the maximum number of steps. Rules call it for work that grows with the value or the schema.
+   */
   spend(steps: number): void;
 }
 
 type Rule = (wanted: Json, value: Json, walk: Walk) => void;
 
 /**
- * Rule of keywords that constrain nothing on their own. Either another keyword's rule reads them, or they only contain
- * schemas to which references point.
+ * Rule for keywords that constrain nothing by themselves. Either another keyword's rule reads them, or they only
+ * contain schemas to which references point.
  */
 const none: Rule = () => undefined;
 
