@@ -1,4 +1,5 @@
-// Tests mapped arranged weights: the same results, no private memory, and files that must not be used.
+// Tests arranged weights that are mapped from a file: the results are the same, they take no private memory, and
+// unsuitable files are not used.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +19,7 @@ let folder = "";
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "arranged-"))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Builds y = (x scale) Wᵀ, optionally plus a constant. */
+/** Builds the graph of y = (x scale) Wᵀ, optionally plus a constant. */
 function product(size: number, added = 0): Graph {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", size]);
@@ -27,7 +28,7 @@ function product(size: number, added = 0): Graph {
   return builder.build({ y: added === 0 ? y : builder.add(y, added) });
 }
 
-/** Writes a file of weights for {@link product}. */
+/** Writes a file of random weights for {@link product}. */
 function randomWeights(size: number, seed: number): Weights {
   const random = seededRandom("arranged", seed);
   const values = Float32Array.from({ length: size * (size + 1) }, () => random.uniform() - 0.5);
@@ -90,7 +91,8 @@ for (const [kind, codes, scales] of [
     const arranged = withArrangedWeights(file, weights);
     assert.ok(arranged !== null);
     assert.ok([...arranged.values()].some((one) => "arranged" in one && one.arranged !== undefined));
-    // When it loads, the kernel writes scales among its codes: a second time changes nothing.
+    // When the kernel loads weights, it writes scales between their codes. Writing them a second time must change
+    // nothing.
     for (const rows of [1, 3, 40, 1]) {
       assert.deepEqual(await compute(graph, arranged, rows), await compute(graph, weights, rows));
     }
@@ -132,7 +134,7 @@ test("a second graph's file holds only what the first lacks, and its sessions ma
   }
 });
 
-/** Memory that is not mapped from files, in MiB. */
+/** Returns the process's memory that is not mapped from files, in MiB. */
 function ownMemory(): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
 }

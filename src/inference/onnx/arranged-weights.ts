@@ -27,26 +27,26 @@ export const arrangedFormat = `hone-arranged-1 onnxruntime-${env.versions.common
 
 type Weights = SessionOptions["weights"];
 
-/** Index of a file. Offsets count from the end of the index. */
+/** Index of a file. Offsets are counted from the end of the index. */
 interface ArrangedIndex {
   /**
-   * A parameter whose bytes this file holds too, because the runtime accepts arranged weights only next to a parameter
-   * in the same file.
+   * A parameter whose bytes this file holds too. The runtime accepts arranged weights only together with a parameter in
+   * the same file.
    */
   readonly carrier: { readonly name: string; readonly offset: number };
   readonly arranged: readonly ArrangedWeight[];
   readonly byteLength: number;
 }
 
-/** Mapped ranges begin on a page. */
+/** Size of a page in bytes. Mapped ranges must begin at a multiple of it. */
 const pageBytes = 4096;
 const lengthBytes = 4;
 const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another
- * file already holds. During the call it takes memory for the arranged weights, and disk space for the weights plus
- * twice the arranged ones.
+ * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another file
+ * already holds. Meanwhile it needs memory for the arranged weights, and disk space for the weights plus twice the
+ * arranged ones.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -71,8 +71,8 @@ export async function writeArrangedWeights(
 }
 
 /**
- * Renames the file. On Windows this fails if a process has mapped the existing file, which is no error because both
- * have the same content.
+ * Gives the complete file its final name. On Windows this fails if a process has mapped the existing file, which is no
+ * error because both have the same content.
  */
 function putInPlace(whole: string, file: string): void {
   try {
@@ -83,9 +83,9 @@ function putInPlace(whole: string, file: string): void {
 }
 
 /**
- * Adds the arranged weights in a file to the weights for `createSession`; returns null if the file is missing or
- * incomplete. A weight whose values or kernels differ from those in the file is instead arranged in memory by the
- * session.
+ * Adds the arranged weights in a file to the weights for `createSession`. Returns null if the file is missing or
+ * incomplete. If a weight's values or kernels differ from those in the file, the session arranges the weight in memory
+ * instead.
  */
 export function withArrangedWeights(file: string, weights: Weights): Weights | null {
   const found = readIndex(file);
@@ -110,7 +110,7 @@ function readIndex(file: string): { readonly start: number; readonly places: Arr
       return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
     };
     const length = Math.min(read(lengthBytes, 0).readUInt32LE(0), size);
-    // Safe cast: `writePieces` wrote it.
+    // Safe cast: `writePieces` wrote the index.
     const places = JSON.parse(read(length, lengthBytes).toString()) as ArrangedIndex;
     const start = padded(lengthBytes + length);
     return size === start + places.byteLength ? { start, places } : null;
@@ -121,7 +121,7 @@ function readIndex(file: string): { readonly start: number; readonly places: Arr
   }
 }
 
-/** Writes the index, and copies the data from the files that the runtime wrote. */
+/** Writes a file: the index, then data copied from the files that the runtime wrote. */
 function writePieces(
   file: string,
   parameters: readonly ExternalParameter[],
@@ -167,7 +167,7 @@ function writePieces(
   }
 }
 
-/** Returns the arranged weights stored in the file of a weight; empty if there are none. */
+/** Returns the arranged weights that are stored in the same file as a weight; empty if there are none. */
 function arrangedIn(source: WeightSource): readonly ArrangedWeight[] {
   return "file" in source ? (source.arranged ?? []) : [];
 }

@@ -1,4 +1,4 @@
-// Tests that attention to a cache does not depend, to the last bit, on the capacity or on the other rows.
+// Tests that attention over a cache does not depend, to the last bit, on the cache's capacity or on other rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -46,7 +46,10 @@ async function decodeSession(): Promise<Session> {
   return await createSession(b.build({ attention }), { weights: new Map(), threads: 2 });
 }
 
-/** Computes the attention of rows whose filled part is always the same; the rest of the cache is garbage. */
+/**
+ * Computes the attention of rows with the same filled part in every call. The rest of their cache contains arbitrary
+ * numbers.
+ */
 async function attend(session: Session, pasts: readonly number[], capacity: number): Promise<Float32Array> {
   const rows = pasts.length;
   const row = (name: string, width: number) =>

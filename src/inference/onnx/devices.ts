@@ -1,4 +1,4 @@
-// Compute devices that the installed runtime supports, whether or not the machine has them.
+// Lists the compute devices that the installed runtime supports, whether or not the machine has them.
 import { listSupportedBackends } from "onnxruntime-node";
 import type { Device } from "../../base/domain/model.ts";
 

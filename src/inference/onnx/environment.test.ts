@@ -1,4 +1,5 @@
-// Tests what computing processes leave behind: each runs separately, with its own home folder.
+// Tests that computing sends no telemetry and leaves no files. Each program runs in a separate process, with its own
+// home folder.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -8,7 +9,7 @@ import { test, type TestContext } from "node:test";
 
 const urlOf = (module: string): string => JSON.stringify(new URL(module, import.meta.url).href);
 
-/** Creates a session and runs it. */
+/** Program that creates a session and runs it. */
 const compute = `(async () => {
   const { createSession } = await import(${urlOf("./session.js")});
   const { GraphBuilder } = await import(${urlOf("../../lib/graph/builder.js")});
@@ -20,7 +21,7 @@ const compute = `(async () => {
   console.log(y.data.join());
 })();`;
 
-/** Does the same in a thread, of a process that does nothing else. */
+/** Returns a program that does the same in a thread, after running `program` in the main thread. */
 const inThread = (program: string): string => `(async () => {
   const { silenceRuntime } = await import(${urlOf("./environment.js")});
   ${program};
@@ -43,7 +44,7 @@ test("a thread refuses to compute if its process may send telemetry", (t) => {
   assert.match(errors, /must hold: the main thread silenced the runtime/);
 });
 
-/** Runs the program without a variable that would already silence the runtime. */
+/** Runs a program in a process whose environment does not already turn off the runtime's telemetry. */
 function computeAlone(t: TestContext, program: string) {
   const home = mkdtempSync(join(tmpdir(), "home-"));
   t.after(() => rmSync(home, { recursive: true }));

@@ -1,16 +1,16 @@
 // Splits paths of weight files into a root folder and relative paths, because the runtime accepts only one folder and
-// paths below it. On Windows each drive has a separate root.
+// paths below it. On Windows each drive has its own root.
 import { posix, win32, type PlatformPath } from "node:path";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** Folder that contains all files, and a function that returns a file's path relative to it. */
+/** A folder that contains all files, and a function that returns a file's path relative to it. */
 export interface FileRoot {
   readonly folder: string;
   readonly pathOf: (file: string) => string;
 }
 
 /**
- * Returns the root of the file system that holds the files.
+ * Returns the root of the file system in which all the files are.
  *
  * @param files relative paths start at the working folder
  * @param path the platform's path functions
@@ -29,7 +29,7 @@ export function rootOfFiles(
     });
   return {
     folder: rootOf(files[0] ?? "."),
-    // ONNX separates path segments with slashes on every platform.
+    // ONNX uses slashes in paths on every platform.
     pathOf: (file) => path.resolve(file).slice(rootOf(file).length).replaceAll(path.sep, "/"),
   };
 }

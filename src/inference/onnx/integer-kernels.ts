@@ -1,6 +1,6 @@
-// Measures which integer matrix products are exact on this processor, and their speed. x86 processors without VNNI sum
-// pairs of unsigned × signed products in 16 bits, which can overflow, so only unsigned codes give exact sums on them.
-// Some 4-bit kernels compute a single row with other bits than the same row in a batch.
+// Measures which integer matrix products are exact on this processor, and how fast they are. On x86 processors without
+// VNNI, products of unsigned and signed numbers are summed in 16 bits, which can overflow, so only unsigned codes are
+// exact there. Some 4-bit kernels give a single row other bits than the same row in a batch.
 import { systemClock } from "../../base/domain/clock.ts";
 import type {
   IntegerKernels,
@@ -20,8 +20,8 @@ type Form = KernelRate["form"];
 let measured: Promise<KernelMeasurement> | null = null;
 
 /**
- * Returns the kernels that this processor may use. Reads them from the cache folder; if they are missing, measures
- * them once per process, in less than a second, and saves them there.
+ * Returns the kernels that may be used on this processor. Reads them from the cache folder. If they are missing there,
+ * measures them once per process, in less than a second, and saves them.
  *
  * @param cacheFolder if null, the measurement is not saved
  * @param isReadOnly if true, a missing file is measured but not written
@@ -38,7 +38,6 @@ export async function integerKernels(
   return measurement;
 }
 
-/** Measures this processor's kernels. */
 export async function measureKernels(): Promise<KernelMeasurement> {
   const kernels: IntegerKernels = { codes: await exactCodes(), fourBits: await isRowSame("int4") };
   const forms: readonly Form[] = [
@@ -49,7 +48,10 @@ export async function measureKernels(): Promise<KernelMeasurement> {
   return { ...kernels, rates: await measureRates(forms, cached) };
 }
 
-/** Signed codes are tried first: if they are exact, the processor has instructions for them, and these are faster. */
+/**
+ * Returns the type of codes whose products are exact. Tries signed codes first, because a processor with exact
+ * instructions for them computes them faster.
+ */
 async function exactCodes(): Promise<IntegerKernels["codes"]> {
   for (const form of ["int8", "uint8"] as const) {
     if (await hasExactSums(form)) return form;
@@ -57,19 +59,19 @@ async function exactCodes(): Promise<IntegerKernels["codes"]> {
   return null;
 }
 
-/** Row counts to compare: a single row, the kernels' block sizes, and their neighbours. */
+/** Row counts that are compared: a single row, the block sizes of kernels, and the counts next to these. */
 const rowCounts = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64];
 const mostRows = Math.max(...rowCounts);
 
-/** True if kernel products equal integer products, for extreme codes and for random ones. */
+/** True if the kernel's products equal exact integer products, for extreme and for random codes. */
 export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const [K, N] = [70, 40];
   const random = seededRandom("exact sums");
-  // Half of the numbers are ±127, the extreme values.
+  // Half of the numbers are extreme, 127 or −127.
   const number = (): number =>
     random.index(2) === 0 ? random.index(255) - 127 : random.index(2) * 254 - 127;
   const codes = Int8Array.from({ length: K * N }, number);
-  // Each row begins with the greatest number, so that all its values are multiples of the row's rounding step.
+  // Each row begins with the greatest number, so that all its values are multiples of its rounding step.
   const rows = Array.from({ length: mostRows }, () => [127, ...Array.from({ length: K - 1 }, number)]);
   const session = await productOf(form, { K, N, codes, threads: 1 });
   try {
@@ -90,8 +92,8 @@ export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
 }
 
 /**
- * Weight shapes [K, N] with few and with many columns. Kernels divide work by columns and by threads, so both shapes
- * are also tested with several threads.
+ * Shapes [K, N] of weights with few and with many columns. Kernels divide work by columns and by threads, so both
+ * shapes are also tested with several threads.
  */
 const shapes = [
   [64, 64],
@@ -99,7 +101,7 @@ const shapes = [
   [1536, 96],
 ] as const;
 
-/** True if the result of a row has the same bits in batches of all tested sizes. */
+/** True if a row's result has the same bits in batches of all tested sizes. */
 export async function isRowSame(form: Form): Promise<boolean> {
   for (const [K, N] of shapes) {
     for (const threads of [1, 2]) {
@@ -128,19 +130,19 @@ interface Measured {
   readonly shape: readonly [number, number];
   readonly rowCounts: readonly number[];
   readonly threads: number;
-  /** Time budget for measuring one form at one row count; on a slow machine, fewer repetitions fit. */
+  /** Maximum time in milliseconds for measuring one form at one row count; a slow machine repeats less often in it. */
   readonly budgetMs: number;
 }
 
-/** A matrix that stays in a core's cache, with rows of one decoded token, a batch of decoded tokens, and a prompt. */
+/** A matrix that stays in a core's cache. The row counts are one decoded token, a batch of decoded tokens, and a prompt. */
 const cached: Measured = { shape: [512, 1024], rowCounts: [1, 16, 128], threads: 1, budgetMs: 20 };
 
 /**
  * Measures products with a matrix that a core's cache cannot hold, as in a model whose weights all have to be read from
  * memory for each token.
  *
- * @param threads number of compute threads of each product
- * @returns rates of all threads together, for rows of 1, 8 and 128
+ * @param threads number of threads that compute each product
+ * @returns rates of all threads together, for 1, 8 and 128 rows
  */
 export function measureStreamedRates(
   forms: readonly Form[],
@@ -149,7 +151,7 @@ export function measureStreamedRates(
   return measureRates(forms, { shape: [1536, 24_576], rowCounts: [1, 8, 128], threads, budgetMs: 300 });
 }
 
-/** Measures the forms alternately, so that other load on the machine affects all of them equally. */
+/** Measures the forms in turns, so that other load on the machine affects all of them equally. */
 async function measureRates(
   forms: readonly Form[],
   { shape: [K, N], rowCounts: measuredRows, threads, budgetMs }: Measured,
@@ -183,12 +185,14 @@ async function measureRates(
 interface ProductOptions {
   readonly K: number;
   readonly N: number;
-  /** Integer codes of the weight, [K, N]; if the form packs several codes into a byte, the array is shorter. */
+  /** Integer codes of the weight, [K, N]. If the form packs several codes into a byte, the array is shorter. */
   readonly codes: Int8Array;
   readonly threads: number;
 }
 
-/** Adds the product of rows x [B, K] and a weight made of codes to a graph. Adds the weight's data to the weights. */
+/**
+ * Adds the product of rows x [B, K] and a weight made of codes to a graph. Also adds the weight's data to `weights`.
+ */
 type Product = (
   builder: GraphBuilder,
   x: Value,

@@ -1,9 +1,9 @@
-// Identifies the kind of processor; processors of one kind have the same kernels. The model name is not enough,
-// because virtual machines may hide instructions.
+// Identifies the kind of processor. Processors of one kind have the same kernels. The model name is not enough, because
+// virtual machines may hide instructions.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-/** Returns a key for this processor: its architecture, its model and, on Linux, its features. */
+/** Returns a key for this kind of processor: its architecture, its model and, on Linux, its features. */
 export function processorKind(): string {
   return [process.arch, cpus()[0]?.model.trim() ?? "", featuresOfLinux()?.join(" ") ?? ""].join("|");
 }
@@ -14,7 +14,7 @@ export function featuresOfLinux(): readonly string[] | null {
     const listed = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1];
     return listed === undefined ? null : listed.trim().split(/\s+/);
   } catch {
-    // The file exists only on Linux.
+    // Only Linux has this file.
     return null;
   }
 }

@@ -1,15 +1,15 @@
-// Saves the measurement of a processor's kernels between starts. This module loads no native code, because the server
-// process, which also reads the measurement, loads none.
+// Saves the measurement of a processor's kernels for later starts. This module loads no native code, because the server
+// process also reads the measurement and must not load any.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KernelMeasurement } from "../../base/domain/kernels/integer-kernels.ts";
 import { processorKind } from "./processor-kind.ts";
 
-/** Version of the installed ONNX Runtime; a test checks that it matches the package. */
+/** Version of the installed ONNX Runtime. A test checks that it matches the package. */
 export const runtimeVersion = "1.30.0";
 
-/** Version of the file format. Must change whenever measuring again would give another result. */
+/** Version of the saved measurements. Must change whenever a new measurement would give another result. */
 const format = `hone-kernels-1 onnxruntime-${runtimeVersion}`;
 
 /** Returns the saved measurement for this kind of processor; null if its file is missing or incomplete. */
@@ -18,12 +18,12 @@ export function readSavedKernels(cacheFolder: string): KernelMeasurement | null 
     // Safe cast: `saveKernels` wrote the file, and the file's name contains the format.
     return JSON.parse(readFileSync(fileIn(cacheFolder), "utf8")) as KernelMeasurement;
   } catch {
-    // The file is missing or incomplete: the caller measures again.
+    // The file is missing or incomplete, so the caller measures again.
     return null;
   }
 }
 
-/** Saves a measurement. Ignores failures, such as a full disk: the next start then measures again. */
+/** Saves a measurement. Ignores failures such as a full disk; the next start then measures again. */
 export function saveKernels(cacheFolder: string, measurement: KernelMeasurement): void {
   const file = fileIn(cacheFolder);
   const partial = `${file}.${process.pid}.partial`;
@@ -32,7 +32,7 @@ export function saveKernels(cacheFolder: string, measurement: KernelMeasurement)
     writeFileSync(partial, JSON.stringify(measurement));
     renameSync(partial, file);
   } catch {
-    // A failed write only makes the next start slower.
+    // A failed write only makes the next start slower, so its error is ignored.
   }
 }
 

@@ -1,5 +1,5 @@
-// The platforms for which ONNX Runtime has native code. On any other platform, startup fails with an error that names
-// the supported platforms. Without this check, the process would exit without an error message.
+// Platforms for which ONNX Runtime has native code. On any other platform, startup fails with an error that names the
+// supported ones. Without this check, the process would exit without an error message.
 import { existsSync } from "node:fs";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -10,7 +10,7 @@ const served: Readonly<Record<string, readonly string[]>> = {
 };
 
 export interface Platform {
-  /** Node's name of the system, such as `linux`. */
+  /** Name of the operating system in Node, such as `linux`. */
   readonly system: string;
   readonly architecture: string;
   /** True if the C library is musl, as on Alpine. */
@@ -25,11 +25,11 @@ export function thisPlatform(): Platform {
 }
 
 /**
- * True if Node uses glibc. A system may have both glibc and musl. Only Node's report, which takes some milliseconds,
- * says which one Node uses.
+ * True if Node uses glibc. A system may have both glibc and musl, and only Node's report says which one Node uses.
+ * Creating the report takes some milliseconds.
  */
 function hasGlibc(): boolean {
-  // `glibcVersionRuntime` is part of Node's report, but Node's type declarations lack it. It is absent if Node uses
+  // Node's report contains `glibcVersionRuntime`, but Node's type declarations lack it. It is absent if Node uses
   // another C library.
   const { header } = process.report.getReport() as {
     readonly header: { readonly glibcVersionRuntime?: string };
@@ -38,7 +38,7 @@ function hasGlibc(): boolean {
 }
 
 /**
- * Requires a platform that can compute models.
+ * Requires that this platform can compute models.
  *
  * @throws ServiceError `unsupported` on other platforms
  */

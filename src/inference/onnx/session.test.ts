@@ -1,4 +1,4 @@
-// Tests sessions: the runtime computes the same as the reference interpreter, and refusals.
+// Tests sessions: the runtime must compute the same as the reference interpreter, and refuse invalid inputs.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

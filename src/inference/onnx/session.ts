@@ -1,7 +1,7 @@
 /**
- * Runs a graph with onnxruntime. `run` blocks the calling thread although it returns a promise, and ending a worker
- * thread (or calling `process.exit` in it) inside `run` aborts the whole process. So sessions belong in child
- * processes that are either stopped between runs or killed as a whole.
+ * Runs a graph with ONNX Runtime. `run` blocks the calling thread although it returns a promise, and ending a worker
+ * thread (or calling `process.exit` in it) inside `run` aborts the whole process. So sessions belong in child processes
+ * that are either stopped between runs or killed as a whole.
  */
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../../base/domain/assert.ts";
@@ -15,42 +15,42 @@ import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight
 import { silenceRuntime } from "./environment.ts";
 import { rootOfFiles } from "./file-root.ts";
 
-// Called on import, so that it precedes the start of any computing thread.
+// Called when this module is imported, which is before any computing thread starts.
 silenceRuntime();
 
 export interface SessionOptions {
-  /** Sources of the graph's parameters, by name; other entries are ignored. Weights in files are memory-mapped. */
+  /** Sources of the graph's parameters, by name. Other entries are ignored. Weights in files are memory-mapped. */
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /** Number of computing threads, including the caller's. */
+  /** Number of computing threads, including the calling thread. */
   readonly threads: number;
-  /** Compute device. Default `cpu`; any other device must be available (`devices.ts`). */
+  /** Compute device. Default `cpu`; any other device must be supported by the runtime (`devices.ts`). */
   readonly device?: Device;
   /**
    * True to compute with weights arranged for the runtime's kernels, from a private copy or a mapped file
-   * (`arranged-weights.ts`); false to read the weights from the mapped model file. Default true.
+   * (`arranged-weights.ts`). False to read the weights from the mapped model file. Default true.
    * * Linear layers of a 135 M Llama on one thread of an AMD Zen 4 take 14.9 ms if true and 22.7 ms if false at 1 row.
-   *   At 4 rows the times are 18 and 32 ms, at 16 rows 30 and 48 ms.
+   * At 4 rows the times are 18 and 32 ms, at 16 rows 30 and 48 ms.
    * * At 256 rows and in a training step, computing is 5 to 10 % faster if true.
-   * * If false, a session takes no memory for weights and loads immediately, which suits a second session over the
-   *   same weights.
+   * * If false, a session takes no memory for weights and loads immediately, which suits a second session over the same
+   * weights.
    * * Storing weights transposed ([in, out]) does not change the speed in either case.
    */
   readonly prepackWeights?: boolean;
   /**
    * True to let the runtime plan the memory of all tensors for each combination of sizes, and allocate it as one block
-   * in later runs. Default true. That block is allocated in addition to the memory of the first run, so with false a
-   * training program needs half as much memory, at the same speed.
+   * in later runs. Default true. The block is allocated in addition to the first run's memory, so with false a training
+   * program needs half as much memory, at the same speed.
    */
   readonly plansMemory?: boolean;
   /**
-   * True to let the runtime keep the memory of operations for the session's next runs, in blocks that grow by powers
-   * of two. Default true. If false, results use the C library's heap, which all sessions of the process share and
-   * which returns unneeded memory; this is as fast if sizes change from run to run.
+   * True to let the runtime keep the memory of operations for later runs of the session, in blocks that grow by powers
+   * of two. Default true. If false, results use the C library's heap, which all sessions share and which returns
+   * unneeded memory; this is as fast if sizes change from run to run.
    */
   readonly keepsMemory?: boolean;
   /**
    * True to let the runtime optimize the program before running it. Default true. Hone's programs gain nothing from
-   * it, and it takes half of the load time of a large training program.
+   * this, and it takes half of the load time of a large training program.
    */
   readonly optimizesProgram?: boolean;
   /**
@@ -65,9 +65,9 @@ export interface SessionOptions {
 }
 
 /**
- * Time for which an idle session thread spins, in microseconds. The time is long enough for the next operation of the
- * same run, but short, because spinning threads take cores from other sessions. Measured end to end on a small model:
- * 16 streams are 1.4 times as fast as with the runtime's own limit; a single session is unchanged.
+ * Time in microseconds for which an idle thread of a session spins. It is long enough for the next operation of the
+ * same run, but short, because spinning threads take cores from other sessions. On a small model, 16 streams are 1.4
+ * times as fast as with the runtime's own limit; a single session is unchanged.
  */
 const spinMicroseconds = 50;
 
@@ -80,7 +80,9 @@ export async function createSession(graph: Graph, options: SessionOptions): Prom
   return new Session(graph, await loadProgram(graph, options));
 }
 
-/** Files into which the runtime writes a loaded program: the model, and its weights with their arranged copies. */
+/**
+ * Files into which the runtime writes a loaded program: the model, and its weights together with their arranged copies.
+ */
 export interface SavedProgram {
   readonly modelFile: string;
   /** Name of the data file, next to the model file. */
@@ -88,8 +90,8 @@ export interface SavedProgram {
 }
 
 /**
- * Like {@link createSession}, but returns the runtime's own session object; if `saved` is given, also writes the
- * loaded program to those files.
+ * Like {@link createSession}, but returns the runtime's own session object. If `saved` is given, also writes the loaded
+ * program to those files.
  */
 export async function loadProgram(
   graph: Graph,
@@ -113,8 +115,8 @@ export async function loadProgram(
 }
 
 /**
- * Makes this thread, and all threads that it starts later, treat denormal numbers as zero (see `flushesDenormals`). To
- * this end, creates and releases a minimal session, which must be the first session of the process.
+ * Makes this thread, and all threads that it starts later, treat denormal numbers as zero (see `flushesDenormals`). For
+ * this, creates and releases a minimal session, which must be the first session of the process.
  */
 export async function flushDenormals(): Promise<void> {
   const builder = new GraphBuilder();
@@ -127,14 +129,14 @@ export class Session {
   readonly graph: Graph;
   readonly #session: InferenceSession;
 
-  /** Internal: callers use `createSession`. */
+  /** Internal. Callers use `createSession` instead. */
   constructor(graph: Graph, session: InferenceSession) {
     this.graph = graph;
     this.#session = session;
   }
 
   /**
-   * Computes the outputs.
+   * Computes the outputs for the given inputs.
    *
    * @param feeds one tensor per input; read in place during the run, and not used afterwards
    * @returns new arrays that the caller owns
@@ -157,7 +159,7 @@ export class Session {
     return outputs;
   }
 
-  /** Frees the program and its weights; the session must not be used again. */
+  /** Frees the program and its weights. The session must not be used after that. */
   async release(): Promise<void> {
     await this.#session.release();
   }
@@ -172,8 +174,8 @@ export class Session {
 }
 
 /**
- * Returns the model, and the weights that are passed separately from it. The runtime accepts weights either in mapped
- * files or in buffers: if any weight is in a file, weights in buffers are embedded in the model.
+ * Returns the model, and the weights that are passed separately from it. The runtime accepts either only mapped files
+ * or only buffers. If any weight is in a file, weights in buffers are therefore embedded in the model.
  */
 function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   const lengths = new Map(graph.parameters.map(({ name, value }) => [name, byteLengthOf(value)]));
@@ -206,11 +208,10 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
 }
 
 /**
- * Execution providers for each device, best first. An operation that a provider lacks runs on the next provider.
+ * Execution providers for each device, best first; an operation that a provider lacks runs on the next one.
  *
- * Attention always runs on the CPU, because its keys and values are in main memory, and because on some GPUs the
- * runtime's WebGPU kernel gives wrong results for prompts of about 20 tokens or more (microsoft/onnxruntime issue
- * 26064).
+ * Attention always runs on the CPU, because its keys and values are in main memory. On some GPUs, the runtime's
+ * WebGPU kernel also gives wrong results for prompts of about 20 tokens or more (microsoft/onnxruntime issue 26064).
  */
 const providersOf: {
   readonly [D in Device]: (
@@ -218,7 +219,7 @@ const providersOf: {
   ) => InferenceSession.SessionOptions["executionProviders"];
 } = {
   cpu: () => ["cpu"],
-  // `forceCpuNodeNames` is left out if it would be empty, because the runtime refuses an empty list.
+  // `forceCpuNodeNames` is left out if it is empty, because the runtime refuses an empty list.
   webgpu: (names) => [{ name: "webgpu", ...(names.length > 0 && { forceCpuNodeNames: names }) }, "cpu"],
 };
 
@@ -237,7 +238,7 @@ function ortOptions(
   return {
     ...(saved && { optimizedModelFilePath: saved.modelFile }),
     executionMode: "sequential",
-    // Higher levels of optimization were not faster.
+    // Measured: higher levels of optimization are not faster.
     graphOptimizationLevel: optimizesProgram ? "basic" : "disabled",
     intraOpNumThreads: threads,
     interOpNumThreads: 1,

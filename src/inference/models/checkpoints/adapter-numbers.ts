@@ -1,31 +1,35 @@
-// Refuses an adapter whose numbers are not finite, or are so large that products with its matrices overflow float32,
-// the precision of engines and trainers. Checks only the adapter's own arithmetic, not what the model computes from
-// its outputs.
+// Refuses an adapter with numbers that are not finite, or so large that products with its matrices overflow float32,
+// the precision of engines and trainers. Checks only the adapter's own arithmetic, not what the model computes from its
+// outputs.
 import { present } from "../../../base/domain/assert.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { loraNames } from "../../architectures/parameters.ts";
 import type { StoredLoraAdapter } from "../../architectures/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
-/** Number of values that are read at a time. */
+/** Number of values that are read from a file at a time. */
 const valuesAtOnce = 1 << 20;
 const float32Max = (2 - 2 ** -23) * 2 ** 127;
 /**
- * Maximum magnitude of the inputs for which an adapter's products must stay finite. Norms keep most inputs within a
- * few hundred; the largest known activations of language models are a few thousand (arXiv:2402.17762).
+ * Maximum magnitude of inputs for which an adapter's products must stay finite. Norms keep most inputs within a few
+ * hundred; the largest known activations of language models are a few thousand (arXiv:2402.17762).
  */
 const inputMax = 1e4;
 /**
- * Maximum magnitude of an adapter's outputs. It ensures that the product of two outputs, summed over an attention head
- * of size 256, stays below {@link float32Max}.
+ * Maximum magnitude of an adapter's outputs. Below it, the product of two outputs, summed over an attention head of
+ * size 256, stays below {@link float32Max}.
  */
 const outputMax = 1e18;
 const cure = "Divide the matrices or lora_alpha until they fit, or train again with a lower learning rate.";
 
-/** @throws ServiceError `invalid` naming the first matrix (or the scale) whose numbers are unusable */
+/**
+ * Refuses an adapter with unusable numbers.
+ *
+ * @throws ServiceError `invalid` naming the first matrix (or the scale) whose numbers are unusable
+ */
 export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdapter): void {
   refuseScale("The adapter", scale);
-  // The parts of a fused module share one matrix A, so the row sums of each A are computed once.
+  // The projections of a fused module share one matrix A, so the row sums of each A are computed only once.
   const sumsOf = new Map<StoredTensor, Float64Array>();
   for (const [path, module] of modules) {
     const names = loraNames(path);
@@ -33,7 +37,7 @@ export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdap
     refuseScale(path, module.scale);
     const sums_R = sumsOf.get(a) ?? rowSums(a);
     sumsOf.set(a, sums_R);
-    // A matrix whose scale differs from the adapter's is multiplied by the ratio before it is used in products.
+    // A matrix whose scale differs from the adapter's is multiplied by the ratio of the two before it is used.
     const factor = Math.max(1, module.scale, module.scale / scale);
     refuseLargeRows(a, sums_R, Math.max(1, module.scale));
     refuseLargeOutputs(b, { sums_R, factor, scale: module.scale });
@@ -48,8 +52,7 @@ function refuseScale(what: string, scale: number): void {
 }
 
 /**
- * Returns for each row the sum of the magnitudes of its numbers, which is the row's largest output for inputs of
- * magnitude 1.
+ * Returns for each row the sum of its numbers' magnitudes. This is the row's largest output for inputs of magnitude 1.
  */
 function rowSums(a: StoredTensor): Float64Array {
   const sums_R: number[] = [];
@@ -62,7 +65,11 @@ function rowSums(a: StoredTensor): Float64Array {
   return Float64Array.from(sums_R);
 }
 
-/** @param factor factor by which trainers multiply the product with A before they multiply by B */
+/**
+ * Refuses a matrix A with a row whose products overflow.
+ *
+ * @param factor factor by which trainers multiply the product with A before they multiply by B
+ */
 function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: number): void {
   const limit = float32Max / inputMax / factor;
   const row = sums_R.findIndex((sum) => sum > limit);
@@ -91,7 +98,7 @@ function refuseLargeOutputs(
         greatest = Math.max(greatest, magnitude);
         sum += magnitude * sums_R[column];
       }
-      // Written so that 0 times infinity is refused too.
+      // The comparison is false for NaN, which is the product of 0 and infinity, so NaN is refused too.
       if (!(greatest * factor <= float32Max))
         throw invalid(
           `${b.name} is too large for float32: row ${row} holds ${shown(greatest)}, which is multiplied by ${shown(factor)}; float32 ends at ${shown(float32Max)}. ${cure}`,
@@ -119,7 +126,7 @@ function* finiteRows(matrix: StoredTensor): Generator<Rows, void> {
   }
 }
 
-/** Yields the rows of a matrix in chunks. */
+/** Yields a matrix as chunks of consecutive rows. */
 export function* rowChunks(matrix: StoredTensor): Generator<StoredTensor, void> {
   const [rowCount, width] = matrix.shape;
   const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));

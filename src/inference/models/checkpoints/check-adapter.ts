@@ -1,6 +1,6 @@
 // Checks that an imported PEFT folder can be served over a base model: its options, shapes and numbers. Refuses
-// unsupported options by name, because an adapter served without one of its options would behave differently from what
-// its configuration declares.
+// unsupported options by name, because an adapter served without one of its options would behave differently from its
+// configuration.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -19,32 +19,29 @@ import {
 import { blockStarts } from "../../architectures/stacked-adapter.ts";
 import { refuseUnusableNumbers, rowChunks } from "./adapter-numbers.ts";
 
-/** An adapter that can be served. */
+/** An adapter that has been checked and can be served. */
 export interface CheckedAdapter {
   /** Hex SHA-256 of the adapter's files. */
   readonly hash: string;
-  /**
-   * Hash of the base weights that the adapter was trained over, as stated in its configuration; null if the
-   * configuration does not state it.
-   */
+  /** Hash of the base weights on which the adapter was trained, as stated in its configuration; null if not stated. */
   readonly baseWeights: string | null;
 }
 
 export interface AdapterCheckRequest {
   readonly folder: string;
   readonly baseFolder: string;
-  /** Maximum rank. */
+  /** Maximum rank that an adapter may have. */
   readonly rankMax: number;
 }
 
 export const configBytesMax = 1 << 20;
 
 /**
- * Checks an adapter.
+ * Checks an adapter folder.
  *
  * @throws ServiceError with one of these codes:
  * - `invalid` for files that are missing or cannot be read, matrices that do not fit the base, numbers that are not
- *   finite or overflow float32, and a rank that is too great
+ * finite or overflow float32, and a rank that is too great
  * - `unsupported` naming each option that the server does not apply
  */
 export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
@@ -81,15 +78,15 @@ function refuseMissing(folder: string): void {
 }
 
 /**
- * Refuses an adapter whose configuration lists a module for which it has no matrices: the module would stay untrained
- * without the sender noticing.
+ * Refuses an adapter that has no matrices for a module in its configuration. That module would stay untrained without
+ * the sender noticing.
  */
 function refuseMissingTargets(folder: string, moduleNames: readonly string[]): void {
   const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
     readonly target_modules?: unknown;
   };
   const named = config.target_modules;
-  // If the targets are a pattern, they cannot be compared: the modules with matrices are those that the pattern
+  // If the targets are a pattern, there is nothing to compare. The modules with matrices are those that the pattern
   // matched.
   if (!Array.isArray(named)) return;
   const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
@@ -100,7 +97,7 @@ function refuseMissingTargets(folder: string, moduleNames: readonly string[]): v
     );
 }
 
-/** Refuses nonzero values in B outside the blocks that the adapter's declared unfused modules occupy. */
+/** Refuses an adapter with declared unfused projections if B has nonzero values outside their blocks. */
 function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
   if (unfused === null) return;
   const starts = blockStarts(config, unfused);
@@ -112,7 +109,9 @@ function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, confi
   }
 }
 
-/** Removes the path of the server's folder from messages, since the path means nothing to the sender of the adapter. */
+/**
+ * Removes the path of the server's folder from messages, because the path means nothing to the sender of the adapter.
+ */
 function withoutFolder(error: unknown, folder: string): unknown {
   if (!(error instanceof ServiceError)) return error;
   const shown = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, "the archive");

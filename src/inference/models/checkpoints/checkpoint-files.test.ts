@@ -1,4 +1,5 @@
-// A version's files: its PEFT folder byte for byte, and the merged model, against the formula.
+// Tests the files of a version: its PEFT folder must be exported byte for byte, and the merged model must match the
+// formula.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -54,7 +55,7 @@ const version = sampleVersion("m", 1, {
   adapterHash: adapterHash(adapterFolder),
 });
 
-/** Files over a base named `tiny`, with the store of models. */
+/** Opens the files of models over a base named `tiny`, with their store. */
 async function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
   const { models: store } = await storesInMemory();
   const newVersions: string[] = [];
@@ -77,7 +78,7 @@ async function openFiles(baseFolder: string, dataFolder: string, settings: Parti
   return { files, adapters, store, newVersions, prepared };
 }
 
-/** The files of a version over a base, as a reader receives them. */
+/** Exports a version over a base, and returns the files as a reader receives them. */
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
   const { files, adapters } = await openFiles(baseFolder, adapterFolder);
   try {
@@ -99,7 +100,7 @@ async function exported(baseFolder: string, format: "peft" | "merged", isBase = 
   }
 }
 
-/** The base with weights in another type, in one file or in two. */
+/** Returns a copy of the base with its weights in another type, in one file or in two. */
 function baseWith(type: "F32" | "BF16", shardCount = 1): string {
   const folder = mkdtempSync(join(scratch, "base-"));
   cpSync(base, folder, { recursive: true });
@@ -124,7 +125,7 @@ function baseWith(type: "F32" | "BF16", shardCount = 1): string {
   return folder;
 }
 
-/** Compares each weight with W + scale · B A. */
+/** Checks that each weight equals W + scale · B A. */
 function checkMerged(files: ReadonlyMap<string, Buffer>, baseFolder: string): void {
   const folder = mkdtempSync(join(scratch, "merged-"));
   for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
@@ -313,10 +314,10 @@ test("exports no version with a byte changed on disk, and no merged model over o
   await files.close();
 });
 
-/** The reference adapter with some of its files or settings replaced. */
+/** Changes to files or settings of the reference adapter. */
 interface Change {
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Replaces each matrix's numbers; null leaves the matrix out. */
+  /** Returns the new numbers of a matrix; null leaves the matrix out. */
   readonly matrix?: (name: string, values: Float32Array) => Float32Array | null;
   readonly type?: "F32" | "BF16";
   readonly files?: Readonly<Record<string, string>>;

@@ -1,6 +1,5 @@
-// Exports, imports and copies the files of trained models' versions. Slow work runs in a worker, one part of a model
-// at a time, so that at most one part is in memory. Exported files are read only as fast as the receiver consumes
-// them.
+// Exports, imports and copies the files of trained models' versions. Slow work runs in a worker, one part of a model at
+// a time, so at most one part is in memory. Exported files are read only as fast as the receiver consumes them.
 import { open } from "node:fs/promises";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
@@ -29,42 +28,42 @@ import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
-/** The request that imports an adapter, for the log. */
+/** Identifies the request that imports an adapter, for the log. */
 export interface ImportRequest {
   readonly requestId: string;
 }
 
-/** Dependencies of an import, except the adapter's files. */
+/** Dependencies of exports, imports and copies. */
 export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly clock: Clock;
   readonly settings: Pick<ModelSettings, "importRankMax" | "importBytesMax" | "importCountMax">;
-  /** Loads an imported version in the base's engine, so that no request waits for it; never rejects. */
+  /** Loads an imported version in the base's engine ahead of time, so that no request waits for it; never rejects. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string, by: ImportRequest) => Promise<void>;
   /** Called when a model has a new version; never rejects. */
   readonly onNewVersion: (modelId: string, by: ImportRequest) => Promise<void>;
-  /** Folder of each base model, by the model's name. */
+  /** Folders of the base models, by the models' names. */
   readonly baseFolders: ReadonlyMap<string, string>;
   readonly artifacts: ArtifactStore;
   /**
-   * Protects a version that is about to be read from deletion by other servers; resolves to false if the version was
-   * just deleted.
+   * Protects a version that is about to be read, so that other servers do not delete it. Resolves to false if the
+   * version was just deleted.
    */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
-  /** Counts the requests that read each adapter, so that versions are not deleted while they are read. */
+  /** Counts the requests that read each adapter, so that no version is deleted while it is read. */
   readonly adapters: AdaptersInUse;
   readonly folder: ServerFolder;
 }
 
-/** A file of an export, read from disk only as it is consumed. */
+/** A file of an export. It is read from disk only as fast as it is consumed. */
 export interface ExportedFile {
   readonly name: string;
   readonly byteCount: number;
-  /** Yields `byteCount` bytes in total. If reading fails, throws the error instead of ending early. */
+  /** Yields exactly `byteCount` bytes in total. If reading fails, throws the error instead of ending early. */
   readonly pieces: () => AsyncGenerator<Uint8Array, void>;
 }
 
-/** Maximum size of the pieces in which copied parts of a file are read. */
+/** Maximum size in bytes of the pieces in which files are read. */
 const pieceBytesMax = 1 << 20;
 
 export class CheckpointFiles {
@@ -72,7 +71,7 @@ export class CheckpointFiles {
   #importCount = 0;
   readonly #pool = newPool();
   /**
-   * Workers that unpack archives. This pool is separate from the pool for exports, because unpacking may take long and
+   * Workers that unpack archives. They are separate from the workers for exports, because unpacking may take long and
    * exports must not wait for it.
    */
   readonly #unpackers = newPool();
@@ -86,8 +85,8 @@ export class CheckpointFiles {
    *
    * @throws ServiceError with one of these codes:
    * - `unsupported` for the PEFT folder of version 0, which has no adapter, and for a base that is not served
-   * - `conflict` when the files cannot be read or differ from the stored hash, and for a merged model over other
-   *   weights than the version's
+   * - `conflict` when the files cannot be read or differ from the stored hash, and for a merged model if the base's
+   * weights are not those on which the version was trained
    */
   async export(
     model: TrainedModel,
@@ -144,7 +143,7 @@ export class CheckpointFiles {
   }
 
   /**
-   * Copies the adapter of a version, and its state for further training, for a model about to be registered.
+   * Copies the adapter of a version and its state for further training, for a new model that will be registered next.
    *
    * @throws ServiceError `conflict` for an adapter that cannot be read or differs from the stored hash
    */
@@ -164,7 +163,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** Returns the hex SHA-256 of the files of an adapter. */
+  /** Returns the hex SHA-256 of an adapter's files. */
   async hashOf(adapterFolder: string): Promise<string> {
     return this.#pool.run("hash", { folder: await this.#options.artifacts.path(adapterFolder, null) });
   }
@@ -173,7 +172,11 @@ export class CheckpointFiles {
     await Promise.all([this.#pool.close(), this.#unpackers.close()]);
   }
 
-  /** @throws ServiceError `not_found` if the version was just deleted */
+  /**
+   * Protects a version from deletion by other servers while it is read.
+   *
+   * @throws ServiceError `not_found` if the version was just deleted
+   */
   async #use({ modelId, step, adapterFolder }: ModelVersion): Promise<void> {
     if (adapterFolder === null || (await this.#options.useVersion({ modelId, step }))) return;
     throw notFound("version", String(step));
@@ -262,7 +265,7 @@ function noBase({ baseModel }: TrainedModel): ServiceError {
 }
 
 function cannotBe(done: "copied" | "exported", step: number, cause: unknown): ServiceError {
-  // Callers learn the cause only if the adapter has changed; all other causes are internal.
+  // Callers get the cause only if the adapter has changed. All other causes are internal.
   const why =
     cause instanceof ServiceError && cause.code === "conflict"
       ? cause.message

@@ -1,4 +1,5 @@
-// Tasks of the worker that handles versions' files, by kind. A task reads and writes files only, and uses no database.
+// Tasks of the worker that handles the files of versions, by kind. Tasks only read and write files; they use no
+// database.
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";

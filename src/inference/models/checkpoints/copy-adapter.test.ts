@@ -1,4 +1,4 @@
-// A copy is recorded before it is made, so that an interrupted copy can be found.
+// Tests that a copy is recorded before it is made, so that an interrupted copy can be found.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";

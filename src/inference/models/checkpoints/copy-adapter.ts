@@ -1,5 +1,5 @@
-// Copies a version's adapter to be the first version of a model about to be registered. Until the model is stored in
-// the database, the copy is marked as held, so that a later sweep removes it if the server crashes.
+// Copies a version's adapter to be the first version of a new model. Until the model is stored in the database, the
+// copy is marked as held, so that a later sweep removes it if the server crashes.
 import { constants } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ import type { CopiedAdapter } from "../registry/register-model.ts";
 
 export interface CopyDependencies {
   readonly artifacts: ArtifactStore;
-  /** Returns the hex SHA-256 of the files of an adapter. */
+  /** Returns the hex SHA-256 of an adapter's files. */
   readonly hashOf: (folder: string) => Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-// Versions over a base with fused projections (test/fixtures/goldens/models/phi3), with an adapter made by PEFT:
+// Tests versions over a base with fused projections (test/fixtures/goldens/models/phi3), with an adapter made by PEFT:
 // export as a merged model, and import of adapters.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const config = readModelConfig(base);
 const scratch = mkdtempSync(join(tmpdir(), "hone-fused-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** Returns the exported folder. */
+/** Exports the merged model, and returns its folder. */
 function merged(baseFolder: string, adapterFolder: string): string {
   const folder = mkdtempSync(join(scratch, "merged-"));
   const plan = planExport({ format: "merged", baseFolder, adapterFolder, adapterHash: null });
@@ -49,7 +49,7 @@ function bytesOf(part: FilePart): Uint8Array {
   }
 }
 
-/** The adapter as this program writes it: its parts stacked. */
+/** Writes the adapter as Hone does, with its projections stacked, and returns its folder. */
 function stacked(targets = readLoraAdapter(reference, config).targets): string {
   const folder = mkdtempSync(join(scratch, "stacked-"));
   const adapter = { ...readLoraAdapter(reference, config), targets };
@@ -118,7 +118,7 @@ test("refuses a stacked adapter with values outside the parts that it declares",
     shape: tensor.shape,
     data: readFloats(tensor),
   }));
-  // In the rows of gate, the last column, which only up may use.
+  // This value is in the rows of the gate projection, but in the last column, which only the up projection may use.
   tensors.find(({ name }) => name.includes("gate_up_proj.lora_B"))!.data[11] = 1;
   writeSafetensors(file, tensors, { type: "F32" });
   assert.throws(() => checkAdapter({ folder, baseFolder: base, rankMax: 64 }), {

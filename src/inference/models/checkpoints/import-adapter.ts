@@ -1,6 +1,6 @@
 // Imports an uploaded adapter as a version. The archive is saved, unpacked in a temporary folder, checked completely
 // and moved into place; only then is the version stored in the database. A failure at any point leaves the model
-// unchanged; after a crash, the next start of a server removes the leftover files.
+// unchanged, and a server's next start after a crash removes leftover files.
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -24,17 +24,17 @@ export interface ImportDependencies {
   readonly folder: Pick<ServerFolder, "withScratch">;
   /** Unpacks the files of the archive into the folder. */
   readonly unpack: (request: UnpackRequest) => Promise<UnpackedFiles>;
-  /** Returns the PEFT folder's hash; throws an error for an invalid adapter. */
+  /** Checks a PEFT folder and returns its hash; throws an error for an invalid adapter. */
   readonly check: (folder: string) => Promise<{ readonly hash: string }>;
   /** Hex SHA-256 of the base weights over which the imported adapter will be served. */
   readonly base: string;
-  /** Maximum size in bytes, which applies to the archive and to its unpacked content. */
+  /** Maximum size in bytes of the archive, and also of its unpacked content. */
   readonly bytesMax: number;
 }
 
 export interface ImportedVersion {
   readonly version: ModelVersion;
-  /** Names of files in the archive that are not part of an adapter; they were not imported. */
+  /** Names of files in the archive that were not imported, because they are not part of an adapter. */
   readonly ignored: readonly string[];
 }
 
@@ -72,10 +72,10 @@ export async function importAdapter(
   }
 }
 
-/** Allowance for an archive's headers and padding, added to the maximum size. */
+/** Allowance in bytes for an archive's headers and padding, added to the maximum size. */
 const archiveBytesMore = 1 << 20;
 
-/** Writes the received bytes to a file. */
+/** Writes the received bytes to a file, up to the maximum size. */
 async function keep(sent: AsyncIterable<Uint8Array>, file: string, bytesMax: number): Promise<void> {
   const handle = await open(file, "wx");
   let byteCount = 0;
@@ -97,7 +97,7 @@ function tooLarge(bytesMax: number): ServiceError {
   });
 }
 
-/** Moves a file, by copying if necessary: artifacts may be on another disk, and a rename cannot cross disks. */
+/** Moves a file. Copies it if necessary, because artifacts may be on another disk and a rename cannot cross disks. */
 async function move(from: string, to: string): Promise<void> {
   await rename(from, to).catch((error: unknown) => {
     const isElsewhere = error instanceof Error && "code" in error && error.code === "EXDEV";

@@ -1,5 +1,5 @@
-// Rows of a base model's weight for an exported model, either unchanged or merged with an adapter: W + scale · B A,
-// summed in double precision. The type of the exported weight represents the base's values exactly. Only the needed
+// Reads rows of a base model's weight for an exported model, either unchanged or merged with an adapter: W + scale · B
+// A, summed in double precision. The type of the exported weight represents the base's values exactly. Only the needed
 // ranges of the files are read.
 import { assert } from "../../../base/domain/assert.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
@@ -16,15 +16,15 @@ export interface RowsToMerge {
 }
 
 export interface MatricesToMerge {
-  /** A [rank, inputSize]. */
+  /** Matrix A, [rank, inputSize]. */
   readonly a: StoredTensor;
-  /** B [outputSize, rank]. */
+  /** Matrix B, [outputSize, rank]. */
   readonly b: StoredTensor;
   readonly scale: number;
 }
 
 /**
- * Returns the type of a weight in an exported model: the weight's own type or, for a quantized weight, one that
+ * Returns the type of a weight in an exported model. This is the weight's own type or, for a quantized weight, one that
  * represents all dequantized values exactly.
  */
 export function exportedType({ name, type }: StoredTensor): WrittenType {
@@ -33,9 +33,9 @@ export function exportedType({ name, type }: StoredTensor): WrittenType {
 }
 
 /**
- * Reads rows, and merges the adapter if there is one.
+ * Reads rows, and merges the adapter into them if there is one.
  *
- * @returns their bytes in {@link exportedType} of W
+ * @returns the rows' bytes in the {@link exportedType} of W
  * @throws ServiceError `invalid` when a file does not match its header
  */
 export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8Array {
@@ -44,7 +44,7 @@ export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8A
   return storedBytes(rows, exportedType(weight));
 }
 
-/** Adds the product to `rows` [count, inputSize] in place. */
+/** Adds the adapter's product to `rows` [count, inputSize], in place. */
 function addLoraProduct(
   rows: Float32Array,
   { a, b, scale }: MatricesToMerge,

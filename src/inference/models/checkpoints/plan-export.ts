@@ -1,5 +1,5 @@
 // Plans the export of a version: either its PEFT folder unchanged, or its base model's folder with the adapter merged
-// into the weights. A plan contains ranges of files, which are read only when they are sent. Weights in a GGUF file
+// into the weights. A plan refers to ranges of files, which are read only when they are sent. Weights in a GGUF file
 // are exported as safetensors.
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -16,10 +16,10 @@ import { readStoredTensors, weightFilesOf } from "../../../lib/model-files/weigh
 import { safetensorsHeader, writtenBytes } from "../../../lib/model-files/write-safetensors.ts";
 import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-rows.ts";
 
-/** `peft` for libraries that load adapters, `merged` for libraries that load models. */
+/** Format of exported files: `peft` for libraries that load adapters, `merged` for libraries that load models. */
 export type ExportFormat = "peft" | "merged";
 
-/** Consecutive bytes of a file: contained in the plan, copied from a file, or merged rows. */
+/** Consecutive bytes of an exported file: given in the plan, copied from a file, or computed as merged rows. */
 export type FilePart =
   | { readonly kind: "made"; readonly bytes: Uint8Array }
   | { readonly kind: "copied"; readonly file: string; readonly start: number; readonly end: number }
@@ -53,7 +53,7 @@ export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
   return ["adapter_config.json", "adapter_model.safetensors"].map((name) => copied(join(folder, name)));
 }
 
-/** Maximum size of the rows that are merged at a time, unless a single row is larger. */
+/** Maximum size in bytes of the rows that are merged at a time. A single row may be larger. */
 const partBytesMax = 1 << 22;
 
 function planMerged(baseFolder: string, adapterFolder: string | null): readonly PlannedFile[] {
@@ -69,7 +69,7 @@ function planMerged(baseFolder: string, adapterFolder: string | null): readonly 
   return [...others.map(copied), ...weightFiles];
 }
 
-/** Rows of a weight, and the adapter to merge into them. */
+/** A range of rows of a weight, and the adapter to merge into them. */
 interface Merge {
   readonly weight: StoredTensor;
   readonly adapter: MatricesToMerge;
@@ -101,8 +101,7 @@ function matricesOf({ stored }: StoredLoraAdapter, path: string, { scale }: Adap
 }
 
 /**
- * Plans a file of weights. The file is copied with its header, except for the weights into which the adapter is
- * merged.
+ * Plans a file of weights. The file is copied with its header, except for the weights into which the adapter is merged.
  */
 function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   const { name, byteCount } = copied(file);
@@ -120,7 +119,7 @@ function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   return { name, byteCount, parts };
 }
 
-/** Plans one file for all weights, each in the type that represents its values exactly. */
+/** Plans one file for all weights. Each weight has the type that represents its values exactly. */
 function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[]): PlannedFile {
   const written = tensors.map((tensor) => ({
     name: tensor.name,
@@ -136,8 +135,8 @@ function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[
 }
 
 /**
- * Plans the bytes of one tensor. An adapter may apply to only some of the tensor's rows, so merged and unchanged rows
- * may alternate.
+ * Plans the bytes of one tensor. An adapter may apply to only some of its rows, so merged and unchanged rows may
+ * alternate.
  */
 function convertedParts(tensor: StoredTensor, merges: readonly Merge[]): readonly FilePart[] {
   const { file, offset, byteLength, shape } = tensor;
@@ -177,8 +176,8 @@ function inParts(weight: StoredTensor, adapter: MatricesToMerge | null): readonl
 }
 
 /**
- * Names of files that belong to a model but do not depend on its weights: configuration, tokenizer, templates and
- * licences.
+ * Matches names of files that belong to a model but do not depend on its weights: configuration, tokenizer, templates
+ * and licences.
  */
 const belongs =
   /^(?!\.|adapter_config\.json$|.*\.gguf\.json$).*\.(json|jinja|txt|model|tiktoken)$|^(LICENSE|NOTICE)/;

@@ -1,4 +1,4 @@
-// Adding models from this machine: which files are taken, and which models are refused.
+// Tests models that are added from this machine: which files are taken, and which models are refused.
 import assert from "node:assert/strict";
 import {
   copyFileSync,

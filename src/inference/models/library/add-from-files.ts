@@ -52,10 +52,10 @@ export async function addFromFiles(
 }
 
 interface FoundModel {
-  /** Default name of the model. */
+  /** Default name of the added model. */
   readonly name: string;
   readonly isGguf: boolean;
-  /** Paths of the model's files; weight files are in the order of their part numbers. */
+  /** Paths of the model's files. Weight files are in the order of their part numbers. */
   readonly files: readonly [string, ...string[]];
 }
 
@@ -104,7 +104,8 @@ function ggufModel(path: string): FoundModel {
 function onlyGguf(path: string, names: readonly string[]): FoundModel {
   const ofGguf = names.filter((name) => ggufEnd.test(name)).toSorted();
   const ofModels = ofGguf.filter((name) => !isAuxiliaryGguf(name));
-  // If the folder has only an image projector, the projector is used, so that the GGUF reader refuses it by name.
+  // If the only GGUF files are image projectors, they are used as if they were the model. The GGUF reader then refuses
+  // them by name.
   const files = ofModels.length === 0 ? ofGguf : ofModels;
   const models = new Map(files.map((name) => [name.replace(ggufEnd, ""), name]));
   const [only] = models.values();
@@ -115,8 +116,9 @@ function onlyGguf(path: string, names: readonly string[]): FoundModel {
 }
 
 /**
- * Refuses a symbolic link, because a link could bring in files from elsewhere. Links in the cache of the hub's own
- * programs are allowed: the files that they point to are next to the cache's snapshots.
+ * Returns the path of a file in the folder. Refuses symbolic links, because they could bring in files from elsewhere.
+ * Links in the cache of the hub's own programs are allowed: the files that they point to are next to the cache's
+ * snapshots.
  */
 function ownFile(folder: string, name: string): string {
   const file = join(folder, name);
@@ -127,8 +129,8 @@ function ownFile(folder: string, name: string): string {
 }
 
 /**
- * Returns the default name for a folder. In the cache of the hub's own programs, folders are named by commits, so the
- * repository's name is taken from further up the path.
+ * Returns the default name for the model in a folder. In the cache of the hub's own programs, folders are named by
+ * commits, so the repository's name is taken from the path above them.
  */
 function folderName(path: string): string {
   return /[/\\]models--[^/\\]+--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(path)?.[1] ?? basename(path);
@@ -150,8 +152,8 @@ async function takeFiles(files: readonly string[], folder: string): Promise<void
 }
 
 /**
- * Returns true if the file was shared without extra space: as a clone if the file system supports it, else as a hard
- * link.
+ * Shares a file without using extra space: as a clone if the file system supports it, else as a hard link. Returns
+ * false if neither is possible.
  */
 async function isShared(from: string, to: string): Promise<boolean> {
   const isDone = (work: Promise<void>): Promise<boolean> =>

@@ -1,4 +1,4 @@
-// Models of a hub, against a loopback server with its API: complete additions, and failures.
+// Tests adding models of a hub, with a loopback server that has the hub's API: complete additions, and failures.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -46,7 +46,7 @@ interface Case {
   readonly folder: string;
   readonly hub: LoopbackHub;
   readonly reports: AddProgress[];
-  /** Waits before retries, in milliseconds. */
+  /** Pauses before retries, in milliseconds. */
   readonly pauses: number[];
   readonly add: (
     text?: string,
@@ -69,7 +69,7 @@ async function opened(
   const takeLock = () => ({ release: () => undefined });
   const library = new ModelLibrary({ folder, takeLock, clock: systemClock });
   const [reports, pauses]: [AddProgress[], number[]] = [[], []];
-  // Records pauses without waiting.
+  // A clock that records pauses without waiting.
   const clock: Clock = { ...systemClock, sleep: async (durationMs) => void pauses.push(durationMs) };
   return {
     library,
@@ -183,7 +183,7 @@ test("resumes an interrupted addition in the middle of a file", async (t) => {
     ["Small-Model"],
   );
   const partial = join(folder, ".unfinished/Small-Model/model.safetensors.partial");
-  // Bytes in flight when the connection was cut are lost.
+  // The file is shorter than what was sent, because bytes that were in flight when the connection was cut are lost.
   const there = readFileSync(partial).length;
   assert.ok(there > 0 && there <= 70_000);
   hub.requests.store.length = 0;
@@ -415,7 +415,7 @@ test("adds GGUF models by quantization, also in parts, and names them after it",
     ["Qwen-Q8_0", "qwen", ["qwen-Q8_0.gguf"]],
   );
   assert.equal(library.pathOf(added), join(library.folderOf("Qwen-Q8_0"), "qwen-Q8_0.gguf"));
-  // Both parts arrived: missing tensors would be reported before the missing tokenizer.
+  // The error shows that both parts of the file arrived: a missing part would be reported before the architecture.
   await assert.rejects(add("someone/Qwen-GGUF:Q4_K_M"), { message: /architecture is test; llama, / });
 });
 
@@ -518,6 +518,6 @@ test("names a disk without room before fetching, with needed and free bytes", as
 });
 
 test("hashes small files as git does", () => {
-  // printf 'hello\n' | git hash-object --stdin
+  // Result of: printf 'hello\n' | git hash-object --stdin
   assert.equal(gitBlob(Buffer.from("hello\n")), "ce013625030ba8dba906f756967f9e9ca394464a");
 });

@@ -1,5 +1,5 @@
-// Adds a model from the hub. First looks it up, checks the disk space, and fetches and checks its descriptive files
-// (such as configuration and tokenizer); only then fetches its weights.
+// Adds a model from the hub. First looks up the model, checks the disk space, and fetches and checks its descriptive
+// files (such as configuration and tokenizer); only then fetches its weights.
 import { join, basename } from "node:path";
 import { findGgufFile, type AddedModel, type HubSource } from "./added-model.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
@@ -27,11 +27,11 @@ export type AddProgress =
   | { readonly kind: "check" };
 
 export interface AddOptions {
-  /** Name of the model on this server; null to derive the name from the repository's. */
+  /** Name that the model will have on this server; null to derive it from the repository's name. */
   readonly name: string | null;
   /** Names that are taken by other models. */
   readonly reserved: readonly string[];
-  /** True to fetch only the model's descriptive files, for a model that vLLM servers compute. */
+  /** True to fetch only the model's descriptive files, because vLLM servers compute the model. */
   readonly withoutWeights: boolean;
   readonly report: (progress: AddProgress) => void;
 }
@@ -72,7 +72,7 @@ export async function addFromHub(
   );
 }
 
-/** Returns true if the added model comes from the same commit, and has its weights if weights are requested. */
+/** True if the added model comes from the same commit, and has its weights if weights are requested. */
 function isSame(
   { source }: AddedModel,
   { repository, commit, quantization, withoutWeights }: HubSource,
@@ -118,7 +118,8 @@ async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedMode
     bytesBefore += file.bytes;
   };
   for (const file of descriptions) await take(file);
-  // Checked before the weights are fetched, so that an unsupported model costs no download of gigabytes.
+  // The descriptive files are checked before the weights are fetched, so that an unsupported model costs no download of
+  // gigabytes.
   if (descriptions.length > 0) await checkDescriptions(folder);
   for (const file of weights) await take(file);
   report({ kind: "check" });

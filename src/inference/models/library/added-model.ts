@@ -1,5 +1,5 @@
-// Record of an added base model and its origin, in a file in the model's folder. The record is written before the
-// folder gets its final name, so a folder with a record under that name is complete.
+// Record of an added base model and its origin, stored in the model's folder. The record is written before the folder
+// gets its final name, so a folder with a final name and a record is complete.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -15,11 +15,11 @@ interface Taken {
 
 export interface HubSource extends Taken {
   readonly kind: "hub";
-  /** The address of the hub, or of a mirror. */
+  /** Address of the hub, or of a mirror. */
   readonly endpoint: string;
   /** Name of the repository, as `owner/name`. */
   readonly repository: string;
-  /** Revision as requested: a branch, a tag or a commit. */
+  /** Revision that the operator requested: a branch, a tag or a commit. */
   readonly revision: string;
   /** Commit that the revision referred to when the model was added. */
   readonly commit: string;
@@ -53,14 +53,14 @@ export interface AddedModel {
 }
 
 /**
- * Name of the record's file. It is hidden and lacks the extension `.json`, so that it is not mistaken for one of the
- * model's own files.
+ * Name of the record's file. The file is hidden and its name does not end in `.json`, so that it is not mistaken for
+ * one of the model's own files.
  */
 const recordName = ".hone-model";
-/** Version of the record's format; increased when older programs would misread a record. */
+/** Version of the record's format. It must be increased when older programs would misread a record. */
 const recordFormat = 1;
 
-/** Returns the path of a model's record. */
+/** Returns the path of the record in a model's folder. */
 export function recordFile(folder: string): string {
   return join(folder, recordName);
 }
@@ -98,7 +98,7 @@ function parsedRecord(text: string): AddedModel | null {
   try {
     value = JSON.parse(text);
   } catch {
-    // Not valid JSON: the caller reports the fault with the file's name.
+    // The record is not valid JSON. The caller reports that with the file's name.
     return null;
   }
   if (!isObject(value) || value["format"] !== recordFormat) return null;
@@ -139,7 +139,7 @@ export function sizeOf({ files }: Pick<AddedModel, "files">): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Returns the model's origin as a text for people, which `--model` also accepts. */
+/** Returns the model's origin as a text for people. The option `--model` accepts the same text. */
 export function describeSource(source: ModelSource): string {
   if (source.kind === "file") return source.path;
   return source.quantization === null ? source.repository : `${source.repository}:${source.quantization}`;

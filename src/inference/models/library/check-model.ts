@@ -1,5 +1,5 @@
-// Checks that a model's files can be served: its configuration and family, tokenizer, chat template, and each tensor's
-// type, shape and position in its file. Does not run the model.
+// Checks that a model can be served, by its files: configuration and family, tokenizer, chat template, and each
+// tensor's type, shape and position in its file. Does not run the model.
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -10,7 +10,7 @@ import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
 /**
- * Checks the files of a folder in the Hugging Face layout, except the weights.
+ * Checks the files of a folder in the Hugging Face layout, but not the weights.
  *
  * @throws ServiceError naming the unsupported part
  */
@@ -21,7 +21,7 @@ export async function checkDescriptions(folder: string): Promise<void> {
 }
 
 /**
- * Checks all files of a folder in the Hugging Face layout, including the weights; throws the errors of {@link
+ * Checks all files of a folder in the Hugging Face layout, including the weights. Throws the errors of {@link
  * checkDescriptions}.
  */
 export async function checkFolder(folder: string): Promise<void> {
@@ -30,7 +30,7 @@ export async function checkFolder(folder: string): Promise<void> {
 }
 
 /**
- * Checks the model in a GGUF file; if the file is split, checks all its parts.
+ * Checks the model in a GGUF file. If the file is split, checks all its parts.
  *
  * @param scratch a folder for temporary files
  * @throws ServiceError the errors of {@link checkDescriptions}

@@ -1,4 +1,4 @@
-// Selection of a repository's files, and the errors for repositories without a usable model.
+// Tests which files of a repository are selected, and the errors for repositories without a usable model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chooseFiles, type RepositoryFile } from "./choose-files.ts";

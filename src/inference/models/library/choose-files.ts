@@ -1,6 +1,6 @@
 // Selects the files of a repository that make up a model: configuration, tokenizer, chat template, and either
-// safetensors or one GGUF model. Never selects a file in a format that can run code when loaded, nor a path outside
-// the repository's folder.
+// safetensors or one GGUF model. Never selects a file in a format that can run code when it is loaded, or a path
+// outside the repository's folder.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isPlainName } from "./added-model.ts";
 
@@ -19,10 +19,10 @@ export interface Checksum {
 }
 
 export interface ChosenFiles {
-  /** Descriptive files of the model, which are read before the weights are fetched. */
+  /** Files that describe the model, which are read before the weights are fetched. */
   readonly descriptions: readonly RepositoryFile[];
   readonly weights: readonly RepositoryFile[];
-  /** Quantization of the GGUF model; null for safetensors, or if the GGUF file's name does not contain it. */
+  /** Quantization of the GGUF model; null for safetensors, or if the name of the GGUF file does not contain it. */
   readonly quantization: string | null;
 }
 
@@ -34,7 +34,7 @@ export function isDescription(name: string): boolean {
 }
 
 const indexName = "model.safetensors.index.json";
-/** Maximum size of a descriptive file; the largest vocabularies take about 35 MB. */
+/** Maximum size of a descriptive file in bytes. The largest vocabularies take about 35 MB. */
 const descriptionBytesMax = 256 * 1024 * 1024;
 const weightFilesMax = 1000;
 const weightBytesMax = 2 ** 41;
@@ -70,7 +70,7 @@ export function chooseFiles(
 }
 
 /**
- * Selects the files that describe the model but hold no weights, for a model whose weights are on vLLM servers.
+ * Selects only the files that describe a model, because its weights are on vLLM servers.
  *
  * @throws ServiceError `unsupported` if only a GGUF file describes the model
  */
@@ -85,11 +85,11 @@ export function chooseDescriptions(
   return withinLimits(repository, { descriptions, weights: [], quantization: null });
 }
 
-/** Error clause for a model that only a GGUF file describes. */
+/** Clause of an error message, for a model that only a GGUF file describes. */
 export const onlyWithWeights =
   "has no config.json and tokenizer.json next to its GGUF file, so it cannot be added without its weights";
 
-/** Returns true for the repository's only weight file, or for a part if the repository has an index of parts. */
+/** True for the repository's only weight file, or for a part of the weights if the repository has an index of parts. */
 function isSafetensors(path: string, names: ReadonlySet<string>): boolean {
   if (names.has("model.safetensors")) return path === "model.safetensors";
   return isIndex(indexName, names) && /^model-\d{5}-of-\d{5}\.safetensors$/.test(path);
@@ -101,21 +101,20 @@ function isIndex(path: string, names: ReadonlySet<string>): boolean {
 
 interface GgufModel {
   /**
-   * Quantization in capitals, from the end of the file's name. If the name does not end in a quantization, this is the
-   * whole name.
+   * Quantization in capitals, from the end of the file's name. If the name does not end in one, this is the whole name.
    */
   readonly kind: string;
   readonly isNamed: boolean;
   readonly files: readonly RepositoryFile[];
 }
 
-/** Pattern of GGUF paths such as `name-Q4_K_M-00001-of-00002.gguf`, at most one folder deep. */
+/** Matches GGUF paths such as `name-Q4_K_M-00001-of-00002.gguf`, at most one folder deep. */
 const ggufName = /^(?:[\w.+-]+\/)?(?<stem>[A-Za-z0-9_][\w.+-]*?)(?<part>-\d{5}-of-(?<count>\d{5}))?\.gguf$/i;
 const kindAtEnd = /(?:^|[._-])(?<kind>(?:UD-)?(?:I?Q\d\w*|TQ\d\w*|BF16|FP?16|FP?32|MXFP4(?:_\w+)?))$/i;
 
 /**
- * Returns the repository's GGUF models by quantization. Image projectors and importance matrices, which are also GGUF
- * files, are left out.
+ * Returns the repository's GGUF models by quantization. Leaves out image projectors and importance matrices, which are
+ * GGUF files too.
  */
 function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufModel> {
   const models = new Map<string, GgufModel>();
@@ -130,7 +129,7 @@ function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufM
   return models;
 }
 
-/** True if a GGUF file's name says that it is an image projector or an importance matrix. */
+/** True if the name of a GGUF file says that it is an image projector or an importance matrix. */
 export function isAuxiliaryGguf(name: string): boolean {
   return /(^|[._-])(mmproj|imatrix)([._-]|$)/i.test(name);
 }
@@ -189,7 +188,11 @@ function withinLimits(repository: string, chosen: ChosenFiles): ChosenFiles {
   return chosen;
 }
 
-/** @param fault a clause whose subject is the repository or path */
+/**
+ * Returns the error for a repository or path.
+ *
+ * @param fault a clause whose subject is `source`
+ */
 export function refused(source: string, fault: string): ServiceError {
   return new ServiceError({ code: "unsupported", message: `${source} ${fault}.` });
 }

@@ -3,10 +3,14 @@ import { statfs } from "node:fs/promises";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 
-/** Space in bytes that must stay free for other writers. */
+/** Number of bytes that must stay free for other writers. */
 const spareBytes = 64 * 1024 * 1024;
 
-/** @throws ServiceError `unavailable` if space is missing; the message states the free and the needed bytes */
+/**
+ * Requires that the disk has enough free space.
+ *
+ * @throws ServiceError `unavailable` if space is missing; the message states the free and the needed bytes
+ */
 export async function requireDiskRoom(folder: string, neededBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;

@@ -5,13 +5,13 @@ import { readGguf } from "../../../lib/model-files/gguf/gguf-file.ts";
 
 const nameLengthMax = 100;
 
-/** Returns the licence that the card in a model folder names; null if there is no card or the card names none. */
+/** Returns the licence that the model card in a folder names; null if there is no card or it names none. */
 export function readFolderLicense(folder: string): string | null {
   let card: string;
   try {
     card = readFileSync(join(folder, "README.md"), "utf8");
   } catch {
-    // A missing card is no error: many model folders have none, and nothing depends on it.
+    // A missing card is no error, because many model folders have none and nothing depends on it.
     return null;
   }
   const header = /^---\r?\n([\s\S]{0,100000}?)\r?\n---\r?\n/.exec(card)?.[1] ?? "";

@@ -1,4 +1,4 @@
-// The folder of added models: complete models, resumed additions, sweeping and locks.
+// Tests the folder of added models: complete models, resumed additions, sweeping and locks.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

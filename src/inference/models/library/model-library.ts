@@ -1,5 +1,5 @@
-// The added base models, one folder each. A folder under a model's name is complete. Unfinished models are in the
-// folder `.unfinished`; calling the command again resumes them.
+// The base models that were added to this server, one folder each. A folder under a model's name is complete.
+// Unfinished models are in the folder `.unfinished`; repeating the command that adds a model resumes it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -17,8 +17,8 @@ import {
 } from "./added-model.ts";
 
 /**
- * Takes a lock that is tied to a file, and released when this process ends; throws `conflict` if another process holds
- * the lock.
+ * Takes a lock that is tied to a file. The lock is released when this process ends. Throws `conflict` if another
+ * process holds it.
  */
 export type TakeLock = (file: string) => { release(): void };
 
@@ -30,9 +30,9 @@ export interface LibraryOptions {
 
 const unfinishedName = ".unfinished";
 const locksName = ".locks";
-/** File in an unfinished model's folder that records its source. */
+/** Name of the file in an unfinished model's folder that records its source. */
 const sourceName = ".source";
-/** Time in milliseconds after which an unfinished model that nobody resumes is removed. */
+/** Time in milliseconds after which an unfinished model is removed if nobody resumes it. */
 const forgottenMs = 7 * 24 * 3600 * 1000;
 
 export class ModelLibrary {
@@ -66,19 +66,18 @@ export class ModelLibrary {
     return join(this.#options.folder, name);
   }
 
-  /** Returns the path to pass to `--model`: the model's folder, or its GGUF file. */
+  /** Returns the path to pass to `--model`: the model's folder, or a GGUF file in it. */
   pathOf({ name, files }: Pick<AddedModel, "name" | "files">): string {
     const gguf = findGgufFile(files);
     return gguf === null ? this.folderOf(name) : join(this.folderOf(name), gguf);
   }
 
   /**
-   * Adds a model. Calls `collect` to put the model's files into a temporary folder, which is then renamed to the
-   * model's name. When `collect` is called, the folder still contains files that an earlier, unfinished call collected
-   * from the same source.
+   * Adds a model. Calls `collect` to put the model's files into a temporary folder, which then gets the model's name.
+   * If an earlier, unfinished call had the same source, the temporary folder still contains the files of that call.
    *
-   * @param source origin of the files, recorded for resuming; an unfinished model with the same name but another
-   * source is removed
+   * @param source origin of the files, recorded for resuming; an unfinished model with the same name but another source
+   * is removed
    * @throws ServiceError `conflict` if a complete model already has the name, or another process is adding a model
    * under it
    */
@@ -102,8 +101,8 @@ export class ModelLibrary {
       rmSync(join(work, sourceName));
       for (const file of [recordFile(work), ...model.files.map((one) => join(work, one.name)), work])
         await flush(file);
-      // This fails if a folder with that name exists. A folder without a record was not created by Hone and is never
-      // served, but it blocks the name.
+      // The rename fails if a folder with that name exists. A folder without a record was not created by Hone and is
+      // never served, but it blocks the name.
       await rename(work, this.folderOf(name)).catch((cause: unknown) => {
         throw nameTaken(name, cause);
       });
@@ -128,7 +127,7 @@ export class ModelLibrary {
       await check();
       rmSync(unfinished, { recursive: true, force: true });
       if (this.find(name) === null) return;
-      // Moved to `.unfinished` first, so that after a crash a half-removed model does not count as a model.
+      // The folder is moved to `.unfinished` first. After a crash, a half-removed model then does not count as a model.
       await makeFolder(join(this.#options.folder, unfinishedName));
       await rename(this.folderOf(name), unfinished);
       rmSync(unfinished, { recursive: true, force: true });
@@ -140,8 +139,8 @@ export class ModelLibrary {
   }
 
   /**
-   * Returns the temporary folder of an unfinished model. The folder still contains files that an earlier call
-   * collected from the same source.
+   * Returns the temporary folder of an unfinished model. Keeps the files in it that an earlier call with the same
+   * source has collected.
    */
   #beginWork(name: string, source: ModelSource): string {
     const work = this.#workOf(name);
@@ -154,16 +153,16 @@ export class ModelLibrary {
 
   #unfinishedSource(name: string): ModelSource | null {
     try {
-      // Safe cast: the result is only compared. A malformed source equals no valid source, so its files are not
-      // reused.
+      // Safe cast: the result is only compared with other sources. A malformed source equals no valid one, so its files
+      // are not reused.
       return JSON.parse(readFileSync(join(this.#workOf(name), sourceName), "utf8")) as ModelSource;
     } catch {
-      // Without a complete source there is nothing to resume.
+      // Without a complete record of the source there is nothing to resume.
       return null;
     }
   }
 
-  /** Removes half-removed models, and unfinished models that have been idle for {@link forgottenMs}. */
+  /** Removes half-removed models, and unfinished models that nobody has resumed for {@link forgottenMs}. */
   #sweep(): void {
     const { folder, clock } = this.#options;
     for (const name of namesIn(join(folder, unfinishedName))) {
@@ -204,7 +203,7 @@ export class ModelLibrary {
   }
 }
 
-/** Returns true if a text is valid as the name of both a base model and a folder. */
+/** True if a text is valid both as the name of a base model and as the name of a folder. */
 export function isModelName(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 }
@@ -228,7 +227,7 @@ export function checkModelName(name: string, reserved: readonly string[]): void 
   );
 }
 
-/** Returns true if a retry cannot succeed, because the collected files are not a valid model. */
+/** True if a retry cannot succeed, because the collected files are not a valid model. */
 function isFinal(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === "invalid" || error.code === "unsupported");
 }
@@ -245,14 +244,15 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter(isModelName).toSorted();
   } catch (error) {
-    // ENOTDIR means that the path of the data folder leads through a file. `makeFolder` and `hone doctor` report that.
+    // ENOTDIR means that the path of the data folder leads through a file. Other code (`makeFolder`, `hone doctor`)
+    // reports that.
     const code = error instanceof Error && "code" in error ? error.code : null;
     if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;
   }
 }
 
-/** Replaces paths in the unfinished folder in an error's message by the paths or names that the caller gave. */
+/** Replaces paths in the unfinished folder by the caller's own paths or names, in the message of an error. */
 function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
   if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
   if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;

@@ -1,10 +1,10 @@
-// Distinguishes paths on this machine from names on the hub.
+// Distinguishes paths on this machine from names of models on the hub.
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * Returns true if a text names an existing file or folder.
+ * True if a text is the path of an existing file or folder.
  *
  * @throws ServiceError `not_found` if the text can only be a path, and no file or folder has that path
  */

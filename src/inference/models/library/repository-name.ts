@@ -4,9 +4,9 @@ import { invalid } from "../../../base/domain/service-error.ts";
 export interface RepositoryName {
   /** Name of the repository, as `owner/name`. */
   readonly repository: string;
-  /** Quantization, such as `Q4_1`; null selects the repository's safetensors or its only GGUF model. */
+  /** Quantization, such as `Q4_1`; null to select the repository's safetensors or its only GGUF model. */
   readonly quantization: string | null;
-  /** Revision: a branch, a tag or a commit. */
+  /** Revision of the repository: a branch, a tag or a commit. */
   readonly revision: string;
 }
 
@@ -14,7 +14,7 @@ const pattern =
   /^(?:https:\/\/(?:huggingface\.co|hf\.co)\/|hf\.co\/)?(?<repository>[A-Za-z0-9][\w.-]{0,95}\/[A-Za-z0-9][\w.-]{0,95})(?::(?<quantization>[\w.-]{1,40}))?(?:@(?<revision>[A-Za-z0-9][\w./-]{0,199}))?\/?$/;
 
 /**
- * Parses `owner/name[:kind][@revision]`; also accepts the URL of a repository's page.
+ * Parses `owner/name[:kind][@revision]`. Also accepts the URL of a repository's page.
  *
  * @throws ServiceError `invalid` with the expected form
  */
@@ -28,7 +28,7 @@ export function parseRepositoryName(text: string): RepositoryName {
   return { repository, quantization, revision };
 }
 
-/** Returns the model's default name. */
+/** Returns the name that the model gets by default. */
 export function defaultModelName({ repository }: RepositoryName, quantization: string | null): string {
   const name = (repository.split("/")[1] ?? "").replace(/[._-]gguf$/i, "");
   return quantization === null ? name : `${name}-${quantization}`;

@@ -1,5 +1,5 @@
-// Determines a server's base models: the built-in model, the folders, files and vLLM servers that the operator named,
-// and the models that were added to the data folder.
+// Determines which base models a server has: the built-in model, the folders, files and vLLM servers that the operator
+// named, and the models that were added to the data folder.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
@@ -13,25 +13,25 @@ export interface AddedBase {
   readonly name: string;
   /** Path of the model's folder or GGUF file. */
   readonly path: string;
-  /** Origin of the model, such as `owner/name:Q4_1`. Entries of `named` can refer to the model by its origin too. */
+  /** Origin of the model, such as `owner/name:Q4_1`. In `named`, the operator may also use it as the model's name. */
   readonly source: string;
   readonly license: string | null;
-  /** False if vLLM servers compute the model, so that its weights are not on this machine. */
+  /** False if the model's weights are not on this machine, because vLLM servers compute it. */
   readonly hasWeights: boolean;
 }
 
-/** The operator's choice of base models. */
+/** Choice of base models, from the operator's settings. */
 export interface BaseModelChoice {
   /**
-   * Each entry is one of: `path` or `name=path` of a model folder or a GGUF file (the default name is that of the
+   * Each entry is one of: `path` or `name=path` of a model folder or a GGUF file (the name defaults to that of the
    * folder or file); the name of an `added` model; `name=vllm+url`.
    */
   readonly named: readonly string[];
-  /** Name of the default model; null selects the first of `named` or, if `named` is empty, the built-in model. */
+  /** Name of the default model; null for the first of `named` or, if `named` is empty, the built-in model. */
   readonly defaultModel: string | null;
   /** Models in the data folder. If `named` is empty, all of them that have weights are served. */
   readonly added: readonly AddedBase[];
-  /** Extracts the model in a GGUF file if necessary, and returns its folder. */
+  /** Returns the folder of the model in a GGUF file, after extracting the model if necessary. */
   readonly folderOfFile: (file: string) => string;
   /** Quantization applied to the weights of all these models. */
   readonly quantization: Quantization;
@@ -39,7 +39,7 @@ export interface BaseModelChoice {
 
 /**
  * Returns the base models in the order in which they are listed, the default model first. A model whose files are
- * missing or broken is included with its fault, so that the other models can still be served.
+ * missing or broken is included with its fault, so that other models can still be served.
  *
  * @param builtIn the built-in model; null if it is not to be served
  * @throws ServiceError `invalid` for a bad name, a name given twice, an unknown default, or if there would be no model
@@ -82,8 +82,8 @@ export function listBaseModels(
 }
 
 /**
- * Returns the added model that a text refers to; null if it refers to none. If the text is also an existing path, the
- * path takes precedence.
+ * Returns the added model that a text names, or null if it names none. If the text is also an existing path, the path
+ * takes precedence.
  */
 function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   if (existsSync(text)) return null;
@@ -105,7 +105,7 @@ function baseOf(
   return { ...base, license };
 }
 
-/** End of a GGUF file's name: the part number if the file is split, and the extension. */
+/** Matches the end of a GGUF file's name: the part number if the file is split, and the extension. */
 const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
 function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): NamedBase {
@@ -125,7 +125,11 @@ function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"])
   });
 }
 
-/** @throws ServiceError for a path without a model, and as `folderOfFile` */
+/**
+ * Returns the folder of the model at a path.
+ *
+ * @throws ServiceError for a path without a model, and as `folderOfFile`
+ */
 function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): string {
   const isFile = fileEnding.test(path);
   const folder = isFile ? folderOfFile(path) : path;
@@ -135,7 +139,7 @@ function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): 
   return folder;
 }
 
-/** `owner/name`, a quantization, and a revision. */
+/** Matches a name on the hub: `owner/name`, optionally with a quantization and a revision. */
 const hubName = /^[\w.-]*\w\/[\w.-]+(:[\w.-]+)?(@[\w./-]+)?$/;
 
 function withoutWeights(name: string): ServiceError {

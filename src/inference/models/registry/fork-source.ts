@@ -1,4 +1,4 @@
-// Finds the version of another model from which a new model starts.
+// Finds the version of another model with which a new model starts.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import { quoted, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
@@ -6,9 +6,9 @@ import type { ModelDirectory } from "./model-directory.ts";
 import { parseModelName } from "./model-name.ts";
 
 export interface ForkSource {
-  /** Name of the model or version; any name that chat requests accept in `model`. */
+  /** Name of the model or version, in any form that chat requests accept in `model`. */
   readonly model: string;
-  /** Version to start from. Null if the name contains the version; otherwise null means the newest version. */
+  /** Version to start from; null for the version in the name or, if the name has none, the newest version. */
   readonly step: number | null;
 }
 
@@ -18,7 +18,7 @@ export interface ForkSourceDependencies {
 }
 
 /**
- * Finds the version to start from.
+ * Finds the version with which a new model starts.
  *
  * @param baseModel base model of the new model
  * @throws ServiceError, at `from.model` and `from.step`:
@@ -62,7 +62,7 @@ export async function findForkSource(
   );
 }
 
-/** Moves a directory's error from the field `model` to `from.model`. */
+/** Locates an error of the directory at the field `from.model` instead of `model`. */
 function within(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { code, message, cause } = error;

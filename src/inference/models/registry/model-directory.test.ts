@@ -1,4 +1,4 @@
-// All ways to name a model, and all ways to be refused.
+// Tests all ways to name a model, and all reasons why a name is refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
@@ -25,7 +25,7 @@ const models = [
   model(7, "acme/games/orphan", "gone"),
   ...["a", "b", "c", "d", "e", "f", "g"].map((project) => model(8, `acme/${project}/common`)),
 ];
-/** The steps of each model: step 1 was deleted. */
+/** Steps of each model's versions; step 1 was deleted. */
 const steps = [0, 2, 10];
 
 const version = (modelId: string, step: number): ModelVersion => ({
@@ -62,7 +62,7 @@ const store: ModelDirectoryDependencies["store"] = {
   newestVersion: (id) => Promise.resolve(version(id, 10)),
   findVersion: (id, step) => Promise.resolve(steps.includes(step) ? version(id, step) : null),
 };
-/** Hash of the weights that each base is served with; null if none is up. */
+/** Hash of the weights with which each base is served; null if no engine is running. */
 let weights: string | null = "weights";
 let precision: string | null = null;
 const directory = createModelDirectory({
@@ -86,7 +86,7 @@ const member: Caller = {
 };
 const admin: Caller = { ...member, role: "admin" };
 
-/** Returns the base's name, `<number of the model>:<step>`, or the error's code. */
+/** Returns the name of the base, or `<number of the model>:<step>` for a trained model, or the code of the error. */
 async function outcome(name: string | null, caller: Caller): Promise<string> {
   try {
     const found = await directory.resolve(name, caller);

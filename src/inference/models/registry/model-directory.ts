@@ -1,5 +1,5 @@
-// Resolves the model name in a request to a fixed version; the request completes on that version even if newer
-// versions are published in the meantime. This module knows names and permissions, but not engines.
+// Resolves the model name in a request to a fixed version. The request completes on that version even if newer versions
+// are published meanwhile. This module knows names and permissions, but not engines.
 import { resolve } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
@@ -20,32 +20,29 @@ import { closestName } from "../../../base/domain/text/closest-name.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 
 export interface ResolvedModel {
-  /** The short name of the base model. */
+  /** Short name of the base model. */
   readonly base: string;
-  /** The name in the request, or the default base model's name. */
+  /** Name in the request, or the name of the default base model. */
   readonly name: string;
   /** Name without a version: `<entity>/<project>/<name>`, or the base model's short name. */
   readonly fullName: string;
-  /** Identifies base, version and engine build. */
+  /** Identifies the base, the version and the build of the engine. */
   readonly fingerprint: string;
-  /** Adapter to serve; null for the base model itself. */
+  /** Adapter of the version; null for the base model itself. */
   readonly adapter: AdapterReference | null;
-  /**
-   * True for versions of trained models. Also true for step 0 of a trained model, although that version is the
-   * unchanged base model.
-   */
+  /** True for versions of trained models, including step 0, which is the unchanged base model. */
   readonly isTrained: boolean;
   /** Id of the trained model; null for a base model. */
   readonly modelId: string | null;
   readonly step: number | null;
-  /** Project as `<entity>/<project>`; null for a base model. */
+  /** Name of the project, `<entity>/<project>`; null for a base model. */
   readonly projectId: string | null;
 }
 
 export interface ModelDirectory {
   /**
-   * Like `resolve`, but also returns versions that `resolve` refuses as unservable, so that callers can describe or
-   * change them.
+   * Like `resolve`, but also returns versions that `resolve` refuses because they cannot be served. Callers can then
+   * describe or change them.
    */
   find(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
@@ -61,9 +58,8 @@ export interface ModelDirectory {
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
-   * Translates an engine's refusal of a version's adapter into an error for the client. The error is at the field
-   * `model` and contains the version's name; its code is `not_found` when the version was deleted after it was
-   * resolved.
+   * Translates an engine's refusal of a version's adapter into an error for the client, at the field `model` and with
+   * the version's name. The code is `not_found` if the version was deleted after it was resolved.
    */
   adapterFault(model: ResolvedModel, refusal: ServiceError): Promise<ServiceError>;
 }
@@ -76,18 +72,18 @@ export interface ModelDirectoryDependencies {
   /** Short names of the base models. */
   readonly bases: readonly string[];
   /**
-   * Returns the hex SHA-256 of the weights that a base's engine computes with; null while that engine is not running,
+   * Returns the hex SHA-256 of the weights with which a base's engine computes; null while the engine is not running,
    * or if the hash is unknown.
    */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
   readonly artifacts: Pick<ArtifactStore, "path">;
   /**
-   * Protects a version that a request is about to use from deletion by other servers; resolves to false if the version
-   * was just deleted.
+   * Protects a version that a request is about to use, so that other servers do not delete it. Resolves to false if the
+   * version was just deleted.
    */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
-  /** Identifier of the engine's build, used in fingerprints. */
+  /** Identifier of the engine's build, which is part of fingerprints. */
   readonly build: string;
   /** Returns the precision in which a base's engine computes; null for float32. */
   readonly precisionOf?: (base: string) => string | null;
@@ -102,7 +98,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     const weights = weightsOf(base);
     return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
   };
-  /** Results differ between precisions, so fingerprints treat each precision as a separate build. */
+  /** Results differ between precisions, so each precision has its own fingerprint, like a separate build. */
   const buildOf = (base: string): string => {
     const precision = dependencies.precisionOf?.(base) ?? null;
     return precision === null ? dependencies.build : `${dependencies.build}-${precision}`;
@@ -216,7 +212,7 @@ async function findModel(
   if (caller.project !== null && asked.project !== null)
     refuse(caller, { entity, project: asked.project }, name);
   const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
-  // An administrator can use models of all entities by short names. Models of the administrator's own entity take
+  // An administrator may use models of all entities by short names. Models of the administrator's own entity take
   // precedence, so that another entity cannot change the meaning of a name by creating a model.
   const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
   if (matches.length === 0) throw unknown(name, bases);
@@ -224,7 +220,7 @@ async function findModel(
   return matches[0];
 }
 
-/** Number of matches that are read: the error lists all but the last, which shows only that there are more. */
+/** Maximum number of matches to read. The error lists all but the last one, which only shows that there are more. */
 const matchCountMax = 6;
 
 function matching(
@@ -235,7 +231,7 @@ function matching(
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
-/** Returns the reference with which an engine loads a version's adapter; null for step 0, which has no adapter. */
+/** Returns the reference by which an engine loads a version's adapter; null for step 0, which has no adapter. */
 export async function adapterOf(
   version: ModelVersion,
   artifacts: Pick<ArtifactStore, "path">,
@@ -244,7 +240,7 @@ export async function adapterOf(
   if (adapterFolder === null) return null;
   return {
     id: adapterId(modelId, step),
-    // The engine reads the adapter from this folder, and verifies that its content has the stored hash.
+    // The engine reads the adapter from this folder, and checks that its content has the stored hash.
     folder: resolve(await artifacts.path(adapterFolder, null)),
     ...(base === null ? {} : { base }),
     ...(hash === null ? {} : { hash }),
@@ -258,8 +254,8 @@ function versionOf(step: number | null, name: string): string {
 const howToList = "GET /v1/models lists the models you can use.";
 
 /**
- * Returns the error for an unknown name. It suggests only names of base models, because other names are private to
- * their entities.
+ * Returns the error for an unknown name. It suggests only base models, because all other names are private to their
+ * entities.
  */
 function unknown(name: string, bases: readonly string[]): ServiceError {
   const meant = closestName(name, bases);

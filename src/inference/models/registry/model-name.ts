@@ -1,17 +1,17 @@
-// Parses model names in requests, in all accepted spellings. Defines which characters names may have, so that they can
-// be parsed. Does not check that a model exists.
+// Parses model names in requests, in all accepted spellings, and defines which characters names may have. Does not
+// check that a model exists.
 import type { TrainedModel } from "../../../base/domain/model.ts";
 
 export interface ModelReference {
-  /** Parts of the model's path: `name`, `project, name` or `entity, project, name`. */
+  /** Path of the model in one of three forms: `name`, `project, name` or `entity, project, name`. */
   readonly path: readonly string[];
-  /** Requested version; null for an unknown version alias. */
+  /** Requested version; null if the text after the colon names no version. */
   readonly version: "newest" | number | null;
 }
 
 /**
  * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (also with two slashes),
- * each optionally followed by `:stepN` or `:latest`; returns null for any other text. The scheme is arbitrary, or the
+ * each optionally followed by `:stepN` or `:latest`. Returns null for any other text. The scheme is arbitrary, or the
  * literal text `<scheme>` from the interface document.
  */
 export function parseModelName(text: string): ModelReference | null {
@@ -32,25 +32,25 @@ function splitVersion(text: string): readonly [path: string, version: ModelRefer
   return [text.slice(0, colon), version];
 }
 
-/** Returns the unambiguous name of a model, which refers to its newest version. */
+/** Returns the full name of a model, which is unambiguous and refers to its newest version. */
 export function fullName({ entity, project, name }: TrainedModel): string {
   return `${entity}/${project}/${name}`;
 }
 
-/** Returns the unambiguous name of a version. */
+/** Returns the full name of one version of a model. */
 export function versionName(model: TrainedModel, step: number): string {
   return `${fullName(model)}:step${step}`;
 }
 
-/** Returns true if a text can be the entity, project or name in `entity/project/name:stepN`. */
+/** True if a text can be the entity, project or name in `entity/project/name:stepN`. */
 export function isNamePart(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
   return !/[\s/:\u0000-\u001f\u007f\p{Surrogate}]/u.test(text);
 }
 
 /**
- * Returns true if a name is safe as a part of a path or URL, where dots mean folders and a percent sign escapes a
- * character. The names of new entities must be safe in this sense.
+ * True if a name is safe as a part of a path or URL, where dots mean folders and a percent sign escapes a character.
+ * Names of new entities must be safe.
  */
 export function isPlainPart(text: string): boolean {
   return isNamePart(text) && !["", ".", ".."].includes(text) && !/%[0-9a-f]{2}/i.test(text);

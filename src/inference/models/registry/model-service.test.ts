@@ -1,4 +1,4 @@
-// Registering, finding, listing and deleting models on the SQLite store, with folders for adapters.
+// Tests registering, finding, listing and deleting models, with the SQLite store and folders for adapters.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -71,16 +71,20 @@ interface Bench {
   readonly service: ModelService;
   readonly olderVersions: OlderVersions;
   readonly store: ModelStore;
-  /** Adds a version with a folder. */
+  /** Adds a version whose adapter has a folder. */
   readonly addVersion: (modelId: string, step: number, trainerState?: string) => Promise<string>;
-  /** Calls to other rooms. */
+  /** Recorded calls to other parts of the server. */
   readonly log: string[];
-  /** The adapters that requests run on. */
+  /** Ids of adapters that requests use. */
   readonly inUse: string[];
   readonly jobs: JobStore;
 }
 
-/** @param onDrop called when an adapter is dropped */
+/**
+ * Opens a service with its stores.
+ *
+ * @param onDrop called when an adapter is dropped
+ */
 async function open(
   t: TestContext,
   {
@@ -153,7 +157,7 @@ async function open(
   return { service, olderVersions, store, addVersion, log, inUse, jobs, dataFolder };
 }
 
-/** Returns the code of a refusal with the fields at fault. */
+/** Returns the code of the error with which a promise rejects, and the fields at fault. */
 async function refusal(promise: Promise<unknown>): Promise<string> {
   const error: unknown = await promise.then(
     () => assert.fail("nothing was refused"),

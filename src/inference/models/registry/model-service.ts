@@ -1,6 +1,5 @@
 // Trained models for the rest of the server. Registers, finds and lists models, and deletes them with everything that
-// belongs to them. Knows nothing of HTTP; other parts of the server pass in functions that delete their own data about
-// a version.
+// belongs to them. Knows nothing of HTTP; other parts of the server provide functions that delete their own data.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Owned } from "../../../base/domain/keys/key-scope.ts";
@@ -34,16 +33,15 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly cancelJobs: (modelId: string) => Promise<void>;
   readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
   /**
-   * Makes engines unload an adapter. Running requests continue on it, because an engine reads an adapter's files only
-   * once.
+   * Makes engines unload an adapter. Running requests continue, because an engine reads an adapter's files only once.
    */
   readonly dropAdapter: (adapterId: string) => void;
-  /** Makes the remote trainer discard a training state that it stores itself. */
+  /** Makes the remote trainer discard a training state that the trainer itself stores. */
   readonly discardState: (state: string) => Promise<void>;
   readonly artifacts: ArtifactStore;
 }
 
-/** Versions that were trained over other weights of their base, and are now accepted over its current weights. */
+/** Versions that were trained on other weights of their base, and are now accepted for its current weights. */
 export interface AcceptedBase {
   /** Hex SHA-256 of the base's current weights. */
   readonly weights: string;
@@ -54,18 +52,22 @@ export interface AcceptedBase {
 export interface ServedName {
   readonly name: string;
   readonly model: TrainedModel;
-  /** Creation time of the model or, for a version's name, of the version. */
+  /** Creation time of the model, or of the version if the name refers to one. */
   readonly createdAt: Date;
 }
 
 export interface ModelService {
   /** Registers a model; see {@link registerModel}. */
   register(registration: Registration, caller: Caller): Promise<TrainedModel>;
-  /** @throws ServiceError `not_found`, or `forbidden` if the caller may not access the model */
+  /**
+   * Returns the model with an id.
+   *
+   * @throws ServiceError `not_found`, or `forbidden` if the caller may not access the model
+   */
   find(id: string, caller: Caller): Promise<TrainedModel>;
   /** Returns the owner of a model; null if the model does not exist. */
   ownerOf(id: string): Promise<Owned | null>;
-  /** Returns the full names of models, by id; ids of models that do not exist are left out. */
+  /** Returns the full names of models by id. Leaves out ids of models that do not exist. */
   namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** See {@link ModelStore.findMetrics}. */
   metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
@@ -76,30 +78,38 @@ export interface ModelService {
    */
   list(filter: ModelFilter, page: PageRequest, caller: Caller): Promise<Page<TrainedModel>>;
   /**
-   * Returns for each model its own name, which refers to its newest version, followed by the names of its versions,
-   * the oldest first.
+   * Returns the names of all models and versions. The name of a model, which refers to its newest version, is followed
+   * by the names of its versions, the oldest first.
    */
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
-  /** @throws ServiceError `invalid` if the cursor is not the id of a version */
+  /**
+   * Returns a page of a model's versions.
+   *
+   * @throws ServiceError `invalid` if the cursor is not the id of a version
+   */
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
-  /** Deletes the model with its jobs, versions and adapters; returns the number of versions. */
+  /** Deletes the model with its jobs, versions and adapters. Returns the number of deleted versions. */
   delete(model: TrainedModel): Promise<number>;
-  /** @throws ServiceError `not_found` when there is no such version */
+  /**
+   * Returns a version of a model.
+   *
+   * @throws ServiceError `not_found` when there is no such version
+   */
   findVersion(model: TrainedModel, step: number): Promise<ModelVersion>;
   /**
-   * Pins a version, which protects it from automatic deletion, or unpins it.
+   * Pins a version, so that it is not deleted automatically, or unpins it.
    *
    * @throws ServiceError `not_found` when there is no such version
    */
   pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
   /**
-   * Marks versions that were trained over other weights of their base as accepted over the base's current weights, so
-   * that they are served again.
+   * Accepts versions that were trained on other weights of their base for its current weights, so that they are served
+   * again.
    *
    * @throws ServiceError `unavailable` while the base's engine is not running
    */
   acceptBase(model: TrainedModel): Promise<AcceptedBase>;
-  /** See {@link ModelStore.deleteVersions}. Requests already running on a deleted version complete on it. */
+  /** See {@link ModelStore.deleteVersions}. Requests that are running on a deleted version complete on it. */
   deleteVersions(model: TrainedModel, steps: readonly number[]): Promise<VersionDeletion>;
 }
 
@@ -121,7 +131,7 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       const reach = reachOf(caller);
       const entity = reach?.entity ?? filter.entity;
       const project = reach?.project ?? filter.project;
-      // A caller sees only models within its own reach. A filter for models outside of it yields an empty list instead
+      // A caller sees only models of its own entity and project. A filter for other models yields an empty list instead
       // of an error.
       const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
       return isElsewhere
@@ -145,9 +155,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     delete: async ({ id }) => {
       await cancelJobs(id);
       const key = adaptersOf(id);
-      // Marks the adapters' files as held, so that if the server crashes, a later sweep removes the remaining files.
+      // Marks the adapters' files as held. If the server crashes, a later sweep then removes the remaining files.
       await artifacts.hold(key).catch((error: unknown) => {
-        // On a full disk the files cannot be marked. Deletion continues, because it frees space.
+        // On a full disk the files cannot be marked. Deletion continues nevertheless, because it frees space.
         if (fullDiskError(error) === null) throw error;
       });
       const steps: number[] = [];
@@ -176,10 +186,10 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
   };
 }
 
-/** Maximum number of rows that one statement reads; a row takes about 100 bytes. */
+/** Maximum number of rows that one statement reads. A row takes about 100 bytes. */
 const versionTimesAtOnce = 5000;
 
-/** Returns the versions of some models by model id; the versions of each model are ordered by step. */
+/** Returns the versions of some models by model id. The versions of each model are ordered by step. */
 async function versionTimes(
   store: Pick<ModelStore, "listVersionTimes">,
   models: readonly TrainedModel[],
@@ -205,21 +215,20 @@ function present(version: ModelVersion | null, step: number): ModelVersion {
   return version;
 }
 
-// Dependencies for deleting old versions with their adapters; the setting `checkpointsKept` says how many versions
+// Dependencies for deleting old versions with their adapters. The setting `checkpointsKept` says how many versions
 // remain.
 
 interface OlderVersionsDependencies {
   readonly store: Pick<ModelStore, "deleteOlderVersions" | "list">;
   /**
-   * Makes engines unload an adapter. Running requests continue on it, because an engine reads an adapter's files only
-   * once.
+   * Makes engines unload an adapter. Running requests continue, because an engine reads an adapter's files only once.
    */
   readonly dropAdapter: (adapterId: string) => void;
-  /** Returns the adapters that requests use, or are about to use. */
+  /** Returns the ids of adapters that requests use, or are about to use. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly artifacts: Pick<ArtifactStore, "remove">;
   /**
-   * Returns this server's id. Uses of versions are recorded under it, so that other servers do not delete these
+   * Returns this server's id, under which it records the versions that it uses. Other servers do not delete these
    * versions.
    */
   readonly server: () => string;
@@ -231,7 +240,7 @@ export type OlderVersions = ReturnType<typeof createOlderVersions>;
 export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   const { store, adaptersInUse, server } = dependencies;
   const { checkpointsKept } = dependencies.settings;
-  /** Deletes a model's oldest versions beyond the number to keep; call when the model has a new version. */
+  /** Deletes a model's oldest versions beyond the number to keep. Must be called when the model has a new version. */
   const deleteOf = async (modelId: string): Promise<void> => {
     if (checkpointsKept === 0) return;
     const steps = await store.deleteOlderVersions(modelId, {
@@ -243,7 +252,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   };
   return {
     deleteOf,
-    /** Deletes the oldest versions of every model beyond the number to keep; call at start. */
+    /** Deletes the oldest versions of every model beyond the number to keep. Must be called at startup. */
     deleteAll: async (): Promise<void> => {
       const all = { entity: null, project: null, name: null };
       for await (const { id } of allItems((page) => store.list(all, page))) await deleteOf(id);
@@ -251,7 +260,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   };
 }
 
-/** Unloads and deletes the adapters of versions that were deleted from the store. Step 0 has no adapter. */
+/** Unloads and deletes the adapters of versions that have been deleted from the store. Step 0 has no adapter. */
 async function removeAdapters(
   { dropAdapter, artifacts }: Pick<OlderVersionsDependencies, "dropAdapter" | "artifacts">,
   modelId: string,

@@ -1,17 +1,17 @@
-// Versions published by other servers are loaded only if their model is in use.
+// Tests that versions published by other servers are loaded only if their model is in use.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { sampleModel, sampleVersion } from "../../../store/database/contract/storage-under-test.ts";
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { PublishedVersions } from "./published-versions.ts";
 
-/** Models `m`, which has a request, and `n`; both with version 0. */
+/** Creates two models with version 0: `m`, which requests use, and `n`. */
 async function open(t: TestContext) {
   const { models, announcements } = await storesInMemory();
   for (const id of ["m", "n"]) await models.create(sampleModel(id), sampleVersion(id, 0));
   const prepared: string[] = [];
   const faults: string[] = [];
-  /** Notifies listeners of a gap, as after a lost connection. */
+  /** Functions that tell listeners that announcements may be missing, as after a lost connection. */
   const gaps: (() => void)[] = [];
   let wake: () => void = () => undefined;
   const published = new PublishedVersions({

@@ -1,5 +1,5 @@
-// Preloads new versions that other servers publish, if requests of this server use the model, so that the first
-// request for a new version does not wait. This is only an optimization: any server loads a version when a request
+// Loads new versions that other servers publish ahead of time if requests of this server use the model, so that the
+// first request for the version does not wait. This is only an optimization: any server loads a version when a request
 // asks for it.
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
@@ -8,17 +8,17 @@ import type { Announcements } from "../../../base/domain/servers/pubsub.ts";
 export interface PublishedVersionsDependencies {
   readonly announcements: Announcements;
   readonly store: Pick<ModelStore, "find" | "newestVersion">;
-  /** Returns the models that requests of this server use, or have used recently. */
+  /** Returns the ids of the models that requests of this server use, or have recently used. */
   readonly modelsInUse: () => ReadonlySet<string>;
-  /** Loads the version; does nothing if it is loaded already. */
+  /** Loads the version. Does nothing if it is already loaded. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Receives the error of a version that could not be loaded; a request for that version gets the error too. */
+  /** Receives the error of a version that could not be loaded. A request for that version gets the error too. */
   readonly onFault: (error: unknown, modelId: string) => void;
 }
 
 export class PublishedVersions implements Service {
   readonly #dependencies: PublishedVersionsDependencies;
-  /** Ids of the models whose newest version is to be loaded. */
+  /** Ids of the models whose newest version will be loaded. */
   readonly #waiting = new Set<string>();
   #preparing: Promise<void> | null = null;
   #endListening: () => void = () => undefined;
@@ -42,12 +42,16 @@ export class PublishedVersions implements Service {
     return this.#life.start();
   }
 
-  /** Stops listening; resolves once the load in progress has ended. */
+  /** Stops listening. Resolves once the load in progress has ended. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
 
-  /** @param published id of the model with a new version; null if it may be any model */
+  /**
+   * Queues models that are in use for loading.
+   *
+   * @param published id of the model with a new version; null if it may be any model
+   */
   #hear(published: string | null): void {
     for (const modelId of this.#dependencies.modelsInUse())
       if (published === null || published === modelId) this.#waiting.add(modelId);

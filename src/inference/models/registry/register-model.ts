@@ -16,13 +16,12 @@ export interface Registration {
   readonly baseModel: string;
   readonly adapter: AdapterWish;
   /**
-   * Version of another model whose adapter is copied as the new model's first version; null to start from the base
-   * model.
+   * Version of another model whose adapter becomes the new model's first version; null to start with the base model.
    */
   readonly from: ForkSource | null;
   /**
-   * True to return an existing model with this name and base, without copying anything; false to refuse the name of an
-   * existing model.
+   * True to return an existing model with this name and base, without copying anything. False to refuse a name that a
+   * model already has.
    */
   readonly returnExisting: boolean;
 }
@@ -31,7 +30,7 @@ export interface RegisterDependencies {
   readonly store: Pick<ModelStore, "find" | "findByName" | "create" | "findVersion">;
   readonly directory: Pick<ModelDirectory, "find">;
   /**
-   * Copies the adapter of a version for a model about to be registered.
+   * Copies the adapter of a version for a new model that will be registered next.
    *
    * @throws ServiceError `conflict` for a damaged adapter
    */
@@ -45,14 +44,14 @@ export interface RegisterDependencies {
 
 /** A copied adapter. It belongs to no model until `keep` is called. */
 export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "adapterHash" | "trainerState"> {
-  /** Call once the new model is stored. */
+  /** Keeps the copy. Must be called once the new model is stored. */
   keep(): Promise<void>;
-  /** Call if the new model will not be stored; deletes the copy. */
+  /** Deletes the copy. Must be called if the new model will not be stored. */
   discard(): Promise<void>;
 }
 
 /**
- * Registers a model. If two concurrent calls register the same name, the second one finds the model of the first.
+ * Registers a model. If two concurrent calls register the same name, the second call finds the model of the first.
  *
  * @throws ServiceError, at the fields of {@link Registration}, and as `findForkSource`:
  * - `invalid` for names that requests could not spell
@@ -67,7 +66,7 @@ export async function registerModel(
   const { store, bases, clock } = dependencies;
   const { entity, project, name, baseModel, adapter, from } = registration;
   refuseBadNames({ entity, project, name });
-  // An administrator creates an entity by using its name. Only names of new entities are checked.
+  // An administrator creates an entity by using its name for the first time. So only names of new entities are checked.
   if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseInvalidEntity(entity);
   const field = caller.entity === entity ? "project" : "entity";
   refuseOtherOwner(caller, { entity, project }, `The project ${quoted(`${entity}/${project}`)}`, field);
@@ -84,11 +83,11 @@ export async function registerModel(
     if (copy === null) await store.create(model, versionZero(model));
     else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
   } catch (error) {
-    // Despite the error the model may have been stored, if the connection was lost after the commit.
+    // The model may have been stored despite the error, if the connection was lost after the commit.
     if ((await store.find(model.id)) === null) {
       if (!isOpen(error)) await copy?.adapter.discard();
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
-      // Another request has registered the name in the meantime.
+      // Another request has registered the name meanwhile.
       const other = await store.findByName(entity, project, name);
       if (other === null) throw error;
       return reuse(other, registration);
@@ -99,9 +98,8 @@ export async function registerModel(
 }
 
 /**
- * Returns true if the model may have been stored although an error occurred, because the connection to the database
- * was lost. Its copied adapter then stays marked as held. Once this server is gone, a sweep removes the copy unless
- * the model exists.
+ * True if the model may have been stored despite the error, because the connection to the database was lost. Its copied
+ * adapter then stays marked as held. Once this server is gone, a sweep removes the copy unless the model exists.
  */
 function isOpen(error: unknown): boolean {
   return error instanceof ServiceError && error.obstacle === "database-away";
@@ -149,8 +147,8 @@ function reuse(existing: TrainedModel, registration: Registration): TrainedModel
 }
 
 /**
- * Refuses adapter options that differ from those of the existing model. Options that the registration omits match any
- * value.
+ * Refuses adapter options that differ from those of the existing model. An option that the registration omits matches
+ * any value.
  */
 function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
   for (const field of ["rank", "alpha", "targets"] as const) {
@@ -187,8 +185,8 @@ function versionZero(model: TrainedModel): ModelVersion {
 }
 
 /**
- * Returns the first version of a model that starts from another model's version, without that version's references to
- * its own model.
+ * Returns the first version of a model that starts with a copy of another model's version. It has no references to that
+ * other model.
  */
 async function copiedVersion(
   { trainingKindOf }: Pick<RegisterDependencies, "trainingKindOf">,

@@ -29,29 +29,32 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum time that a request waits until there is memory for its base model. Many clients time out sooner. */
+  /**
+   * Maximum time in milliseconds for which a request waits until there is memory for its base model. Many clients time
+   * out sooner.
+   */
   roomWaitMs: 120_000,
   /**
-   * Minimum time that a busy base model stays loaded before another model may replace it. Without it, models would
-   * replace each other at every request, and each load takes seconds.
+   * Minimum time in milliseconds for which a busy base model stays loaded before another may replace it. Without it,
+   * models would replace each other at every request, although each load takes seconds.
    */
   turnMs: 10_000,
   /**
-   * Default for the longest gap between requests in which a base model still counts as busy. Clients leave such short
-   * gaps between one request and the next.
+   * Default in milliseconds for the longest gap between requests during which a base model still counts as busy.
+   * Clients leave such short gaps between one request and the next.
    */
   pauseMs: 250,
   /**
-   * Maximum rank of an imported adapter, equal to the maximum for adapters trained by Hone. The rank is limited
-   * because it adds computation to each token.
+   * Maximum rank of an imported adapter, equal to that of adapters trained by Hone. The rank is limited because it adds
+   * computation to each token.
    */
   importRankMax: 256,
   /**
-   * Maximum size of an imported archive in bytes, and of its unpacked files together. This is twice the size of an
-   * adapter with the maximum rank for a model with 1 B parameters.
+   * Maximum size in bytes of an imported archive, and of all its unpacked files. This is twice the size of an adapter
+   * with the maximum rank for a model with 1 B parameters.
    */
   importBytesMax: 2 * 1024 ** 3,
-  /** Maximum number of concurrent imports; further imports are answered with status 429. */
+  /** Maximum number of concurrent imports. Further imports are refused with status 429. */
   importCountMax: 4,
 };
 

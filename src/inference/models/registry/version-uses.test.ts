@@ -1,4 +1,4 @@
-// Two servers on one database: neither automatically deletes a version that the other uses.
+// Tests two servers on one database: neither may automatically delete a version that the other uses.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { checkService } from "../../../base/domain/testing/check-service.ts";
@@ -11,7 +11,7 @@ import {
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { VersionUses, type VersionUsesDependencies } from "./version-uses.ts";
 
-/** A model with versions 1 to 3, a server that uses versions, and another one that deletes all but the newest. */
+/** Creates a model with versions 1 to 3, a server that uses versions, and a server that deletes all but the newest. */
 async function open(t: TestContext, changes: Partial<VersionUsesDependencies> = {}) {
   const { models, servers } = await storesInMemory();
   const clock = new FakeClock();

@@ -1,7 +1,7 @@
-// Records in the shared database which versions this server's requests use, so that other servers do not delete these
-// versions automatically. A version is recorded at its first request, and its record is removed some time after its
-// last request; if the server's lease ends, all its records are removed. Deletion by this server itself is prevented
-// by `AdaptersInUse`, which counts running requests.
+// Records in the shared database which versions this server's requests use, so that other servers do not delete them
+// automatically. A version is recorded at its first request, and its record is removed some time after its last
+// request, or when the server's lease ends. `AdaptersInUse`, which counts running requests, prevents deletion by this
+// server itself.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { adapterId, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -9,18 +9,18 @@ import { adapterId, type ModelStore, type VersionKey } from "../../../base/domai
 export interface VersionUsesDependencies {
   readonly store: Pick<ModelStore, "useVersion" | "endUse">;
   readonly server: () => string;
-  /** Returns the adapters that requests of this server use, or are about to use. */
+  /** Returns the ids of adapters that requests of this server use, or are about to use. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly clock: Clock;
-  /** Receives write errors; the write is retried. */
+  /** Receives errors of writes. Failed writes are retried. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Interval between searches for idle versions, in milliseconds. */
+/** Interval in milliseconds at which idle versions are searched. */
 const lookMs = 15_000;
 /**
- * Time without requests after which the record of a version is removed. It is longer than the time between resolving a
- * request's version and counting the request in `AdaptersInUse`.
+ * Time in milliseconds without requests after which the record of a version is removed. It is longer than the time
+ * between resolving a request's version and counting the request in `AdaptersInUse`.
  */
 const idleMs = 60_000;
 
@@ -34,7 +34,7 @@ export class VersionUses implements Service {
   readonly #dependencies: VersionUsesDependencies;
   /** Recorded uses of versions, by adapter id. */
   readonly #uses = new Map<string, Use>();
-  /** Serializes the writes. */
+  /** The last write, after which the next one begins. */
   #writing: Promise<unknown> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("version uses", {
@@ -56,7 +56,10 @@ export class VersionUses implements Service {
     return this.#life.stop();
   }
 
-  /** Protects a version that is about to be used; resolves to false if the version no longer exists. */
+  /**
+   * Protects a version that is about to be used from deletion by other servers. Resolves to false if the version no
+   * longer exists.
+   */
   async use({ modelId, step }: VersionKey): Promise<boolean> {
     const { clock, server } = this.#dependencies;
     const use = { version: { modelId, step }, server: server(), lastMs: clock.monotonicMs() };
@@ -89,8 +92,8 @@ export class VersionUses implements Service {
   }
 
   /**
-   * Writes to the database. If a write fails, reports the error and resolves to `otherwise`, so that requests
-   * continue.
+   * Writes to the database after all earlier writes. If a write fails, reports the error and resolves to `otherwise`,
+   * so that requests continue.
    */
   async #write<Result>(write: () => Promise<Result>, otherwise: Result): Promise<Result> {
     const written = this.#writing.then(write).catch((error: unknown) => {
@@ -103,7 +106,7 @@ export class VersionUses implements Service {
 
   async #keepLooking(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // The sleep rejects when the service stops.
+      // The sleep rejects when the service stops; the loop then ends.
       await this.#dependencies.clock.sleep(lookMs, { signal }).catch(() => undefined);
       if (!signal.aborted) await this.#write(() => this.#endIdle(), undefined);
     }

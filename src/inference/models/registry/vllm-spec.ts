@@ -6,7 +6,7 @@ import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { baseInFolder, type NamedBase } from "./named-base.ts";
 
-/** Returns the named models. The list was split at commas; this joins the URLs of one model again. */
+/** Joins the URLs of one model again after the list of models was split at commas. */
 export function joinServerUrls(named: readonly string[]): readonly string[] {
   const joined: string[] = [];
   for (const text of named) {
@@ -23,8 +23,8 @@ export function isVllmSpec(text: string): boolean {
 }
 
 /**
- * Parses the specification of one model. If the model's tokenizer and configuration files are not found, the result
- * has a fault.
+ * Parses the specification of one model. If its tokenizer and configuration files are not found, the result has a
+ * fault.
  *
  * @param folderOf returns the folder of an added model with the given name; null if there is no such model
  * @throws ServiceError `invalid`, naming the fault and the cure
@@ -72,7 +72,7 @@ function readUrl(text: string, name: string): URL {
   return url;
 }
 
-/** Returns the folder with the model's tokenizer, template and configuration. */
+/** Returns the folder that holds the model's tokenizer, template and configuration. */
 function folderNamed(
   name: string,
   given: string | undefined,

@@ -1,34 +1,34 @@
-// Access to a hub: its address, the token, and timeouts.
+// Access to a hub of models: its address, the token, and timeouts.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { invalid } from "../../../../base/domain/service-error.ts";
 
 export interface HubAccess {
-  /** URL of the hub, as in `HF_ENDPOINT`, without a trailing slash. */
+  /** URL of the hub without a trailing slash, as in `HF_ENDPOINT`. */
   readonly endpoint: string;
   /** Access token, as in `HF_TOKEN`; null for anonymous access. */
   readonly token: string | null;
   readonly clock: Clock;
-  /** Called before each wait for a retry. */
+  /** Called each time before a wait for a retry. */
   readonly onPause: (pause: Pause) => void;
-  /** Limits that differ from the defaults. */
+  /** Limits that replace the defaults. */
   readonly limits?: Partial<HubLimits>;
 }
 
 export interface Pause {
   readonly seconds: number;
-  /** Reason for the wait, as a clause for people. */
+  /** Reason for the wait, as a clause of a sentence for people. */
   readonly reason: string;
 }
 
 export interface HubLimits {
-  /** Maximum time in which no data arrives, in milliseconds. */
+  /** Maximum time without any data, in milliseconds. */
   readonly silenceMs: number;
-  /** Maximum number of consecutive retries in which no data arrives. */
+  /** Maximum number of consecutive retries without any data. */
   readonly retryCount: number;
-  /** Pause before the first retry, in milliseconds. The pause doubles with each further retry. */
+  /** Pause before the first retry, in milliseconds. It doubles with each further retry. */
   readonly pauseMs: number;
-  /** Maximum wait before a retry, in milliseconds. If the hub asks for a longer wait, the request fails. */
+  /** Maximum pause before a retry, in milliseconds. If the hub asks for a longer one, the request fails. */
   readonly pauseMsMax: number;
 }
 
@@ -40,7 +40,7 @@ export const hubLimits: HubLimits = {
 };
 
 /**
- * Refuses an invalid endpoint or token.
+ * Refuses an endpoint or token that is invalid.
  *
  * @throws ServiceError `invalid` naming the variable and the cure
  */

@@ -1,5 +1,5 @@
-// Fetches one file of a repository into a folder. Resumes a partial download, retries after interruptions, and
-// verifies the hub's checksum before the file gets its final name.
+// Fetches one file of a repository into a folder. Resumes a partial download, retries after interruptions, and checks
+// the hub's checksum before the file gets its final name.
 import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -10,10 +10,10 @@ import type { Hub, Repository } from "./hub.ts";
 import { Interruption } from "./interruption.ts";
 import { PartialFile } from "./partial-file.ts";
 
-/** Suffix of a partial download's name. */
+/** Suffix for the name of a partial download. */
 const partialEnd = ".partial";
 
-/** Returns how many bytes of a file are in a folder already. */
+/** Returns how many bytes of a file have already been fetched into a folder. */
 export async function countFetchedBytes(folder: string, { path, bytes }: RepositoryFile): Promise<number> {
   const file = join(folder, basename(path));
   if (existsSync(file)) return bytes;
@@ -25,13 +25,15 @@ export async function countFetchedBytes(folder: string, { path, bytes }: Reposit
 export interface FetchFileOptions {
   readonly repository: Repository;
   readonly file: RepositoryFile;
-  /** Target folder. The file gets the last part of its repository path as its name. */
+  /** Folder for the file. The file keeps the last part of its path in the repository as its name. */
   readonly folder: string;
   /** Called as data arrives, with the number of bytes received so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
 /**
+ * Fetches a file, unless the folder already has it.
+ *
  * @throws ServiceError `unavailable` if the content does not match the hub's checksum; the content is then deleted.
  * Otherwise the errors of `Hub`
  */

@@ -1,6 +1,6 @@
-// Client for a hub of models: looks up a repository, lists its files and reads the bytes of a file. The hub's own
-// library builds the URLs, and `requests` handles failures. All reads of a repository use one commit, even if a branch
-// moves in the meantime.
+// Client for a hub of models: looks up a repository, lists its files and reads bytes of a file. The hub's own library
+// builds the URLs, and `requests` handles failures. All reads of a repository use the same commit, even if a branch
+// moves meanwhile.
 import { fileDownloadInfo, listFiles, modelInfo } from "@huggingface/hub";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { RepositoryFile } from "../choose-files.ts";
@@ -12,24 +12,28 @@ import { HubRequests } from "./requests.ts";
 export interface Repository {
   /** Name of the repository, as `owner/name`. */
   readonly name: string;
-  /** Commit that the revision referred to at the look-up. */
+  /** Commit that the revision referred to when the repository was looked up. */
   readonly commit: string;
   /** Licence that the repository's card names; null if it names none. */
   readonly license: string | null;
-  /** Files of the repository; entries that are neither a file nor a folder are left out. */
+  /** Files of the repository. Entries that are neither files nor folders are left out. */
   readonly files: readonly RepositoryFile[];
 }
 
-/** Maximum number of files in a repository; a repository with more is not that of a model. */
+/** Maximum number of files in a repository. A repository with more is not that of a model. */
 const filesMax = 10_000;
-/** Maximum number of pages of a list; a hub puts a thousand entries on each page. */
+/** Maximum number of pages of a list. A hub puts a thousand entries on each page. */
 const pagesMax = 1000;
 
 export class Hub {
   readonly #access: HubAccess;
   readonly requests: HubRequests;
 
-  /** @throws ServiceError as `checkAccess` */
+  /**
+   * Creates a client.
+   *
+   * @throws ServiceError as `checkAccess`
+   */
   constructor(access: HubAccess) {
     checkAccess(access);
     this.#access = access;
@@ -71,7 +75,7 @@ export class Hub {
     let pageCount = 0;
     for await (const entry of listFiles({
       ...options,
-      // Guards against an endless list, in which each page is empty but links to a next page.
+      // Stops an endless list, in which each page is empty but has a link to a next page.
       fetch: (...asked) => {
         if (++pageCount > pagesMax) throw this.#misunderstood("a repository's files");
         return options.fetch(...asked);
@@ -102,8 +106,8 @@ export class Hub {
   }
 
   /**
-   * Opens a file from `offset` on, in one attempt. If the hub does not support range requests, the body starts at the
-   * file's beginning instead.
+   * Opens a file in one attempt, to read it from `offset` on. If the hub does not support range requests, the body
+   * starts at the file's beginning instead.
    *
    * @throws Interruption if a retry may help
    */
@@ -151,8 +155,8 @@ export class Hub {
   }
 
   /**
-   * Reports responses that the library cannot parse. The library assumes that a hub answered, but the answer may
-   * instead be a network's login page.
+   * Runs a call of the hub's library, and reports responses that the library cannot parse. The library assumes that a
+   * hub responded, but the response may come from a network's login page.
    */
   async #understood<Result>(what: string, ask: () => Promise<Result>): Promise<Result> {
     try {
@@ -172,7 +176,9 @@ export class Hub {
   }
 }
 
-/** Returns the licence's name from the card, because a card may name a licence for which the hub has no identifier. */
+/**
+ * Returns the licence's name. The card comes first, because it may name a licence for which the hub has no identifier.
+ */
 function licenseOf(card: unknown, tags: unknown): string | null {
   const { license, license_name: name } = (card ?? {}) as {
     readonly license?: unknown;

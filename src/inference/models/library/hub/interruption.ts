@@ -1,10 +1,10 @@
 // A failure of a request to a hub that a retry may overcome.
 
 export class Interruption extends Error {
-  /** Wait in milliseconds that the hub requested before a retry; null if the hub requested none. */
+  /** Milliseconds that the hub asked to wait before a retry; null if it did not ask. */
   readonly pauseMs: number | null;
 
-  /** @param reason reason for people, as a clause */
+  /** @param reason reason for people, as a clause of a sentence */
   constructor(reason: string, { pauseMs = null, cause }: { pauseMs?: number | null; cause?: unknown } = {}) {
     super(reason, { cause });
     this.pauseMs = pauseMs;

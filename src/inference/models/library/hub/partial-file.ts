@@ -1,5 +1,5 @@
-// A file that is downloaded in parts, with its running checksum. Bytes already on disk are reused, unless they exceed
-// the file's size.
+// A file that is downloaded in parts, with its running checksum. Bytes that are already on disk are reused, unless they
+// exceed the file's size.
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
@@ -34,7 +34,7 @@ export class PartialFile {
     }
   }
 
-  /** Number of the file's bytes on disk. */
+  /** Number of bytes of the file that are on disk. */
   get length(): number {
     return this.#length;
   }
@@ -59,7 +59,7 @@ export class PartialFile {
     }
   }
 
-  /** True if the content matches the hub's checksum; call once. */
+  /** True if the content matches the hub's checksum. Must be called only once. */
   matchesChecksum(): boolean {
     return this.#hash.digest("hex") === this.#file.checksum.digest;
   }
@@ -75,7 +75,7 @@ export class PartialFile {
   }
 }
 
-/** Git prefixes the content with the blob's type and length. */
+/** Git computes a blob's hash over its type and length, followed by its content. */
 function newHash({ bytes, checksum }: RepositoryFile): Hash {
   return checksum.kind === "sha256" ? createHash("sha256") : createHash("sha1").update(`blob ${bytes}\0`);
 }

@@ -1,16 +1,16 @@
-// Decides which redirects of a hub are followed; hubs redirect to other servers for large files. These functions make
-// no requests.
+// Decides which redirects of a hub may be followed; hubs redirect to other servers for large files. These functions
+// send no requests.
 import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** Maximum number of redirects of one request; hubs and their file stores need fewer. */
+/** Maximum number of redirects that one request follows. Hubs and their file stores need fewer. */
 export const redirectsMax = 10;
 
 /**
- * Returns the target of a redirect.
+ * Returns the URL to which a response redirects.
  *
  * @param from the requested URL
- * @throws ServiceError `unavailable` for a target that is not a URL or not encrypted with TLS although the requested
+ * @throws ServiceError `unavailable` for a target that is not a URL, or not encrypted with TLS although the requested
  * URL is. Also for a target that is this machine or a link-local address (where clouds serve credentials), unless the
  * hub itself is there
  */

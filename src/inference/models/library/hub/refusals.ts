@@ -1,5 +1,5 @@
-// Translates a hub's error responses into errors that name a cure. The hub names the fault in a header of its own, but
-// mirrors may omit that header, so the status must suffice too.
+// Translates a hub's error responses into errors that name a cure. The hub names the fault in a special header, but
+// mirrors may omit it, so the status must suffice too.
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import type { HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -7,10 +7,10 @@ import type { HubAccess } from "./access.ts";
 import { Interruption } from "./interruption.ts";
 
 /**
- * Returns the error for an answer.
+ * Returns the error for a response.
  *
  * @param what the requested thing: `owner/name`, with a revision if there is one
- * @returns null for a successful answer; an {@link Interruption} if a retry may help
+ * @returns null for a successful response; an {@link Interruption} if a retry may help
  */
 export function refusalOf(
   { status, header }: Pick<HttpAnswer, "status" | "header">,
@@ -48,7 +48,7 @@ export function refusalOf(
   );
 }
 
-/** Returns the error for a repository that is missing or private; the hub does not reveal which of the two applies. */
+/** Returns the error for a repository that is missing or private. The hub does not reveal which of the two applies. */
 function unknownOrPrivate(
   status: number,
   what: string,
@@ -62,7 +62,7 @@ function unknownOrPrivate(
   return refused(code, `${endpoint} shows no ${what}. Check its spelling, and ${cure}.`);
 }
 
-/** Returns the requested wait in milliseconds; null if the response requests none. */
+/** Returns the milliseconds that the response asks to wait before a retry; null if it does not ask. */
 function askedPause(header: HttpAnswer["header"]): number | null {
   const seconds = retryAfterSeconds(header("retry-after")) ?? 0;
   return seconds > 0 ? seconds * 1000 : null;

@@ -1,5 +1,5 @@
-// Requests to a hub. A request times out if no data arrives, is retried after interruptions, and fails with an error
-// that names a cure. This module does not interpret the requested content.
+// Sends requests to a hub. A request times out if no data arrives, is retried after interruptions, and fails with an
+// error that names a cure. This module does not interpret the content.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { HttpClient, isRedirect, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { AnswerTooLarge, HttpTimeout, describeFailure } from "../../../../base/http-client/http-failure.ts";
@@ -9,10 +9,10 @@ import { Interruption } from "./interruption.ts";
 import { redirectsMax, redirectTarget } from "./redirects.ts";
 import { refusalOf } from "./refusals.ts";
 
-/** An answer whose body yields its parts in time, or throws an {@link Interruption}. */
+/** A response of the hub. Its body yields data within the time limit, or throws an {@link Interruption}. */
 export type HubAnswer = Pick<HttpAnswer, "status" | "headers" | "header" | "body" | "release">;
 
-/** Maximum size of a response that is read as a whole, such as a list or description of repositories. */
+/** Maximum size in bytes of a response that is read as a whole, such as a list or description of repositories. */
 const answerBytesMax = 64 * 1024 * 1024;
 
 export class HubRequests {
@@ -20,7 +20,7 @@ export class HubRequests {
   readonly #limits: HubLimits;
   readonly #client = new HttpClient();
   /**
-   * True once the hub has answered. A connection failure after that is worth a retry; before that, the address may be
+   * True once the hub has responded. After that, a failed connection is worth a retry; before that, the address may be
    * wrong.
    */
   #hasAnswered = false;
@@ -31,8 +31,8 @@ export class HubRequests {
   }
 
   /**
-   * Returns a `fetch` for the hub's library, for responses that are read as a whole. `what` names the requested thing
-   * in messages.
+   * Returns a `fetch` function for the hub's library, for responses that are read as a whole. `what` names the
+   * requested thing in error messages.
    */
   fetchWhole(what: string): typeof fetch {
     return (input, init) =>
@@ -47,13 +47,13 @@ export class HubRequests {
   }
 
   /**
-   * Sends one request.
+   * Sends one request, without retries.
    *
    * @throws Interruption if a retry may help; ServiceError if the hub refuses the request
    */
   async ask(what: string, input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<HubAnswer> {
     const sent = new Headers(init.headers);
-    // The hub's checksums and byte ranges refer to the file's unencoded bytes.
+    // The hub's checksums and byte ranges refer to the file's bytes without any encoding.
     sent.set("accept-encoding", "identity");
     let answer: HttpAnswer;
     try {
@@ -68,7 +68,7 @@ export class HubRequests {
     throw refusal;
   }
 
-  /** Follows redirects to permitted targets. Sends the token only to the hub itself. */
+  /** Sends a request, and follows redirects to permitted targets. Sends the token only to the hub itself. */
   async #follow(from: URL, method: string, headers: Headers): Promise<HttpAnswer> {
     const { silenceMs } = this.#limits;
     const timeouts = { connectMs: silenceMs, answerMs: silenceMs, nextMs: silenceMs };
@@ -86,7 +86,7 @@ export class HubRequests {
     }
   }
 
-  /** Runs `work`, and runs it again after a pause if it was interrupted. */
+  /** Runs `work`. If it is interrupted, runs it again after a pause. */
   async withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let failedCount = 0; ; failedCount++) {
       try {
@@ -134,7 +134,7 @@ export class HubRequests {
   }
 }
 
-/** Yields the parts of a body as they arrive. */
+/** Yields the data of a body as it arrives. */
 async function* partsOf({ body }: HttpAnswer): AsyncGenerator<Uint8Array, void> {
   try {
     yield* body;

@@ -1,6 +1,6 @@
 // For tests: a loopback server with the API of the Hugging Face hub, according to its library and documentation:
-// look-up of a revision, the tree in pages, ranges of files, and redirects to a store of large files. Faults are
-// injected one by one.
+// look-up of a revision, the file tree in pages, ranges of files, and redirects to a store of large files. Tests can
+// make single requests fail.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,36 +8,39 @@ import type { TestContext } from "node:test";
 
 export interface HubRepository {
   readonly files: Readonly<Record<string, Buffer>>;
-  /** True for files in the store of large files; by default the weights. */
+  /** True for files that are in the store of large files; by default the weights. */
   readonly isLarge?: (path: string) => boolean;
-  /** True if large files are in the hub's newer store, which clients that ask for it get instead of a redirect. */
+  /**
+   * True if large files are in the hub's newer store. Clients that ask for that store get its address instead of a
+   * redirect.
+   */
   readonly isXet?: boolean;
   readonly card?: Readonly<Record<string, unknown>>;
-  /** Visible only with this token. */
+  /** Token that a client must have to see the repository; absent if all clients see it. */
   readonly token?: string;
-  /** True if its conditions must be accepted, which no client has done. */
+  /** True if users must accept the repository's conditions, which no client has done. */
   readonly isGated?: boolean;
 }
 
-/** A fault for the next matching request. */
+/** A fault that applies once, to the next matching request. */
 export interface Fault {
-  /** Pattern of the path. */
+  /** Matches the path of the request. */
   readonly at: RegExp;
-  /** Answers in place of the hub. */
+  /** Sends a response in place of the hub. */
   readonly answer?: (response: ServerResponse) => void;
-  /** Changes how a file is sent; requests for its size are unaffected. */
+  /** Changes how a file's bytes are sent. Requests for the file's size are not affected. */
   readonly twist?: Twist;
 }
 
-/** How the bytes of a file are sent. */
+/** Changes to how the bytes of a file are sent. */
 export interface Twist {
-  /** Cuts the connection after this number of bytes. */
+  /** Number of bytes after which the connection is cut. */
   readonly cutAfter?: number;
-  /** Sends nothing more after this number of bytes. */
+  /** Number of bytes after which nothing more is sent. */
   readonly silentAfter?: number;
-  /** Sends the whole file regardless of the requested range. */
+  /** True to send the whole file regardless of the requested range. */
   readonly ignoresRange?: boolean;
-  /** Replaces the file's content. */
+  /** Content that is sent instead of the file's. */
   readonly content?: Buffer;
 }
 
@@ -52,7 +55,7 @@ export interface LoopbackHub {
   /** Address of the store of large files. */
   readonly store: string;
   readonly commit: string;
-  /** Requests to the hub, and to the store of large files. */
+  /** Recorded requests to the hub, and to the store of large files. */
   readonly requests: { readonly hub: SeenRequest[]; readonly store: SeenRequest[] };
   /** Adds a fault to the queue. */
   fail(fault: Fault): void;
@@ -60,7 +63,7 @@ export interface LoopbackHub {
 
 export const commitOfTests = "0123456789abcdef0123456789abcdef01234567";
 
-/** Starts a hub, which ends with the test. */
+/** Starts a hub. It stops when the test ends. */
 export async function loopbackHub(
   t: TestContext,
   repositories: Readonly<Record<string, HubRepository>>,
@@ -157,7 +160,7 @@ function sendJson(
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
 }
 
-/** Returns a file's address in the newer store, which no test requests. */
+/** Sends a file's address in the newer store. No test fetches the file from there. */
 function sendXet(response: ServerResponse, hub: string, content: Buffer): void {
   const headers = {
     "content-type": "application/vnd.xet-fileinfo+json",
@@ -234,7 +237,7 @@ export function sha256(content: Buffer): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** Returns git's hash of a blob with this content. */
+/** Returns the hash that git gives a blob with this content. */
 export function gitBlob(content: Buffer): string {
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
