@@ -38,6 +38,7 @@ export async function integerKernels(
   return measurement;
 }
 
+/** Measures this processor's kernels: which of them are exact, and the rates of all usable forms. */
 export async function measureKernels(): Promise<KernelMeasurement> {
   const kernels: IntegerKernels = { codes: await exactCodes(), fourBits: await isRowSame("int4") };
   const forms: readonly Form[] = [

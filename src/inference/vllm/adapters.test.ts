@@ -1,4 +1,4 @@
-// Adapters of a remote engine on its server: names, loading, unloading, and folders.
+// Tests the adapters of a remote engine on its vLLM server: names, loading, unloading, and folders.
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -89,7 +89,7 @@ test("reuses adapters that another engine loaded, and keeps the operator's", asy
   for (const id of ["m:2", "m:3", "m:4"]) assert.equal(await other.answer(adapter(id)), null);
   await until(() => stub.adapters.length === 3);
   assert.deepEqual([...stub.adapters].sort(), [nameOf("m:3"), nameOf("m:4"), "own-adapter"].sort());
-  // The first engine does not know that it is gone.
+  // The other engine has unloaded this adapter without the first engine's knowledge, so the first must load it again.
   assert.equal(await answer(adapter("m:1")), null);
 });
 

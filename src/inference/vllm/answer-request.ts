@@ -1,4 +1,5 @@
-// Runs one request at one replica, from loading its adapter to its last token.
+// Runs one request at one replica (one of the vLLM servers of a base model), from loading its adapter to its last
+// token.
 import type {
   AdapterReference,
   GenerationEvent,
@@ -26,7 +27,7 @@ type Batches = AsyncGenerator<readonly GenerationEvent[]>;
  * Yields the events of an answer in the order of the engine contract. Leaving the generator aborts the request at the
  * server.
  *
- * @throws ServiceError
+ * @throws ServiceError the failure of the request
  */
 export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
   const { adapter } = request.prompt;
@@ -36,8 +37,8 @@ export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batc
 }
 
 /**
- * Retries once if vLLM does not have the adapter loaded, because vLLM was restarted or another Hone server unloaded
- * the adapter.
+ * Runs a request with an adapter. Retries once if vLLM does not have the adapter loaded, because vLLM was restarted or
+ * another Hone server has unloaded it.
  */
 async function* adaptedAnswer(
   request: GenerationRequest,
@@ -54,8 +55,8 @@ async function* adaptedAnswer(
       }
       return;
     } catch (error) {
-      // A request whose prompt is held by another server is not retried, because the refused attempt already released
-      // that held prompt.
+      // If another server holds the prompt, the request is not retried, because the refused attempt has already
+      // released the held prompt.
       const isOnce = request.prompt.passed !== undefined;
       if (!isFirst || hasBegun || isOnce || !isUnknown(error)) throw error;
       adapters.forget(use.name);
@@ -72,7 +73,7 @@ function unadaptedAnswer(request: GenerationRequest, model: string, at: AnswerPl
   return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
 }
 
-/** Yields the answer's events, preceded by an event with the log-probabilities of the prompt. */
+/** Yields the answer's events after an event with the log-probabilities of the prompt. */
 async function* judgedAnswer(
   request: GenerationRequest,
   answer: Batches,
@@ -88,8 +89,8 @@ function unscoredAnswer(request: GenerationRequest, model: string, at: AnswerPla
 }
 
 /**
- * Yields the answer with the parameters that another server needs to continue with the prompt; vLLM's streams omit
- * these parameters.
+ * Yields an answer with the parameters that another server needs to continue with the prompt. The answer is not
+ * streamed, because vLLM's streams omit these parameters.
  */
 async function* heldAnswer(
   request: GenerationRequest,
@@ -112,7 +113,8 @@ async function* plainAnswer(
   { replica: { server }, vocabularySize, signal }: AnswerPlace,
 ): Batches {
   const reader = new AnswerReader(request, { vocabularySize });
-  // The cached count is 0 here because vLLM reports it only at the end of an answer, and by default not at all.
+  // The count of cached tokens is 0 here, because vLLM reports it only at the end of an answer, and by default not at
+  // all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   const body = completionBody(request, model, { vocabularySize });
   try {
@@ -124,12 +126,15 @@ async function* plainAnswer(
     }
   } catch (error) {
     if (!reader.isWhole || signal.aborted) throw failureOf(error, request);
-    // The answer was not streamed, so it is complete here.
+    // The answer was not streamed, so it is complete at this point.
     yield reader.end();
   }
 }
 
-/** Yields the events of each choice only once that choice has ended. */
+/**
+ * Answers a request whose log-probabilities need a second request. Yields the events of each choice only once that
+ * choice has ended.
+ */
 async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const scored = new ScoredAnswer(request, at.facts);
   for await (const events of unscoredAnswer(scored.unscored, model, at)) {
@@ -158,8 +163,7 @@ async function scoresOf(
     throw malformedAnswer("the prompt that was asked about");
   if (promptLogprobs.some((token) => token?.alternatives.some(({ id }) => id >= vocabularySize)))
     throw malformedAnswer("alternatives of the model");
-  // vLLM adds the prompt's own token to the alternatives if it is not among them, so the list is cut to the requested
-  // count.
+  // If the prompt's own token is not among the alternatives, vLLM adds it, so the list is cut to the requested count.
   return promptLogprobs.map(
     (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },
   );

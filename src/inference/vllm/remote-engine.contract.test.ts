@@ -1,4 +1,4 @@
-// The remote engine under the contract of engines, over a stub that answers as vLLM does.
+// Runs the contract tests of engines on the remote engine, over a stub that answers as vLLM does.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Requests of a remote engine to vLLM, and its handling of failing servers. The contract is tested elsewhere.
+// Tests the requests of a remote engine to vLLM, and how it handles failing servers. Another file runs the contract
+// tests.
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test, type TestContext } from "node:test";
@@ -19,7 +20,7 @@ interface Given {
   readonly stub?: Partial<ConstructorParameters<typeof StubVllm>[0]>;
 }
 
-/** A stub and an engine over it, which are stopped after the test. */
+/** Creates a stub of vLLM and an engine over it, which are stopped after the test. */
 async function setUp(t: TestContext, given: Given = {}) {
   const stub = new StubVllm({
     behind: createFakeEngine(),
@@ -58,9 +59,9 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** The bodies sent to `/v1/completions`. */
+/** Returns the bodies that the engine sent to `/v1/completions`. */
 const completions = ({ asked }: StubVllm) =>
-  // Safe cast: the engine sends an object.
+  // Safe cast: the engine sends an object as the body.
   asked.flatMap(({ path, body }) => (path === "/v1/completions" ? [body as Record<string, unknown>] : []));
 
 test("sends token ids and every parameter, so that no default of the server applies", async (t) => {
@@ -149,7 +150,7 @@ test("forwards parameters between servers once, and returns their answer", async
   assert.deepEqual(held.ids(), plain.ids());
   assert.equal((await read(engine.submit(passing("fetched", heldAs)))).failure, null);
   const [first, second, third] = completions(stub);
-  // No stream carries the answered parameters.
+  // Streams do not carry the parameters that vLLM returns, so the first request is not streamed.
   assert.deepEqual([first.kv_transfer_params, first.stream], [{ do_remote_decode: true }, undefined]);
   assert.equal("kv_transfer_params" in second, false);
   assert.deepEqual([third.kv_transfer_params, third.stream], [heldAs, true]);
@@ -171,7 +172,7 @@ const stream = "text/event-stream";
 const chunk = (more: object): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, text: "", logprobs: null, finish_reason: null, token_ids: [3], ...more }] })}\n\n`;
 
-/** Writes the pieces in order, repeating the last until the connection is closed. */
+/** Writes the pieces in order. Repeats the last one until the connection is closed. */
 async function drip(response: ServerResponse, pieces: readonly string[]): Promise<void> {
   for (let place = 0; !response.destroyed; place++) {
     response.write(pieces[Math.min(place, pieces.length - 1)] ?? "");
@@ -179,7 +180,7 @@ async function drip(response: ServerResponse, pieces: readonly string[]): Promis
   }
 }
 
-/** Faults of a server, and the resulting failures. */
+/** Faults of a server, and the failures that the engine must report. */
 const faults: Readonly<Record<string, { readonly does: StubFault; readonly failure: RegExp }>> = {
   "is too busy": {
     does: (_path, _request, response) => {
@@ -316,7 +317,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
 for (const [what, { does, failure }] of Object.entries(faults)) {
   test(`fails only the request at a server that ${what}, without naming an address`, async (t) => {
     const { stub, engine } = await started(t, {
-      // Long enough that the following request is answered in time on a busy machine.
+      // The timeouts are long enough that a busy machine still answers the next request in time.
       settings: { firstTokenSeconds: 3, nextTokenSeconds: 2 },
     });
     stub.fault = (path, request, response) => path === "/v1/completions" && does(path, request, response);

@@ -1,5 +1,5 @@
-// Implements the engine contract over HTTP, for a base model that vLLM servers compute. Sends prompts as token ids and
-// receives token ids.
+// An engine for a base model that vLLM servers compute: implements the engine contract over HTTP. Sends prompts as
+// token ids and receives token ids.
 import type { Clock } from "../../base/domain/clock.ts";
 import type {
   AdapterReference,
@@ -28,7 +28,7 @@ import { VllmServer } from "./client/vllm-server.ts";
 import { vllmFeatures } from "./client/vllm-versions.ts";
 
 export interface RemoteEngineOptions {
-  /** URLs of the vLLM servers, at least one; all serve the same model. */
+  /** URLs of the vLLM servers, at least one. All of them serve the same model. */
   readonly urls: readonly string[];
   /** Vocabulary size of the model whose files are on this machine. */
   readonly vocabularySize: number;
@@ -100,7 +100,7 @@ export class RemoteEngine implements Engine {
     return stream;
   }
 
-  /** A vLLM server admits the choices of a request one after another, so the context length is the only limit. */
+  /** A vLLM server admits the choices of a request one after another, so only the context length limits them. */
   roomFor({ kind }: ChoiceRequest): number {
     const state = this.#state();
     return state.kind === "ready" && kind === "sample" ? state.limits.contextLength : 0;
@@ -185,8 +185,9 @@ export class RemoteEngine implements Engine {
   }
 
   /**
-   * Sends the request to one replica. Returns null on success. On failure returns the error, and `isFinal` if no other
-   * replica may be tried, because the request was not admitted in time or the answer had already begun.
+   * Sends the request to one replica (one of the vLLM servers). Returns null on success, else the error. `isFinal`
+   * means that no other replica may be tried, because the request was not admitted in time or the answer had already
+   * begun.
    */
   async #tryOne(
     request: GenerationRequest,
@@ -239,7 +240,7 @@ export class RemoteEngine implements Engine {
     });
   }
 
-  /** Removes the copy of an adapter once no server has the adapter loaded. */
+  /** Removes the copy of an adapter if no server has the adapter loaded. */
   #removeUnused(name: string): void {
     if (this.#replicas.replicas.some(({ adapters }) => adapters.has(name))) return;
     this.#place
@@ -254,16 +255,16 @@ export class RemoteEngine implements Engine {
 }
 
 /**
- * Abort reason when the reader stops reading an answer. Created once and shared, because most answers end without
- * needing it.
+ * Reason for the abort when the reader stops reading an answer. It is created once for all answers, because most
+ * answers end without needing it.
  */
 const wanted = new ServiceError({ code: "cancelled", message: "Nothing more is wanted of the request." });
 
-/** Maximum number of replicas tried for one request before any output. */
+/** Maximum number of replicas that are tried for one request before it has any output. */
 const triesMax = 3;
 
 /**
- * Returns true if another replica may succeed. A timeout does not count, since the replica that timed out may still be
+ * True if another replica may succeed. False after a timeout, because the replica that timed out may still be
  * computing.
  */
 function mayGoElsewhere(error: unknown): boolean {

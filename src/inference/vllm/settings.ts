@@ -35,21 +35,18 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /**
-   * Scheduling policy that the vLLM servers were started with. The server takes it from its setting
-   * `engine.scheduling`.
-   */
+  /** Scheduling policy with which the vLLM servers were started. Hone takes it from its setting `engine.scheduling`. */
   scheduling: "fcfs" as "fcfs" | "priority",
   /**
-   * Maximum time that a start waits for the first vLLM server to respond. After that, Hone starts without a vLLM
-   * server and continues to probe.
+   * Maximum time that Hone's start waits for the first vLLM server to respond. After that, Hone starts without one and
+   * continues to probe.
    */
   startSeconds: 60,
-  /** Interval of the health probes of each vLLM server. */
+  /** Interval between health probes of each vLLM server. */
   lookSeconds: 5,
   /** Timeout for connecting to a vLLM server. */
   connectSeconds: 5,
-  /** Timeout for calls to a vLLM server that compute nothing. */
+  /** Timeout for calls for which a vLLM server computes nothing. */
   answerSeconds: 30,
   /** Timeout for loading an adapter into a vLLM server. */
   adapterSeconds: 120,
@@ -58,9 +55,9 @@ const fixed = {
    * timeout of OpenAI's client libraries.
    */
   turnSeconds: 600,
-  /** Timeout for a request's first token at a vLLM server, including its queue and its prompt. */
+  /** Timeout for a request's first token. It includes waiting in the vLLM server's queue and computing the prompt. */
   firstTokenSeconds: 600,
-  /** Timeout between tokens of a vLLM server. */
+  /** Timeout between two tokens of a vLLM server. */
   nextTokenSeconds: 120,
 };
 
@@ -68,7 +65,7 @@ export const remoteSettings = section(schema, fixed);
 
 export type RemoteSettings = SettingsIn<typeof remoteSettings>;
 
-/** Returns the servers' timeouts from the settings, in milliseconds. */
+/** Converts the settings to timeouts in milliseconds. */
 export function timeoutsOf(settings: RemoteSettings): VllmTimeouts {
   return {
     connectMs: settings.connectSeconds * 1000,
@@ -79,7 +76,7 @@ export function timeoutsOf(settings: RemoteSettings): VllmTimeouts {
   };
 }
 
-/** Returns the folder of adapter copies for servers; null if they see this server's files. */
+/** Returns the folder into which adapters are copied for vLLM servers; null if they can access this server's files. */
 export function copyFolderOf({ adapterFolder }: RemoteSettings): CopyFolder | null {
   if (adapterFolder === null) return null;
   const split = adapterFolder.indexOf("=");

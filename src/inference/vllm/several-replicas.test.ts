@@ -1,4 +1,4 @@
-// Several servers behind one model: routing of requests, and failures of some servers.
+// Tests several vLLM servers behind one model: how requests are routed, and failures of some servers.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
@@ -41,7 +41,7 @@ async function setUp(t: TestContext, count: number, settings: Partial<RemoteSett
 
 let lastId = 0;
 
-/** First tokens of prompts on different replicas. */
+/** Returns token ids. Prompts that begin with different ones go to different replicas. */
 const firsts = (count: number): readonly number[] =>
   Array.from({ length: count + 1 }, (_, first) => first)
     .filter((first) => first !== fatalTokenId)
@@ -91,7 +91,7 @@ test("retries a request elsewhere if a server fails it before its first token", 
   for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
   assert.ok(answeredBy(one) > 0);
   assert.ok(answeredBy(one) < 20 && answeredBy(other) === 20);
-  // It reports good health.
+  // The failing server reports that it is healthy, so the engine stays ready.
   assert.equal(engine.status().state.kind, "ready");
   assert.equal((await answer([5], { adapter })).failure, null);
 });
@@ -161,7 +161,8 @@ test("sends nothing to a healthy-looking server that failed requests until it co
     bodies().filter(({ request_id: id }) => isCounted(id)).length;
   const isProbe = (id: string) => id.startsWith("probe-");
   const probeCount = () => countOf(isProbe);
-  // Requests for its limits are refused before anything is computed.
+  // The requests with which the engine reads the server's limits do not count, because the server refuses them without
+  // computing.
   const requestCount = () => countOf((id) => !isProbe(id) && id !== "limits");
   const isReady = () =>
     engine
@@ -187,7 +188,7 @@ test("refuses a request if all servers are gone, with the reason", async (t) => 
   assert.match((await answer([5, 6])).failure ?? "", /^unavailable: /);
 });
 
-/** Holds requests until the oldest is released. */
+/** Makes the servers hold all requests. Each call of `open` releases the oldest one. */
 function gate(stubs: readonly StubVllm[]) {
   const held: (() => void)[] = [];
   const chunk = {
@@ -224,7 +225,7 @@ test("limits a server's concurrent requests, queues others here, and takes entit
   assert.deepEqual([gaugeSum("replica_requests_running"), gaugeSum("replica_sequences")], [4, 4]);
   const { runningCount, waitingCount } = engine.status();
   assert.deepEqual([runningCount, waitingCount], [4, 3]);
-  // The released request may be on either server: the waiting one is admitted at one of them.
+  // The released request may be on either server, and a waiting request is then admitted there.
   for (let time = 0; time < 3; time++) {
     open();
     await until(() => ended.length === time + 1);
@@ -254,7 +255,7 @@ test("admits a waiting request elsewhere if its server goes or another is idle",
   const { held, open } = gate([other]);
   const all = [1, 2, 3].map((first) => answer([first, 9], { maxTokens: 1 }));
   await until(() => held.length === 1 && engine.status().waitingCount === 2);
-  // It comes back, and admits a request that waits for the other.
+  // Server `one` is reachable again, and admits a request that was waiting for the other server.
   one.fault = () => false;
   await until(() => answeredBy(one) > 0);
   other.fault = dies;
@@ -284,6 +285,6 @@ test("reuses connections between requests", async (t) => {
     return false;
   };
   for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
-  // Health probes use a connection meanwhile.
+  // Health probes also use connections meanwhile.
   assert.ok(sockets.size <= 4, `${sockets.size} connections`);
 });

@@ -1,5 +1,5 @@
-// Eight servers that die, hang, fail and drain while requests run; `node dist/tools/bench/fleet.js` does the same with
-// 10,000.
+// Tests eight servers that die, hang, fail and drain while requests run. `node dist/tools/bench/fleet.js` does the same
+// with 10,000 requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulateChoice } from "./testing/simulated-choice.ts";
@@ -19,7 +19,7 @@ test("answers each request once or refuses it with a reason while servers fail a
   assert.equal(wrongCount, 0);
   assert.equal(answeredCount + refused.reduce((sum, [, count]) => sum + count, 0), requestCount);
   for (const [code] of refused) assert.match(code, /^(unavailable|timeout|overloaded)$/);
-  // Only answers that had begun on a dying server are lost.
+  // An answer is lost only if it had begun on a dying server.
   assert.ok(answeredCount >= 0.8 * requestCount, JSON.stringify(refusedCounts));
 });
 
@@ -37,8 +37,10 @@ test("keeps shares even and prompts on their healthy servers while others die", 
   const { unevenness, affinity, lostCount, ...plain } = simulateChoice(load);
   assert.ok(unevenness <= 0.1, `${unevenness}`);
   assert.ok(affinity >= 0.9, `${affinity}`);
-  // Only requests running on a dying server are lost: an eighth of the concurrent ones, each time.
+  // At each death, only the requests that were running on the dying server are lost: an eighth of all concurrent
+  // requests.
   assert.ok(lostCount > 0 && lostCount <= 12 * 16, `${lostCount}`);
-  // A server that is dead for so long cannot have as many as the others; an even figure would be wrong.
+  // A server that was dead for so long must have fewer requests than the others. An even distribution would be a
+  // mistake.
   assert.ok(plain.plainUnevenness > 0.15, `${plain.plainUnevenness}`);
 });

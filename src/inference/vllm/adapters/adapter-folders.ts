@@ -1,4 +1,4 @@
-// Provides an adapter's folder to vLLM: the original folder if vLLM can access it too, or a copy in a folder that vLLM
+// Makes an adapter's folder available to vLLM: the original folder if vLLM can access it, or a copy in a folder that it
 // can access. Checks the adapter's files first, so that Hone itself refuses missing or changed files.
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
@@ -9,25 +9,25 @@ import { hashFile } from "../../architectures/hashes/base-hashes.ts";
 
 export interface AdapterFolders {
   /**
-   * Returns the path under which vLLM finds the folder of an adapter.
+   * Returns the path at which vLLM finds the folder of an adapter. Copies the folder if necessary.
    *
-   * @param name name of the adapter in vLLM, which is unique to these contents
+   * @param name name of the adapter in vLLM, which is unique to its contents
    * @throws ServiceError `conflict` if the adapter's files are missing or changed
    */
   folderFor(reference: AdapterReference, name: string): Promise<string>;
-  /** Removes the copy of an adapter; call when no vLLM server has the adapter loaded any more. */
+  /** Removes the copy of an adapter. Must be called when no vLLM server has the adapter loaded any more. */
   remove(name: string): Promise<void>;
 }
 
 const names = Object.values(adapterFiles);
 
-/** Folder for copies that vLLM reads, and the folder's path on vLLM's machine. */
+/** Folder for the copies that vLLM reads, and the path of this folder on vLLM's machine. */
 export interface CopyFolder {
   readonly folder: string;
   readonly folderAtServer: string;
 }
 
-/** @param copies null if vLLM can access this server's files under the same paths */
+/** @param copies folder for copies; null if vLLM can access this server's files under the same paths */
 export function createAdapterFolders(copies: CopyFolder | null): AdapterFolders {
   const checked = new Map<string, Promise<void>>();
   const check = async (reference: AdapterReference, name: string): Promise<void> => {
@@ -57,7 +57,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
     const hashes = await Promise.all(
       names.map(async (name) => {
         const file = join(folder, name);
-        // A file without a recorded hash only has to exist.
+        // A file without a recorded hash must only exist.
         return [name, hash === undefined ? (await stat(file), "") : await hashFile(file)] as const;
       }),
     );
@@ -68,7 +68,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
   throw unreadableAdapter("its files differ from the stored ones");
 }
 
-/** Copies a folder completely or not at all: a folder under its final name is never changed. */
+/** Copies a folder completely or not at all. A folder under its final name never changes. */
 async function copy(from: string, to: string): Promise<void> {
   if (await stat(to).catch(() => null)) return;
   await mkdir(resolve(to, ".."), { recursive: true });
@@ -78,7 +78,7 @@ async function copy(from: string, to: string): Promise<void> {
     await rename(unfinished, to);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    // If another server that shares the folder made the same copy first, the failed rename is no error.
+    // Another server that shares the folder may have made the same copy first. The failed rename is then no error.
     if (!(await stat(to).catch(() => null))) throw error;
   }
 }

@@ -1,9 +1,13 @@
-// Translates vLLM's refusal to load an adapter into an error that explains the reason and the cure. vLLM's own errors
-// contain paths on its machine.
+// Explains vLLM's refusal to load an adapter, with the reason and the cure. vLLM's own error messages contain paths on
+// its machine.
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { VllmRefusal } from "../client/vllm-errors.ts";
 
-/** @returns the unchanged error if vLLM could not be reached, or if its refusal is not among the known ones */
+/**
+ * Returns the error for a failed load.
+ *
+ * @returns the unchanged error if vLLM could not be reached, or if its refusal is not a known one
+ */
 export function explainLoadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;

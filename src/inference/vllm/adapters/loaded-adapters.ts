@@ -1,6 +1,5 @@
-// The adapters that one vLLM server has loaded, each under a separate name. An adapter is loaded at its first use or
-// in advance. It is unloaded when it is dropped, or when it is the least recently used one and another adapter needs
-// its slot.
+// The adapters that one vLLM server has loaded, each under its own name. An adapter is loaded at its first use or ahead
+// of time. It is unloaded when it is dropped, or when another adapter needs its slot and it is the least recently used.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";
@@ -12,10 +11,10 @@ import { explainLoadFailure } from "./load-failure.ts";
 export interface LoadedAdaptersOptions {
   readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
   readonly place: AdapterFolders;
-  /** Maximum number of loaded adapters; exceeded only if more adapters than this are in use concurrently. */
+  /** Maximum number of loaded adapters. Exceeded only if more than this are in use at the same time. */
   readonly countMax: number;
   /**
-   * Receives the error of an adapter that could not be unloaded. The adapter then stays loaded in vLLM; other adapters
+   * Receives the error of an adapter that could not be unloaded. The adapter stays loaded in vLLM, and other adapters
    * can still be loaded.
    */
   readonly onFault: (error: unknown, name: string) => void;
@@ -23,11 +22,11 @@ export interface LoadedAdaptersOptions {
   readonly onDropped: (name: string) => void;
 }
 
-/** Use of an adapter by a request that is running or about to start. */
+/** Use of an adapter by one request that is running or about to start. */
 export interface AdapterUse {
-  /** Name of the adapter on the server. */
+  /** Name of the adapter on the vLLM server. */
   readonly name: string;
-  /** Idempotent. */
+  /** Ends the use. Idempotent. */
   release(): void;
 }
 
@@ -42,7 +41,7 @@ export class LoadedAdapters {
   readonly #options: LoadedAdaptersOptions;
   /** Adapters by name, the least recently used first. */
   readonly #loaded = new Map<string, Loaded>();
-  /** Adapters being unloaded, by name; loading an adapter of the same name waits for it. */
+  /** Adapters that are being unloaded, by name. Loading an adapter of the same name waits until then. */
   readonly #unloading = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -64,8 +63,8 @@ export class LoadedAdapters {
   }
 
   /**
-   * Adopts the server's list of loaded adapters. An adapter that is missing from the list is loaded again at its next
-   * use.
+   * Takes over the server's list of loaded adapters. An adapter that is missing from the list is loaded again at its
+   * next use.
    */
   reconcile(listed: Iterable<string>): void {
     const names = new Set([...listed].filter(isAdapterName));
@@ -76,7 +75,7 @@ export class LoadedAdapters {
   }
 
   /**
-   * Loads an adapter unless it is loaded already. The adapter stays loaded at least until `release` is called.
+   * Loads an adapter unless it is already loaded. The adapter stays loaded at least until `release` is called.
    *
    * @throws ServiceError `conflict` for missing or changed files, `unsupported` for an adapter that vLLM does not
    * accept, `unavailable`; the signal's reason
@@ -84,7 +83,7 @@ export class LoadedAdapters {
   async use(reference: AdapterReference, options: { readonly signal: AbortSignal }): Promise<AdapterUse> {
     const name = adapterName(reference);
     const entry = this.#loaded.get(name) ?? this.#add(reference, name);
-    // Moves the entry to the end, which marks it as the most recently used.
+    // Moving the entry to the end marks it as the most recently used.
     this.#loaded.delete(name);
     this.#loaded.set(name, entry);
     entry.useCount += 1;
@@ -105,12 +104,12 @@ export class LoadedAdapters {
     }
   }
 
-  /** Call when vLLM reports that the adapter is not loaded. */
+  /** Forgets an adapter. Must be called when vLLM reports that the adapter is not loaded. */
   forget(name: string): void {
     this.#loaded.delete(name);
   }
 
-  /** Unloads all adapters of an id, each once no request uses it. */
+  /** Unloads all adapters of an id, each as soon as no request uses it. */
   drop(id: string): void {
     for (const [name, entry] of this.#loaded) {
       if (!isNameOf(name, id)) continue;
@@ -137,14 +136,13 @@ export class LoadedAdapters {
     try {
       await server.loadAdapter(name, folder, { signal: this.#stopping.signal });
     } catch (error) {
-      // Another server of this program has loaded the adapter first. That is no error: the equal name implies equal
-      // weights.
+      // Another Hone server has already loaded the adapter. That is no error, because equal names mean equal weights.
       if (error instanceof ServiceError && error.code === "conflict") return;
       throw explainLoadFailure(error);
     }
   }
 
-  /** Unloads the least recently used adapters if necessary, to make room for one more. */
+  /** Makes room for one more adapter, by unloading the least recently used ones if necessary. */
   #makeRoom(): void {
     let surplus = this.#loaded.size + 1 - this.#options.countMax;
     for (const [name, entry] of this.#loaded) {

@@ -1,9 +1,9 @@
-// Converts the pieces of vLLM's answer into events of a generation. Corrects vLLM's deviations from the engine
-// contract where an exact correction exists, and otherwise fails the request.
+// Converts the pieces of vLLM's answer into events of a generation. Where vLLM deviates from the engine contract,
+// corrects the deviation if that is possible exactly, and otherwise fails the request.
 // * A greedy request is sampled once, and all of its choices get copies of that answer.
 // * If vLLM samples a token that the request forbids, no allowed token was left, so the request fails.
 // * The end of the last choice is emitted only when the whole answer ends, because only then does vLLM report the
-//   number of cached prompt tokens.
+// number of cached prompt tokens.
 import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../../base/domain/generation.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -15,14 +15,14 @@ export class AnswerReader {
   readonly #vocabularySize: number;
   readonly #stopTokenIds: ReadonlySet<number>;
   readonly #allowedTokenIds: ReadonlySet<number> | null;
-  /** Number of tokens so far, by running choice; choices that have ended are absent. */
+  /** Number of tokens so far of each choice that has not ended. */
   readonly #tokenCounts = new Map<number, number>();
-  /** End events of the answer's last choice, emitted once the answer ends. */
+  /** Events that end the answer's last choice. They are emitted once the whole answer ends. */
   #lastFinish: readonly GenerationEvent[] = [];
   #cachedTokenCount = 0;
-  /** Id of the answer, from its first piece; null until then. */
+  /** Id of the answer, from its first piece; null before that piece. */
   #answerId: string | null = null;
-  /** Maps a choice of vLLM's answer to the choices of the request that get copies of it. */
+  /** Returns the choices of the request that get copies of a choice of vLLM's answer. */
   readonly #choicesOf: (choice: number) => readonly number[];
 
   constructor(request: GenerationRequest, { vocabularySize }: { readonly vocabularySize: number }) {
@@ -44,12 +44,12 @@ export class AnswerReader {
   }
 
   /**
-   * Returns the events of a piece, in order, except the end of the last choice.
+   * Returns the events of a piece in order. Withholds the end of the last choice until {@link end}.
    *
    * @throws ServiceError `unsupported` if no token was left to sample; `unavailable` for an impossible answer
    */
   read(chunk: CompletionChunk): readonly GenerationEvent[] {
-    // A proxy may mix in a piece of another answer; its different id reveals that.
+    // A proxy may have mixed in a piece of another answer. Such a piece has a different id.
     if (chunk.answerId !== null && this.#answerId !== null && chunk.answerId !== this.#answerId)
       throw malformedAnswer("an answer to only this request");
     this.#answerId ??= chunk.answerId;
@@ -59,7 +59,7 @@ export class AnswerReader {
   }
 
   /**
-   * Returns the end of the last choice; call once the answer has ended.
+   * Returns the events that end the last choice. Must be called once the answer has ended.
    *
    * @throws ServiceError `unavailable` if a choice did not end
    */
@@ -68,7 +68,7 @@ export class AnswerReader {
     const { prompt, outputs } = this.#request;
     const cachedTokenCount = Math.min(this.#cachedTokenCount, prompt.tokenIds.length);
     // If the prompt's log-probabilities were requested, a separate request computed them and thereby filled vLLM's
-    // cache. The count would then be misleading, so it is not reported.
+    // cache. The number of cached tokens would be misleading, so it is not reported.
     if (cachedTokenCount === 0 || outputs.promptLogprobCount !== null) return this.#lastFinish;
     return [{ kind: "prompt-cached", cachedTokenCount }, ...this.#lastFinish];
   }
@@ -78,8 +78,8 @@ export class AnswerReader {
     if (before === undefined) throw malformedAnswer("a requested, unfinished choice");
     const last = tokens.at(-1);
     const isStopped = finish === "stop" && last !== undefined && this.#stopTokenIds.has(last.id);
-    // Under a constraint, the model's end token shows that the answer is complete. The token itself is not part of the
-    // answer.
+    // Under a constraint, the model's end token shows that the answer is complete. The token itself does not belong to
+    // the answer.
     const isOwnEnd = finish === "stop" && !isStopped && this.#request.constraint !== null;
     const kept = (isOwnEnd ? tokens.slice(0, -1) : tokens).map((token) => this.#checked(token));
     const count = before + kept.length;
@@ -103,7 +103,7 @@ export class AnswerReader {
       throw malformedAnswer("alternatives of the model");
     if (this.#allowedTokenIds?.has(token.id) === false) throw nothingLeft();
     const { topLogprobCount } = this.#request.outputs;
-    // If the sampled token is not among the alternatives, vLLM appends it to them; this cuts it off again.
+    // If the sampled token is not among the alternatives, vLLM appends it to them; this removes it again.
     return { ...token, alternatives: token.alternatives.slice(0, topLogprobCount ?? 0) };
   }
 }
@@ -120,8 +120,8 @@ function finishOf(finish: string, stopTokenId: number | null) {
 }
 
 /**
- * Translates an error within a stream. For a request with a constraint and a list of allowed tokens, it means that
- * vLLM sampled a token that the constraint forbids, because no allowed token was left.
+ * Translates an error within a stream. If the request has a constraint and a list of allowed tokens, the error means
+ * that vLLM sampled a token that the constraint forbids, because no allowed token was left.
  */
 export function failureOf(error: unknown, { constraint, sampling }: GenerationRequest): unknown {
   const isOwn = error instanceof ServiceError && error.cause instanceof VllmRefusal && error.cause.isInStream;

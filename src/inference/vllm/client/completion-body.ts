@@ -1,5 +1,5 @@
-// Converts a generation into the body of `POST /v1/completions`: token ids in, token ids out. Sets every field that
-// vLLM would otherwise take from the model's generation_config.json.
+// Converts a generation into the body of `POST /v1/completions`, with token ids as input and output. Sets every field
+// that vLLM would otherwise take from the model's generation_config.json.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { newUuid } from "../../../base/domain/random.ts";
@@ -42,7 +42,7 @@ export interface CompletionBody {
 }
 
 /**
- * Returns the body that requests an answer.
+ * Returns the body of a request for an answer.
  *
  * @param model name under which vLLM serves the model or the adapter
  * @param limits.vocabularySize stop tokens with ids beyond it are left out: vLLM refuses them, and no model samples
@@ -63,8 +63,8 @@ export function completionBody(
     max_tokens: stopping.maxTokens,
     min_tokens: minTokensOf(request),
     stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
-    // Under a constraint, only the model's end token shows that an answer is complete, so vLLM must be able to sample
-    // it.
+    // Under a constraint, only the model's end token shows that an answer is complete, so vLLM must be allowed to
+    // sample it.
     ignore_eos: constraint === null,
     seed: seedOf(sampling.seed),
     temperature: sampling.temperature,
@@ -88,16 +88,16 @@ export function completionBody(
 }
 
 /**
- * Returns how many answers vLLM samples for a request. One suffices for greedy requests: their answers are identical,
- * and vLLM refuses to sample several.
+ * Returns how many answers vLLM should sample for a request. One is enough for greedy requests, whose answers are
+ * identical; vLLM refuses to sample several.
  */
 export function countSequences({ sampling, choices }: GenerationRequest): number {
   return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;
 }
 
 /**
- * Returns the body that requests a prompt's log-probabilities, which vLLM omits from streams. vLLM must generate at
- * least one token, which is ignored.
+ * Returns the body of a request for a prompt's log-probabilities, which vLLM omits from streams. vLLM must generate at
+ * least one token, which Hone ignores.
  */
 export function promptBody(
   request: GenerationRequest,
@@ -119,8 +119,8 @@ export function promptBody(
 }
 
 /**
- * Returns the body of a probe, which makes the server generate one token: a server that can no longer compute may
- * still report good health.
+ * Returns the body of a probe, which makes the server generate one token. Without it, a server that can no longer
+ * compute might seem healthy.
  */
 export function probeBody(model: string, limits: { readonly vocabularySize: number }): CompletionBody {
   const probe: GenerationRequest = {
@@ -139,8 +139,8 @@ export function probeBody(model: string, limits: { readonly vocabularySize: numb
 }
 
 /**
- * Returns the minimum length to request. It is 0 if every allowed token is a stop token: under a minimum length vLLM
- * would forbid all of them, and then sample any token.
+ * Returns the minimum length to request from vLLM. It is 0 if every allowed token is a stop token: under a minimum
+ * length vLLM would forbid all of them, and then sample any token.
  */
 function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequest): number {
   const stops = new Set(stopping.stopTokenIds);
@@ -148,18 +148,18 @@ function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequ
 }
 
 /**
- * Returns a seed derived from the request's seed by hashing. vLLM samples choice i with seed + i, so requests with
- * adjacent seeds would otherwise share the samples of nearly all their choices.
+ * Derives a seed from the request's seed by hashing. vLLM samples choice i with seed + i, so requests with adjacent
+ * seeds would otherwise share the samples of nearly all their choices.
  */
 function seedOf(seed: number): number {
   const spread = createHash("sha256").update(String(seed)).digest();
-  // 48 bits: JSON parsers of client and server represent such an integer exactly.
+  // The seed has 48 bits, because JSON parsers of client and server represent such an integer exactly.
   return spread.readUIntBE(0, 6);
 }
 
 /**
- * Returns the salt for vLLM's prefix cache, which reuses cached prompts only under an equal salt. Requests get the
- * same salt only if their owner and their own salt are equal. vLLM allows at most 128 characters, without `@/\`.
+ * Returns the salt for vLLM's prefix cache, which reuses cached prompts only under an equal salt. Two requests get the
+ * same salt only if their owners and their own salts are equal. vLLM allows at most 128 characters, without `@/\`.
  */
 function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
   return createHash("sha256")
@@ -167,7 +167,7 @@ function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
     .digest("hex");
 }
 
-/** Constraint of an answer, with vLLM's field names. */
+/** Constraint on an answer, with vLLM's field names. */
 export type StructuredOutputs =
   | { readonly json: string }
   | { readonly json_object: true }
@@ -177,8 +177,8 @@ export type StructuredOutputs =
   | { readonly structural_tag: string };
 
 /**
- * Leaves out the constraint's JSON style, because vLLM accepts such fields but ignores them. The engine therefore does
- * not declare the feature, and requests that need it are refused earlier.
+ * Converts a constraint without its JSON style, because vLLM accepts such fields but ignores them. The engine does not
+ * declare that feature, so requests that need it were refused earlier.
  */
 function structuredOutputs(constraint: Constraint): StructuredOutputs {
   switch (constraint.kind) {

@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 import { readEventData } from "./event-stream.ts";
 
-/** Returns the events of a text that arrives in pieces. */
+/** Returns the data of the events in a text that arrives in pieces. */
 async function read(pieces: readonly Uint8Array[], charactersMax?: number): Promise<readonly string[]> {
   const all: string[] = [];
   async function* arriving(): AsyncGenerator<Uint8Array> {
@@ -47,7 +47,7 @@ test("refuses an endless event in one line, in many, or in lines without data", 
 });
 
 test("takes time proportional to the length of a long line that drips in", async () => {
-  // Joined with each piece it would be copied 65,536 times: 140 gigabytes.
+  // If each piece were joined to the earlier ones at once, the event would be copied 65,536 times: 140 gigabytes.
   const pieces = Array.from({ length: 1 << 16 }, () => Buffer.from("x".repeat(64)));
   const [event] = await read([Buffer.from("data: "), ...pieces, Buffer.from("\n\n")]);
   assert.equal(event?.length, 1 << 22);

@@ -1,15 +1,18 @@
-// Reads the data of server-sent events (WHATWG HTML, 9.2) as they arrive: the text after `data:`, joined over the
-// lines of an event. Ignores names, ids and comments.
+// Reads the data of server-sent events (WHATWG HTML, 9.2) as they arrive. The data of an event is the text after
+// `data:`, joined over its lines. Ignores names, ids and comments.
 import { StringDecoder } from "node:string_decoder";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 
-/** Maximum size of an event. The largest events have the log-probabilities of a whole vocabulary for a few tokens. */
+/**
+ * Maximum size of an event in characters. The largest events have the log-probabilities of a whole vocabulary for a few
+ * tokens.
+ */
 export const eventCharactersMax = 64 * 2 ** 20;
 
 /**
- * Yields the data of the events that arrived together; an empty list if the bytes completed no event. The size limit
- * applies to the sum of an event's lines, and also to a single line without data. Takes time proportional to the
- * number of bytes, regardless of the sizes of the chunks.
+ * Yields the data of events that arrived together; an empty list if the bytes completed no event. The size limit
+ * applies to an event's lines together, and to a single line without data. Takes time proportional to the number of
+ * bytes, whatever their chunks.
  *
  * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
  */
@@ -18,8 +21,8 @@ export async function* readEventData(
   charactersMax: number = eventCharactersMax,
 ): AsyncGenerator<readonly string[]> {
   const decoder = new StringDecoder();
-  // Pieces of an unfinished line. They are joined only at its end, because joining at each piece would take quadratic
-  // time.
+  // Pieces of an unfinished line. They are joined only at the line's end, because joining each piece would take
+  // quadratic time.
   let pieces: string[] = [];
   let data: string[] = [];
   let characterCount = 0;

@@ -1,4 +1,4 @@
-// Reads vLLM's answer to `GET /v1/models`, which lists the model under each of its names, and the loaded adapters.
+// Reads vLLM's answer to `GET /v1/models`. It lists the model under each of its names, and the loaded adapters.
 import { malformedAnswer } from "./vllm-errors.ts";
 
 export interface ListedModel {
@@ -6,11 +6,15 @@ export interface ListedModel {
   readonly id: string;
   /** Maximum number of tokens in prompt and answer together; null if the entry is an adapter. */
   readonly contextLength: number | null;
-  /** Name of the model that an adapter belongs to; null if the entry is the model itself. */
+  /** Name of the model to which an adapter belongs; null if the entry is the model itself. */
   readonly parent: string | null;
 }
 
-/** @throws ServiceError `unavailable` for a malformed answer */
+/**
+ * Reads the list of models.
+ *
+ * @throws ServiceError `unavailable` for a malformed answer
+ */
 export function readListedModels(answer: unknown): readonly ListedModel[] {
   const data = answer !== null && typeof answer === "object" && "data" in answer ? answer.data : null;
   if (!Array.isArray(data)) throw malformedAnswer("its models");

@@ -1,4 +1,4 @@
-// Recorded answers of vLLM 0.32.0, and malformed ones.
+// Tests reading recorded answers of vLLM 0.32.0, and malformed answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { logprobMin } from "../../../base/domain/generation.ts";
@@ -45,7 +45,7 @@ test("reads the tokens of a choice with their log-probabilities, alternatives by
   });
   const usage = { kind: "usage", answerId: "cmpl-b1063b13365e6767" };
   assert.deepEqual(chunkOf(recorded.usage), { ...usage, cachedTokenCount: null });
-  // As protocol.py of vLLM 0.32 has it, with --enable-prompt-tokens-details.
+  // The form in which vLLM 0.32 (protocol.py) reports cached tokens with --enable-prompt-tokens-details.
   const details = `"prompt_tokens_details":{"cached_tokens":3,"created_cache_tokens":null}`;
   const told = recorded.usage.replace(`"completion_tokens":6`, `"completion_tokens":6,${details}`);
   assert.deepEqual(chunkOf(told), { ...usage, cachedTokenCount: 3 });
@@ -95,14 +95,14 @@ test("throws an error within a stream and refuses a malformed answer", () => {
     changed({ logprobs: { token_logprobs: [-1], top_logprobs: [{ yes: -1 }] } }),
   ])
     assert.throws(() => readChunk(strange), { code: "unavailable", message: /sent an invalid answer/ });
-  // Results of JSON.parse for numbers that no model computes.
+  // Numbers that no model computes, as `JSON.parse` reads them.
   for (const logprob of ["NaN", "1e999", "-1e999", "0.5", '"-1"', "{}"]) {
     const text = recorded.first.replace("[-2.873029947280884]", `[${logprob}]`);
     if (logprob === "NaN") assert.throws(() => chunkOf(text), SyntaxError);
     else if (logprob === "-1e999") assert.equal(tokenOf(text)?.logprob, logprobMin);
     else assert.throws(() => chunkOf(text), { code: "unavailable" }, logprob);
   }
-  // Rounding.
+  // Rounding may make a log-probability slightly greater than 0, which counts as 0.
   assert.equal(tokenOf(recorded.first.replace("[-2.873029947280884]", "[0.0000001]"))?.logprob, 0);
   for (const count of ["-1", "1.5", '"3"', "1e999"]) {
     const details = `"prompt_tokens_details":{"cached_tokens":${count}}`;

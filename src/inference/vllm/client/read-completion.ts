@@ -1,5 +1,5 @@
 // Reads and validates vLLM's answers to `POST /v1/completions`: events of a stream, and whole answers with the
-// log-probabilities of their prompt. Ignores the generated text, since Hone decodes the tokens itself.
+// log-probabilities of their prompt. Ignores the generated text, because Hone decodes the tokens itself.
 import {
   logprobMin,
   type GeneratedToken,
@@ -10,31 +10,31 @@ import {
 import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
 import { refusalInStream, malformedAnswer } from "./vllm-errors.ts";
 
-/** An event of a stream. */
+/** Content of one event of a stream. */
 export type CompletionChunk = ChoiceChunk | UsageChunk;
 
 /** New tokens of one choice. */
 export interface ChoiceChunk {
   readonly kind: "choice";
-  /** Id of the answer that the tokens belong to; null if the server gave none. */
+  /** Id of the answer to which the tokens belong; null if the server gave none. */
   readonly answerId: string | null;
   readonly choice: number;
   /**
-   * The tokens with their log-probabilities (NaN if none were requested) and all alternatives that vLLM returned, in
-   * its order.
+   * The tokens with their log-probabilities (NaN if none were requested), and all alternatives in the order in which
+   * vLLM returned them.
    */
   readonly tokens: readonly GeneratedToken[];
-  /** vLLM's finish reason of the choice; null while the choice continues. */
+  /** vLLM's reason why the choice ended; null while it continues. */
   readonly finish: string | null;
 }
 
-/** Usage report, which follows the last choice. */
+/** Report of the usage, which follows the end of the last choice. */
 export interface UsageChunk {
   readonly kind: "usage";
   readonly answerId: string | null;
   /**
-   * Number of the prompt's tokens that came from the cache; null if the server does not report it
-   * (`--enable-prompt-tokens-details`).
+   * Number of the prompt's tokens that came from the cache; null if the server does not report it (without
+   * `--enable-prompt-tokens-details`).
    */
   readonly cachedTokenCount: number | null;
 }
@@ -43,8 +43,8 @@ export interface UsageChunk {
 export interface WholeAnswer {
   readonly chunks: readonly CompletionChunk[];
   /**
-   * Parameters for the server that is to continue with the prompt; null if the answering server does not hold the
-   * prompt for another server.
+   * Parameters for another server that will continue with the prompt; null if the answering server does not hold the
+   * prompt for another one.
    */
   readonly passed: PassedParameters | null;
 }
@@ -52,14 +52,14 @@ export interface WholeAnswer {
 export interface Completion {
   /** Tokens of the prompt. */
   readonly promptTokenIds: readonly number[];
-  /** Log-probability of each token of the prompt; null for the first token. */
+  /** Log-probabilities of the prompt's tokens; null for the first token. */
   readonly promptLogprobs: readonly (PromptLogprob | null)[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads one event of a stream; returns null for an event without content.
+ * Reads one event of a stream. Returns null for an event without content.
  *
  * @throws ServiceError for an error within the stream; `unavailable` for a malformed event
  */
@@ -103,7 +103,11 @@ function readUsage(usage: unknown, answerId: string | null): UsageChunk | null {
   };
 }
 
-/** @throws ServiceError `unavailable` for a malformed answer */
+/**
+ * Reads an answer that was not streamed.
+ *
+ * @throws ServiceError `unavailable` for a malformed answer
+ */
 export function readWhole(value: unknown): WholeAnswer {
   const fields = fieldsOf(value, "an answer");
   const answerId = idIn(fields);
@@ -118,7 +122,11 @@ export function readWhole(value: unknown): WholeAnswer {
   };
 }
 
-/** @throws ServiceError `unavailable` for a malformed answer */
+/**
+ * Reads an answer with the log-probabilities of its prompt.
+ *
+ * @throws ServiceError `unavailable` for a malformed answer
+ */
 export function readCompletion(value: unknown): Completion {
   const [first] = listOf(fieldsOf(value, "an answer")["choices"], "its choices");
   const choice = fieldsOf(first, "a choice");
@@ -148,8 +156,8 @@ function readToken(id: number, logprobs: Fields | null, index: number): Generate
 }
 
 /**
- * Returns a prompt token with its alternatives, ordered by rank. The alternatives include the prompt's own token only
- * if its rank is within the requested count.
+ * Reads a token of the prompt with its alternatives, ordered by rank. The alternatives include the token itself only if
+ * its rank is within the requested count.
  */
 function readPromptToken(id: number, entry: Fields): PromptLogprob {
   const ranked: readonly RankedToken[] = Object.entries(entry)
@@ -167,19 +175,21 @@ function readPromptToken(id: number, entry: Fields): PromptLogprob {
   return { ...own, alternatives: ranked };
 }
 
-/** Orders the most probable first, and equally probable tokens by id. */
+/** Orders more probable tokens first, and equally probable ones by id. */
 function byProbability(one: TokenAlternative, other: TokenAlternative): number {
   return other.logprob - one.logprob || one.id - other.id;
 }
 
-/** Parses `token_id:394`, the form in which vLLM returns tokens if the request asks for token ids. */
+/** Parses `token_id:394`. In this form vLLM returns tokens if the request asks for token ids. */
 function idOf(name: string): number {
   const id = /^token_id:(\d+)$/.exec(name)?.[1];
   if (id === undefined) throw malformedAnswer("the id of an alternative");
   return Number(id);
 }
 
-/** Values up to this are read as 0: a log-probability is at most 0, but rounding may make it slightly greater. */
+/**
+ * A log-probability up to this value is read as 0. It should be at most 0, but rounding may make it slightly greater.
+ */
 const roundedMax = 1e-3;
 
 /**
@@ -189,7 +199,7 @@ const roundedMax = 1e-3;
 function logprobOf(value: unknown): number {
   if (value === null) return logprobMin;
   const logprob = numberOf(value, "a log-probability");
-  // Also refuses `1e999`, which `JSON.parse` reads as infinity.
+  // This also refuses `1e999`, which `JSON.parse` reads as infinity.
   if (logprob > roundedMax) throw malformedAnswer("a log-probability of at most 0");
   return Math.min(0, Math.max(logprobMin, logprob));
 }
@@ -204,7 +214,7 @@ function listOf(value: unknown, what: string): readonly unknown[] {
   return value;
 }
 
-/** Reads an integer of at least 0. */
+/** Reads a whole number of at least 0. */
 function countOf(value: unknown, what: string): number {
   const count = numberOf(value, what);
   if (!Number.isSafeInteger(count) || count < 0) throw malformedAnswer(what);

@@ -1,5 +1,5 @@
-// Refuses requests that vLLM accepts but would answer incorrectly, although each feature they use is supported: values
-// beyond vLLM's limits, and unsupported combinations.
+// Refuses requests that vLLM accepts but would answer incorrectly, although each feature that they use is supported.
+// These are values beyond vLLM's limits, and unsupported combinations.
 import type { EngineLimits, GenerationRequest } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { masksLogprobs, scoredTokensMax } from "./scored-answer.ts";
@@ -8,7 +8,7 @@ import { masksLogprobs, scoredTokensMax } from "./scored-answer.ts";
 const temperatureMax = 2;
 
 /**
- * Refuses a request that cannot be served.
+ * Refuses a request that vLLM would answer incorrectly.
  *
  * @throws ServiceError `unsupported`, naming the value and the limit
  */
@@ -17,18 +17,18 @@ export function refuseUnsupported(request: GenerationRequest, limits: EngineLimi
   if (fault !== null) throw new ServiceError({ code: "unsupported", message: fault });
 }
 
-/** Returns true if a request combines features that vLLM supports only separately, so that the request is refused. */
+/** True if a request combines features that vLLM supports only separately, so that Hone refuses it. */
 export function isUnsupportedCombination(request: GenerationRequest): boolean {
   return faultOf(request) !== null;
 }
 
-/** Returns the reason for refusing the request; null if vLLM can serve it. */
+/** Returns the reason why a request is refused; null if vLLM can serve it. */
 function faultOf({ sampling, constraint, stopping }: GenerationRequest): string | null {
   if (sampling.temperature > temperatureMax)
     return `The temperature is ${sampling.temperature}; the engine of this model takes at most ${temperatureMax}.`;
   if (constraint === null) return null;
-  // Until the minimum length is reached, vLLM forbids the end token. If the constraint allows only the end token at
-  // that point, no token is left, and vLLM samples an arbitrary one.
+  // Until the minimum length is reached, vLLM forbids the end token. If the constraint allows only the end token before
+  // that, no token is left, and vLLM samples an arbitrary one.
   if (stopping.minTokens > 0)
     return "The engine of this model does not offer min-tokens together with a constraint; send one without the other.";
   if (constraint.kind === "grammar" && constraint.isInJson === true)

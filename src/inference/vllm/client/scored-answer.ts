@@ -10,27 +10,27 @@ import type {
 } from "../../../base/domain/generation.ts";
 import { malformedAnswer } from "./vllm-errors.ts";
 
-/** True if the request needs log-probabilities, but vLLM's would be those under its constraint instead of the model's. */
+/** True if the request needs log-probabilities and has a constraint, under which vLLM's differ from the model's. */
 export function masksLogprobs({ constraint, outputs }: GenerationRequest): boolean {
   return constraint !== null && outputs.topLogprobCount !== null;
 }
 
 /**
- * Returns the maximum number of answer tokens whose log-probabilities a second request can compute: vLLM requires room
- * for one more token.
+ * Returns for how many answer tokens a second request can compute log-probabilities. vLLM requires room for one more
+ * token.
  */
 export function scoredTokensMax(promptLength: number, contextLength: number): number {
   return contextLength - 1 - promptLength;
 }
 
-/** A choice that has ended; its tokens have no log-probabilities yet. */
+/** A choice that has ended, but whose tokens have no log-probabilities yet. */
 interface EndedChoice {
   readonly finish: Extract<GenerationEvent, { readonly kind: "choice-finished" }>;
   readonly tokens: readonly GeneratedToken[];
 }
 
 export class ScoredAnswer {
-  /** The request to send to vLLM first: the same request without log-probabilities. */
+  /** The first request to vLLM: the original one without log-probabilities. */
   readonly unscored: GenerationRequest;
   readonly #request: GenerationRequest;
   readonly #tokens = new Map<number, readonly GeneratedToken[]>();
@@ -47,7 +47,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** Collects the tokens of running choices; returns the choices that have ended. */
+  /** Collects the tokens of running choices. Returns the choices that have ended. */
   take(events: readonly GenerationEvent[]): readonly EndedChoice[] {
     const ended: EndedChoice[] = [];
     for (const event of events) {
@@ -61,8 +61,8 @@ export class ScoredAnswer {
   }
 
   /**
-   * Returns the request for the log-probabilities of a choice: its prompt is the original prompt followed by the
-   * choice's tokens.
+   * Returns the second request, for the log-probabilities of a choice. Its prompt is the original prompt followed by
+   * the choice's tokens.
    */
   asPrompt({ tokens }: EndedChoice): GenerationRequest {
     const { prompt, outputs } = this.#request;
@@ -73,7 +73,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** Returns the events of a choice whose tokens have the model's log-probabilities. */
+  /** Returns the events of a choice, whose tokens get the model's log-probabilities. */
   withScores(
     { finish, tokens }: EndedChoice,
     scores: readonly (PromptLogprob | null)[],

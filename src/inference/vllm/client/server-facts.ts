@@ -1,6 +1,6 @@
-// Reads the facts about a vLLM server that must be known before it gets requests: its version, model and limits. If
-// the server does not report a limit, this module sends a request that exceeds the limit. vLLM refuses that request
-// before it computes anything, and the refusal names the limit.
+// Reads the facts about a vLLM server that must be known before it gets requests: its version, model and limits. If the
+// server does not report a limit, this module sends a request that exceeds the limit. vLLM refuses that request before
+// it computes anything, and the refusal names the limit.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAdapterName } from "../adapters/adapter-names.ts";
 import type { CompletionBody } from "./completion-body.ts";
@@ -16,12 +16,12 @@ export interface ServerFacts {
   readonly contextLength: number;
   /** Maximum number of alternatives per token. */
   readonly logprobCountMax: number;
-  /** Names of the adapters on the server that Hone servers have loaded. */
+  /** Names of the adapters on the server that Hone servers (not the operator) have loaded. */
   readonly adapters: readonly string[];
 }
 
 /**
- * Reads a server's facts.
+ * Reads the facts of a server.
  *
  * @param vocabularySize vocabulary size of the model whose files are on this machine; if the server's differs, it
  * serves another model
@@ -55,15 +55,15 @@ export async function readServerFacts(
   };
 }
 
-/** A token id larger than that of any model. */
+/** A token id that is larger than those of any model. */
 const idMax = 2 ** 31 - 1;
 
-/** Default of vLLM's `--max-logprobs`. */
+/** Default of vLLM's option `--max-logprobs`. */
 const usualLogprobCountMax = 20;
 
 /**
- * Returns a function that sends a value above a limit and reads the limit from the refusal; null if the refusal does
- * not name it.
+ * Returns a function that sends a value above a limit, and returns the limit that the refusal names. The function
+ * returns null if the refusal names none.
  */
 function refusedLimits(server: VllmServer, model: string, options: { readonly signal: AbortSignal }) {
   return async (greater: Partial<CompletionBody>, limit: RegExp): Promise<number | null> => {
@@ -79,7 +79,7 @@ function refusedLimits(server: VllmServer, model: string, options: { readonly si
   };
 }
 
-/** Returns the smallest request: a prompt of one token, and one token to generate. */
+/** Returns the body of the smallest possible request: a prompt of one token, and one token to generate. */
 function smallest(model: string): CompletionBody {
   return {
     model,

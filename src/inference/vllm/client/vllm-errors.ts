@@ -1,11 +1,11 @@
-// Translates vLLM's refusals into errors of this project. vLLM's messages reach callers only if they say what is wrong
-// with a request. Otherwise they become causes for the log, since they may contain paths on its machine.
+// Translates vLLM's refusals into Hone's errors. vLLM's messages reach callers only if they say what is wrong with a
+// request. All other messages become causes for the log, because they may contain paths on vLLM's machine.
 import { cut, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 
-/** An unsuccessful answer of vLLM. */
+/** An error response of vLLM. */
 export class VllmRefusal extends Error {
   readonly status: number;
-  /** True if the error occurred after the answer had begun. */
+  /** True if the error occurred within a stream, after the answer had begun. */
   readonly isInStream: boolean;
 
   constructor(status: number, said: string, isInStream: boolean) {
@@ -15,7 +15,11 @@ export class VllmRefusal extends Error {
   }
 }
 
-/** @param said the parsed body of the response; null if it is not JSON */
+/**
+ * Returns the error for a refusal.
+ *
+ * @param said the parsed body of the response; null if it is not JSON
+ */
 export function refusalOf(
   status: number,
   said: unknown,
@@ -31,7 +35,7 @@ export function refusalOf(
   return new ServiceError({ code, message, cause, ...(again !== undefined && { retryAfterSeconds: again }) });
 }
 
-/** Returns the error for an answer of vLLM that lacks what was expected. */
+/** Returns the error for an answer of vLLM in which something is missing. `what` names what was expected. */
 export function malformedAnswer(what: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -41,7 +45,7 @@ export function malformedAnswer(what: string, cause?: unknown): ServiceError {
   });
 }
 
-/** Parses JSON; throws ServiceError `unavailable` for malformed text. */
+/** Parses JSON. Throws ServiceError `unavailable` for malformed text. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,7 +54,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Returns the refusal for an error within a stream, with the status that the error names. */
+/** Returns the error for a refusal within a stream, with the status that it names. */
 export function refusalInStream(error: unknown): ServiceError {
   const code = error !== null && typeof error === "object" && "code" in error ? error.code : 500;
   return refusalOf(typeof code === "number" ? code : 500, { error }, { isInStream: true });
@@ -79,7 +83,7 @@ function meaningOf(status: number, text: string): { readonly code: ErrorCode; re
   return { code: "unavailable", message: "The server that computes this model failed; try again later." };
 }
 
-/** Returns the message in `{"error": {"message"}}`, `{"error": "..."}` or `{"detail": "..."}`. */
+/** Returns the message of `{"error": {"message"}}`, `{"error": "..."}` or `{"detail": "..."}`. */
 function messageIn(said: unknown): string {
   if (typeof said === "string") return said;
   if (said === null || typeof said !== "object") return "nothing";

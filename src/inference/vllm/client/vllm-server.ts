@@ -1,5 +1,5 @@
-// Client of one vLLM server. Makes all calls to that server with their timeouts, and converts failures into errors of
-// this project. Callers decide which server to use and whether to retry.
+// Client of one vLLM server. Sends all calls to that server, with their timeouts, and converts failures into Hone's
+// errors. Callers decide which server to use and whether to retry.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { retryAfterSeconds } from "../../../base/domain/waiting/retry-after.ts";
@@ -25,9 +25,9 @@ import { readListedModels, type ListedModel } from "./listed-models.ts";
 import { parsed, refusalOf, malformedAnswer } from "./vllm-errors.ts";
 
 export interface VllmServerOptions {
-  /** URL of the server, with `http` or `https`; it may include a path. */
+  /** URL of the server with `http` or `https`. It may include a path. */
   readonly url: URL;
-  /** API key, sent as a bearer token; null if the server needs none. */
+  /** API key, which is sent as a bearer token; null if the server needs none. */
   readonly key: string | null;
   readonly timeouts: VllmTimeouts;
 }
@@ -35,9 +35,9 @@ export interface VllmServerOptions {
 /** Timeouts in milliseconds. */
 export interface VllmTimeouts {
   readonly connectMs: number;
-  /** Timeout of calls that compute nothing. */
+  /** Timeout of calls for which the server computes nothing. */
   readonly answerMs: number;
-  /** Timeout until the first token, including queueing and computing the prompt. */
+  /** Timeout until the first token. It includes waiting in the server's queue and computing the prompt. */
   readonly firstTokenMs: number;
   /** Timeout between tokens. */
   readonly nextTokenMs: number;
@@ -46,29 +46,29 @@ export interface VllmTimeouts {
 }
 
 interface Call extends Required<Pick<HttpRequest, "method" | "timeouts" | "signal">> {
-  /** Path of the call, with a leading slash. */
+  /** Path of the call's URL, with a leading slash. */
   readonly path: string;
   /** Body of the call, sent as JSON. */
   readonly body?: unknown;
 }
 
-/** Events of an answer that arrived together. */
+/** Events of an answer that arrived at the same time. */
 export interface StreamPart {
   readonly chunks: readonly CompletionChunk[];
   /** True if this part completes the answer. */
   readonly isLast: boolean;
 }
 
-/** Maximum size of an answer that contains no tokens. */
+/** Maximum size in bytes of an answer that contains no tokens. */
 const smallBytesMax = 4 * 2 ** 20;
 /**
- * Maximum size of an answer that contains tokens. The largest has the log-probabilities of a long prompt, with
- * alternatives.
+ * Maximum size in bytes of an answer that contains tokens. The largest ones have the log-probabilities of a long
+ * prompt, with alternatives.
  */
 const largeBytesMax = 1024 * 2 ** 20;
 
 export class VllmServer {
-  /** Name of the server in messages: its address without secrets. */
+  /** Name of the server in messages: its address without any secrets. */
   readonly name: string;
   readonly #client = new HttpClient();
   readonly #headers: Readonly<Record<string, string>>;
@@ -80,12 +80,12 @@ export class VllmServer {
     this.#timeouts = timeouts;
   }
 
-  /** Closes all connections, including those in use. */
+  /** Closes all connections to the server, including those in use. */
   close(): void {
     this.#client.close();
   }
 
-  /** Returns the version of vLLM, such as `0.32.0+cpu`. */
+  /** Returns the server's version of vLLM, such as `0.32.0+cpu`. */
   async version(options: { readonly signal: AbortSignal }): Promise<string> {
     const answer = await this.#ask({ method: "GET", path: "/version", ...options });
     const said = answer !== null && typeof answer === "object" && "version" in answer ? answer.version : null;
@@ -93,28 +93,30 @@ export class VllmServer {
     throw malformedAnswer("its version");
   }
 
-  /** Returns the models that the server lists: its model under each name, and the loaded adapters. */
+  /** Returns the models that the server lists: its model under each of its names, and the loaded adapters. */
   async models(options: { readonly signal: AbortSignal }): Promise<readonly ListedModel[]> {
     return readListedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
   }
 
-  /** Resolves if the server reports good health. */
+  /** Resolves if the server reports that it is healthy. */
   async health(options: { readonly signal: AbortSignal }): Promise<void> {
     const answer = await this.#send({ method: "GET", path: "/health", timeouts: this.#quick, ...options });
     await this.#read(answer, smallBytesMax);
   }
 
-  /** Streams the answer to a prompt. Leaving the generator before its last part aborts the request at the server too. */
+  /**
+   * Streams the answer to a prompt. Leaving the generator before its last part also aborts the request at the server.
+   */
   async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
     const { connectMs, firstTokenMs, nextTokenMs } = this.#timeouts;
-    // Some servers send even the response headers only when they begin to compute the request. The headers therefore
-    // get the timeout of the first token.
+    // Some servers send even the response headers only when they begin to compute the request. So the timeout of the
+    // first token applies to the headers too.
     const timeouts = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
     const whole = { ...body, stream: true, stream_options: { include_usage: true } };
     const answer = await this.#send({ method: "POST", path: completions, body: whole, timeouts, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
-    // Any received byte restarts the connection's timeouts, even keep-alives, empty pieces, or single bytes of an
-    // event. So the time between tokens is measured separately.
+    // Any received byte restarts the connection's timeouts, even a keep-alive, an empty piece, or a part of an event.
+    // So the time between tokens is measured separately.
     let waitMs = firstTokenMs;
     let sinceMs = systemClock.monotonicMs();
     try {
@@ -128,7 +130,7 @@ export class VllmServer {
         if (isLast) return;
         if (!hasMore) continue;
         waitMs = nextTokenMs;
-        // Time that the reader takes to process events does not count against the server's timeout.
+        // The time that the reader takes to process events does not count against the server's timeout.
         sinceMs = systemClock.monotonicMs();
       }
     } catch (error) {
@@ -143,8 +145,7 @@ export class VllmServer {
   }
 
   /**
-   * Answers a prompt without streaming, including the parameters that another server needs to continue with the
-   * prompt.
+   * Returns an answer that is not streamed, with the parameters that another server needs to continue with the prompt.
    */
   async answer(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<WholeAnswer> {
     return readWhole(await this.#complete(body, options));
@@ -158,13 +159,19 @@ export class VllmServer {
   }
 
   /**
-   * @throws ServiceError `conflict` if the adapter is loaded already, `not_found` if there is no adapter in the folder
+   * Loads an adapter from a folder, under a name.
+   *
+   * @throws ServiceError `conflict` if the adapter is already loaded, `not_found` if there is no adapter in the folder
    */
   async loadAdapter(name: string, folder: string, options: { readonly signal: AbortSignal }): Promise<void> {
     await this.#adapter("load", { lora_name: name, lora_path: folder }, options);
   }
 
-  /** @throws ServiceError `not_found` if the adapter is not loaded */
+  /**
+   * Unloads an adapter.
+   *
+   * @throws ServiceError `not_found` if the adapter is not loaded
+   */
   async unloadAdapter(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
     await this.#adapter("unload", { lora_name: name }, options);
   }
@@ -178,7 +185,7 @@ export class VllmServer {
     const timeouts = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
     const path = `/v1/${what}_lora_adapter`;
     const answer = await this.#send({ method: "POST", path, body, timeouts, ...options });
-    // The body is not parsed: on success vLLM sends a plain sentence instead of JSON.
+    // The body is not parsed, because on success vLLM sends a plain sentence instead of JSON.
     if (answer.status !== 200) await this.#refuse(answer);
     await readText(answer.body, smallBytesMax).catch((error: unknown) => {
       throw unreachable(error);
@@ -211,7 +218,7 @@ export class VllmServer {
     const text = await readText(answer.body, bytesMax).catch((error: unknown) => {
       throw unreachable(error);
     });
-    // `/health` answers with an empty body.
+    // The body is empty for `/health`.
     return text === "" ? null : parsed(text);
   }
 
@@ -235,7 +242,7 @@ function saysNothing(durationMs: number): ServiceError {
 }
 
 const completions = "/v1/completions";
-/** Data of the event that ends a complete stream. */
+/** Data of the event with which a complete stream ends. */
 const end = "[DONE]";
 
 const phaseNames: Readonly<Record<HttpTimeout["phase"], string>> = {
@@ -245,7 +252,7 @@ const phaseNames: Readonly<Record<HttpTimeout["phase"], string>> = {
   "next-part": "The next part of its answer",
 };
 
-/** Translates connection failures; other errors are returned unchanged. */
+/** Translates failures of the connection. Returns other errors unchanged. */
 function unreachable(error: unknown): unknown {
   if (error instanceof AnswerTooLarge) return malformedAnswer("a size within the limits", error);
   if (!(error instanceof HttpFailure)) return error;

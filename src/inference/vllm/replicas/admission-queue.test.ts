@@ -4,7 +4,10 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { AdmissionQueue, type AdmissionRequest } from "./admission-queue.ts";
 
-/** Admission with requests identified by name: records who begins, in order, and the refusals of others. */
+/**
+ * Creates a queue for requests that are identified by names. Records which requests begin, in order, and the refusals
+ * of the others.
+ */
 function setUp(sequenceCountMax: number) {
   const clock = new FakeClock();
   const queue = new AdmissionQueue<string>({ sequenceCountMax, waitMs: 1000, clock });
@@ -32,7 +35,7 @@ function setUp(sequenceCountMax: number) {
       others[name] = error instanceof ServiceError ? error.code : String(error);
     }
   };
-  /** Resolves when all requests so far are admitted or waiting. */
+  /** Resolves when all requests so far are either admitted or waiting. */
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   const leave = async (name: string) => {
     leaves.get(name)?.();
@@ -71,7 +74,7 @@ test("counts choices, and admits an oversized request by itself", async () => {
   const { queue, begun, ask, leave, settle } = setUp(4);
   void ask("a1", { slotCount: 3 });
   void ask("b1", { slotCount: 9 });
-  // It would fit, but must not overtake the next in order.
+  // The request would fit, but must not overtake the request that is next in order.
   void ask("c1", { slotCount: 1, arrival: 5 });
   await settle();
   assert.deepEqual(begun, ["a1"]);
@@ -113,11 +116,11 @@ test("admits the owner with the least load anywhere, preferring requests whose h
   await leave("a2");
   assert.deepEqual(begun.slice(2), ["b1 at y"]);
   await leave("b1");
-  // The other request of this owner may not use that place.
+  // Request b2 of the other owner may not use server y.
   assert.deepEqual(begun.slice(3), ["a4 at y"]);
   await leave("a1");
   assert.deepEqual(begun.slice(4), ["b2"]);
-  // A returning place has room.
+  // A server that becomes reachable again has room.
   queue.offer("z");
   await settle();
   assert.deepEqual(begun.slice(5), ["a3 at z"]);

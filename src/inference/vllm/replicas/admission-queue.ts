@@ -1,42 +1,42 @@
-// Admission to the vLLM servers of one base model, each of which computes a limited number of sequences concurrently.
-// Like the embedded engine (inference/engine/schedule), it orders requests by priority, then by the owner with the
-// least load over all servers, then by arrival. Among that owner's requests, a request whose preferred server has room
-// comes first, since that server likely has the request's prefix in its cache.
+// Admits requests to the vLLM servers of one base model, each of which computes a limited number of sequences at the
+// same time. The order is by priority, then by the owner with the least load over all servers, then by arrival, as in
+// the embedded engine (inference/engine/schedule). Among an owner's requests, one whose preferred server has room comes
+// first, because that server likely has its prefix in the cache.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import { inStartOrder, Shares } from "../../engine/schedule/fair-shares.ts";
 import { compareRanks, type SlotHolder } from "../../engine/schedule/slot-holder.ts";
 
-/** A request with the properties that determine its order. */
+/** Properties of a request that determine its place in the order. */
 export interface AdmissionRequest<Place> extends Pick<
   SlotHolder,
   "owner" | "priority" | "arrival" | "slotCount"
 > {
-  /** Preferred server of the request. */
+  /** Server on which the request prefers to run. */
   readonly home: Place;
   readonly mayUse: (place: Place) => boolean;
 }
 
-/** An admitted request. */
+/** Result of admitting a request. */
 export interface Admission<Place> {
   readonly place: Place;
-  /** Call when the request has ended on the server; idempotent. */
+  /** Frees the request's room on the server. Must be called when the request has ended there; idempotent. */
   readonly leave: () => void;
 }
 
 export interface AdmissionQueueOptions {
   /**
-   * Maximum number of concurrent choices on a server. A request with more choices than this is admitted only when the
-   * server runs nothing else.
+   * Maximum number of concurrent choices on a server. A request with more choices is admitted only when the server runs
+   * nothing else.
    */
   readonly sequenceCountMax: number;
-  /** Maximum time that a request waits for admission. */
+  /** Maximum time in milliseconds for which a request waits to be admitted. */
   readonly waitMs: number;
   readonly clock: Clock;
 }
 
-/** Load of one server, and its queue. */
+/** Load of one server, and of its queue. */
 export interface PlaceCounts {
   readonly runningCount: number;
   readonly runningSequences: number;
@@ -51,7 +51,7 @@ interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
   readonly refuse: (error: unknown) => void;
 }
 
-/** Accounting in which an owner's load is only its number of sequences, because vLLM manages its own cache and memory. */
+/** Budget in which an owner's share is only its number of sequences, because vLLM manages its own cache and memory. */
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0, bytesPerSlot: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 
@@ -66,7 +66,7 @@ export class AdmissionQueue<Place> {
     this.#options = options;
   }
 
-  /** Returns how many sequences could start on a server immediately if the queue were empty. */
+  /** Returns how many sequences could start on a server at once if the queue were empty. */
   roomAt(place: Place): number {
     return Math.max(0, this.#options.sequenceCountMax - this.#at(place).runningSequences);
   }
@@ -76,7 +76,7 @@ export class AdmissionQueue<Place> {
   }
 
   /**
-   * Waits for admission.
+   * Waits until the request is admitted to a server.
    *
    * @throws ServiceError `overloaded` if the request was not admitted in time; the signal's reason
    */
@@ -108,7 +108,7 @@ export class AdmissionQueue<Place> {
     }
   }
 
-  /** Admits waiting requests to a server, in order, until the next one does not fit. */
+  /** Admits waiting requests to a server in order, until the next one does not fit. */
   offer(place: Place): void {
     while (this.#waiting.length > 0 && this.#hasRoom(place)) {
       const next = this.#nextAt(place);
@@ -118,7 +118,7 @@ export class AdmissionQueue<Place> {
     }
   }
 
-  /** Refuses the waiting requests that may use none of the given servers. */
+  /** Refuses waiting requests that may use none of the given servers. */
   refuseBut(places: readonly Place[], error: ServiceError): void {
     const lost = this.#waiting.filter(({ mayUse }) => !places.some(mayUse));
     for (const waiter of lost) if (this.#remove(waiter)) waiter.refuse(error);
@@ -155,9 +155,7 @@ export class AdmissionQueue<Place> {
     return runningCount === 0 || runningSequences + slotCount <= this.#options.sequenceCountMax;
   }
 
-  /**
-   * Returns true if the server has room for a request with one choice; if it has none, the queue need not be searched.
-   */
+  /** True if the server has room for at least one choice. If not, the queue need not be searched. */
   #hasRoom(place: Place): boolean {
     return this.#fits({ slotCount: 1 }, place);
   }
@@ -178,7 +176,7 @@ export class AdmissionQueue<Place> {
     this.#waiting.splice(before + 1, 0, waiter);
   }
 
-  /** Removes a request from the queue; returns false if the request was no longer waiting. */
+  /** Removes a request from the queue. Returns false if it was no longer waiting. */
   #remove(waiter: Waiter<Place>): boolean {
     const index = this.#waiting.indexOf(waiter);
     if (index < 0) return false;

@@ -1,12 +1,12 @@
-// Back-off before a failed server is probed again. The back-off grows with each failure, so that a server that passes
-// probes but fails requests costs few requests. Random jitter spreads the probes of several Hone servers that lost the
-// same vLLM server at the same time.
+// Back-off before a failed server is probed again. It grows with each failure, so that a server that passes probes but
+// fails requests costs few requests. Random jitter spreads the probes of several Hone servers that lost the same vLLM
+// server at the same time.
 
 /** Maximum back-off, as a multiple of the probe interval. */
 const factorMax = 8;
 
 /**
- * Returns the additional wait after the usual probe interval, in milliseconds.
+ * Returns the milliseconds to wait in addition to the usual probe interval.
  *
  * @param lookMs the probe interval
  * @param absenceCount number of times that the vLLM server became unreachable since it last answered a request; the

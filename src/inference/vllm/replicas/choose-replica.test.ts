@@ -35,7 +35,7 @@ test("moves only the prompts of a replica that leaves", () => {
 
 test("gives nothing more to a replica with far more load than others", () => {
   const running = eight.map(({ index }) => replica(index));
-  // All of one prompt, none of which ends.
+  // All requests have the same prompt, and none of them ends.
   for (let count = 0; count < 800; count++) {
     const { index } = chooseReplica(running, 7);
     running[index] = replica(index, running[index].runningCount + 1);
@@ -53,7 +53,7 @@ test("relieves a replica of some frequent prompts, and keeps the rest", () => {
   let keptCount = 0;
   const requestCount = 20_000;
   for (let count = 0; count < requestCount; count++) {
-    // 64 run concurrently, and a random one ends.
+    // At most 64 requests run at the same time. To begin another one, a random request ends.
     if (running.length === 64) {
       const [ended] = running.splice(random.index(64), 1);
       ended.runningCount -= 1;

@@ -1,39 +1,44 @@
-// Chooses the replica for a request: the replica that likely has the prompt's prefix in its cache, unless its load is
-// too high. The choice is deterministic, so Hone servers that share replicas choose the same one. Uses rendezvous
-// hashing (Thaler and Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): when a replica
-// joins or leaves, only that replica's prompts move.
+// Chooses the replica (vLLM server) for a request: the one that likely has the prompt's prefix in its cache, unless its
+// load is too high. The choice is deterministic, so Hone servers that share replicas choose the same one. Uses
+// rendezvous hashing (Thaler and Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): when
+// a replica joins or leaves, only its prompts move.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { adapterName } from "../adapters/adapter-names.ts";
 
-/** The load and identity of a replica. */
+/** Identity and load of a replica. */
 export interface Candidate {
-  /** Hash of its address: see {@link hashAddress}. */
+  /** Hash of the replica's address: see {@link hashAddress}. */
   readonly hash: number;
   readonly runningCount: number;
-  /** Decayed number of recent requests, in a unit that all candidates share; see `RecentRequests`. */
+  /**
+   * Number of recent requests, in which older requests count less; see `RecentRequests`. All candidates use the same
+   * unit.
+   */
   readonly recentCount: number;
 }
 
 /**
- * A replica's load may exceed an even share by this fraction or by two standard deviations of random variation,
- * whichever is greater.
+ * Limits of a replica's load above an even share: by this fraction, or by this number of standard deviations of random
+ * variation, whichever is greater.
  */
 const runningSurplus = 0.25;
 const deviations = 2;
 
-/** A replica with more than an even share of load is skipped if its recent requests exceed the mean by this fraction. */
+/**
+ * A replica with more than an even share of load is skipped if its recent requests exceed the mean by this fraction.
+ */
 const recentSurplus = 0.03;
 
-/** Maximum number of tokens in a prefix; longer prompts are hashed only by their first tokens. */
+/** Maximum number of tokens that are hashed as a prompt's prefix. */
 const prefixTokensMax = 4096;
 
 /**
- * Chooses a replica.
+ * Chooses a replica for a prompt.
  *
  * The number of arrivals varies randomly by its square root (Poisson), which is no reason to move a prompt away from
- * the replica that has it in its cache. A lasting imbalance is a reason, for example when the prompts of one replica
- * are more frequent than others.
+ * the replica that has it in its cache. A lasting imbalance is a reason, for example when one replica's prompts are
+ * more frequent than others.
  *
  * @param candidates replicas to choose from, at least one
  * @param prefix hash of the request's prefix, from {@link hashPrefix}
@@ -43,7 +48,7 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
   const evenShare = mean(candidates.reduce((sum, one) => sum + one.runningCount, 1));
   const countMax = evenShare + Math.max(runningSurplus * evenShare, deviations * Math.sqrt(evenShare));
   const recentMax = (1 + recentSurplus) * mean(candidates.reduce((sum, one) => sum + one.recentCount, 0));
-  // Never empty: at least one candidate's load is below an even share.
+  // At least one candidate has less load than an even share, so the list is never empty.
   const free = candidates.filter((one) => one.runningCount < countMax);
   const balanced = free.filter((one) => one.runningCount < evenShare + 1 || one.recentCount <= recentMax);
   const chosen = balanced.length > 0 ? balanced : free;
@@ -54,9 +59,8 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
 
 /**
  * Returns a hash that is equal for requests with the same adapter, cache permissions and first tokens. The number of
- * hashed tokens is the largest power of two that is not greater than the prompt's length. So a conversation keeps its
- * replica until its length has doubled, and long prompts that begin with the same instructions still get different
- * hashes.
+ * hashed tokens is the largest power of two up to the prompt's length. So a conversation keeps its replica until its
+ * length has doubled, and long prompts that begin with the same instructions still get different hashes.
  */
 export function hashPrefix({ prompt, cacheOwner, cacheSalt }: GenerationRequest): number {
   const { tokenIds, adapter } = prompt;

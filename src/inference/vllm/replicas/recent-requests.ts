@@ -1,22 +1,20 @@
-// Exponentially decaying count of the requests sent to each replica, used to choose replicas. The counts decay with
-// each request instead of with time, so that a count means the same in a busy and in an idle fleet.
+// Counts the requests sent to each replica, where older requests count less; the counts serve to choose replicas. The
+// counts decay with each request, not with time, so that a count means the same in a busy and in an idle fleet.
 
 /**
- * Average value of a replica's count. The weight of a request halves after 0.7 times this number of later requests per
- * replica.
+ * Average value of a replica's count. A request counts half after 0.7 times this number of later requests per replica.
  */
 const windowCount = 512;
 
 /**
- * Maximum value of the unit. When the unit reaches it, all counts are divided by the unit, long before they could
- * overflow.
+ * Maximum value of the unit. When the unit reaches it, all counts are divided by the unit, long before they overflow.
  */
 const unitMax = 1e100;
 
 export class RecentRequests<Replica extends object> {
   /**
-   * Count of each replica, as a multiple of a growing unit: the latest request always adds one unit. Letting the unit
-   * grow at each request has the same effect as letting all earlier counts shrink.
+   * Count of each replica, as a multiple of a growing unit; each new request adds one unit. Letting the unit grow has
+   * the same effect as letting all earlier counts shrink.
    */
   readonly #counts: Map<Replica, number>;
   #unit = 1;
@@ -25,7 +23,7 @@ export class RecentRequests<Replica extends object> {
     this.#counts = new Map(replicas.map((replica) => [replica, 0]));
   }
 
-  /** Returns the decayed count of a replica's requests; the latest request counts 1. */
+  /** Returns the decayed number of a replica's requests. The latest request counts 1. */
   countOf(replica: Replica): number {
     return (this.#counts.get(replica) ?? 0) / this.#unit;
   }
@@ -40,8 +38,8 @@ export class RecentRequests<Replica extends object> {
   }
 
   /**
-   * Sets the count of a returning replica to the other replicas' average. Otherwise the replica would receive prompts
-   * of all other replicas, none of which it has in its cache, until its count had caught up.
+   * Sets the count of a returning replica to the average of the others. Otherwise it would get prompts of all other
+   * replicas, none of which it has in its cache, until its count had caught up.
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;

@@ -1,4 +1,4 @@
-// Gauges of each server of a model.
+// Gauges for each vLLM server of a model.
 import type { EngineGauge } from "../../../base/domain/generation.ts";
 import type { RemoteSettings } from "../settings.ts";
 import type { Replica } from "./replica.ts";

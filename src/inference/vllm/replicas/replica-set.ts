@@ -1,5 +1,5 @@
-// The vLLM servers that compute one base model. Identifies them at the start, probes their health while running, and
-// chooses one of them for each request.
+// The vLLM servers that compute one base model ("replicas"). Identifies them at the start, probes their health while it
+// runs, and chooses one of them for each request.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -15,12 +15,12 @@ import type { Replica } from "./replica.ts";
 import { AdmissionQueue, type PlaceCounts, type AdmissionQueueOptions } from "./admission-queue.ts";
 
 export interface ReplicaSetOptions {
-  /** Replicas of the base, at least one. */
+  /** Replicas of the base model, at least one. */
   readonly replicas: readonly Replica[];
   readonly queue: AdmissionQueueOptions;
-  /** Maximum time that `start` waits for the first server to respond. */
+  /** Maximum time in milliseconds for which `start` waits until the first server responds. */
   readonly startMs: number;
-  /** Interval between health probes of a server. */
+  /** Interval in milliseconds between health probes of a server. */
   readonly lookMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,22 +34,22 @@ interface EnterOptions {
   readonly signal: AbortSignal;
 }
 
-/** A replica that has admitted a request. */
+/** A replica that has admitted a particular request. */
 export interface EnteredReplica extends ReadyReplica {
-  /** Call when the request has ended on the replica; idempotent. */
+  /** Frees the request's room on the replica. Must be called when the request has ended there; idempotent. */
   readonly leave: () => void;
 }
 
-/** A reachable replica with its facts. */
+/** A replica that is reachable, with the facts about its server. */
 export interface ReadyReplica {
   readonly replica: Replica;
   readonly facts: ServerFacts;
 }
 
-/** Error codes of faults that waiting does not resolve. */
+/** Codes of errors that do not go away by waiting. */
 const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
 
-/** Pause between attempts to reach a server that has not responded yet. */
+/** Pause in milliseconds between attempts to reach a server that has not responded yet. */
 const retryMs = 500;
 
 export class ReplicaSet {
@@ -69,20 +69,20 @@ export class ReplicaSet {
       replica.onLeft = () => this.#queue.refuseBut(this.replicas, this.#noneLeft());
   }
 
-  /** Returns the replicas that are reachable. */
+  /** Returns the replicas that are reachable now. */
   ready(): readonly ReadyReplica[] {
     return this.replicas.flatMap((replica) =>
       replica.facts === null ? [] : [{ replica, facts: replica.facts }],
     );
   }
 
-  /** Reasons why no replica is reachable, as a text for people. */
+  /** Explains why no replica is reachable, as a text for people. */
   get fault(): string {
     return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
   }
 
   /**
-   * Resolves once a server responds, or at the start timeout; after a timeout the set keeps trying in the background.
+   * Resolves once a server responds, or after the start timeout; the set then continues to try in the background.
    *
    * @throws ServiceError the error of a server that can never serve, such as one with an unsupported version
    */
@@ -99,7 +99,7 @@ export class ReplicaSet {
   }
 
   /**
-   * Chooses a replica for a request: see {@link chooseReplica}. Prefers replicas that can begin the request
+   * Chooses a replica for a request; see {@link chooseReplica}. Prefers replicas that can begin the request
    * immediately.
    *
    * @param tried replicas that have already failed the request
@@ -119,7 +119,7 @@ export class ReplicaSet {
   }
 
   /**
-   * Waits until a replica admits the request: the chosen one, or another one that has room earlier.
+   * Waits until a replica admits the request: either the chosen one, or another one that has room earlier.
    *
    * @throws ServiceError as {@link choose}, `overloaded` if it was not admitted in time; the signal's reason
    */
@@ -141,7 +141,7 @@ export class ReplicaSet {
         this.#recent.add(replica);
         return { replica, facts, leave };
       }
-      // The replica became unreachable just when it admitted the request.
+      // The replica became unreachable at the moment when it admitted the request, so the loop tries again.
       leave();
     }
   }
@@ -180,7 +180,7 @@ export class ReplicaSet {
     }
   }
 
-  /** Probes the health of one server until the set is stopped. */
+  /** Probes the health of one server repeatedly, until the set is stopped. */
   async #watch(replica: Replica): Promise<void> {
     const { clock, lookMs, logger } = this.#options;
     const { signal } = this.#stopping;
@@ -193,7 +193,7 @@ export class ReplicaSet {
       const wasReady = replica.facts !== null;
       await pause(lookMs);
       const isReady = replica.facts !== null;
-      // The replica left between probes, because requests to it failed.
+      // Since the last probe, failed requests have made the replica leave.
       if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
       if (!isReady) await pause(extraBackOffMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
       if (signal.aborted) return;

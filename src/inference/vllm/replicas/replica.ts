@@ -1,5 +1,5 @@
-// A replica: one of the vLLM servers that compute the same base model. Tracks what the server reports about itself,
-// whether it is reachable, and which adapters it has loaded.
+// A replica: one of the vLLM servers that compute the same base model. Tracks the facts that the server reports,
+// whether the server is reachable, and which adapters it has loaded.
 import type { AdapterFolders } from "../adapters/adapter-folders.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { probeBody } from "../client/completion-body.ts";
@@ -16,7 +16,7 @@ export interface ReplicaOptions {
   readonly onDropped: (name: string) => void;
 }
 
-/** Number of consecutive failed requests after which the replica gets no requests until it has rejoined. */
+/** Number of consecutive failed requests after which the replica gets no more requests until it has rejoined. */
 const failuresMax = 3;
 
 export class Replica {
@@ -24,7 +24,7 @@ export class Replica {
   readonly hash: number;
   readonly server: VllmServer;
   readonly adapters: LoadedAdapters;
-  /** Called when the replica becomes unreachable. */
+  /** Called each time the replica becomes unreachable. */
   onLeft: () => void = () => undefined;
   readonly #vocabularySize: number;
   #facts: ServerFacts | null = null;
@@ -41,7 +41,7 @@ export class Replica {
     this.adapters = new LoadedAdapters({ server, place, countMax: adaptersMax, onFault, onDropped });
   }
 
-  /** Facts of the server while it is reachable; null otherwise. */
+  /** Facts about the server while it is reachable; null otherwise. */
   get facts(): ServerFacts | null {
     return this.#facts;
   }
@@ -51,7 +51,7 @@ export class Replica {
     return this.#fault;
   }
 
-  /** Number of requests that this replica failed, including those that another replica then answered. */
+  /** Number of requests that failed on this replica, including those that another replica then answered. */
   get failureTotal(): number {
     return this.#failureTotal;
   }
@@ -62,8 +62,8 @@ export class Replica {
   }
 
   /**
-   * Reads the server's facts, and adopts the server's list of loaded adapters, since the server may have been
-   * restarted. If requests failed before, the server must first generate a token as a probe, so that no client's
+   * Makes the replica reachable: reads the server's facts and its list of loaded adapters, because the server may have
+   * been restarted. If requests failed before, the server must first generate a token as a probe, so that no client's
    * request serves as the test.
    *
    * @throws ServiceError as `readServerFacts`; the replica is then unreachable
@@ -72,7 +72,7 @@ export class Replica {
     try {
       const limits = { vocabularySize: this.#vocabularySize };
       const { server } = this;
-      // Health is checked first, because a draining server still responds to all other calls.
+      // Health is checked first. A server that is draining reports bad health, but still responds to all other calls.
       await server.health(options);
       const facts = await readServerFacts(server, limits, options);
       if (this.#failureCount > 0) await server.answer(probeBody(facts.model, limits), options);
@@ -85,15 +85,15 @@ export class Replica {
     }
   }
 
-  /** Call when the replica has completed a request. */
+  /** Records a completed request. Must be called when the replica has completed one. */
   succeeded(): void {
     this.#failureCount = 0;
     this.#absenceCount = 0;
   }
 
   /**
-   * Call when a request failed through the replica's own fault. A replica that left because of failed requests leaves
-   * again at its first failure, unless it has completed a request since.
+   * Records a request that failed through the replica's own fault. A replica that left because of failed requests
+   * leaves again at its first failure, unless it has completed a request since.
    */
   failed(reason: unknown): void {
     this.#failureCount += 1;

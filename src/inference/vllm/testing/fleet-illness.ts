@@ -1,5 +1,5 @@
-// Servers that die, hang, fail and drain, one after the other, and recover. Timed by the number of requests begun, not
-// by the clock.
+// Makes stub servers die, hang, fail and drain, one after another, and recover. The times depend on the number of
+// requests begun, not on the clock.
 import type { Random } from "../../../base/domain/random.ts";
 import type { StubFault, StubVllm } from "./stub-vllm.ts";
 
@@ -7,12 +7,12 @@ const completions = "/v1/completions";
 
 interface Illness {
   readonly fault: StubFault;
-  /** True if its process is a new one afterwards, without its cache, adapters and running requests. */
+  /** True if a new process replaces the server's process, so that its cache, adapters and running requests are lost. */
   readonly isDeath: boolean;
 }
 
 const illnesses: readonly Illness[] = [
-  // Dies: answers nothing until it is restarted.
+  // The server dies: it responds to nothing until it is restarted.
   {
     fault: (_path, request) => {
       request.socket.destroy();
@@ -20,9 +20,9 @@ const illnesses: readonly Illness[] = [
     },
     isDeath: true,
   },
-  // Hangs but reports good health, until it is killed and restarted.
+  // The server hangs but reports good health, until it is killed and restarted.
   { fault: (path) => path === completions, isDeath: true },
-  // Fails but reports good health.
+  // The server fails requests but reports good health.
   {
     fault: (path, _request, response) => {
       if (path === completions) response.writeHead(500).end("{}");
@@ -30,7 +30,7 @@ const illnesses: readonly Illness[] = [
     },
     isDeath: false,
   },
-  // Drains: still answers requests.
+  // The server drains: it reports bad health but still answers requests.
   {
     fault: (path, _request, response) => {
       if (path === "/health") response.writeHead(503).end();
@@ -49,7 +49,7 @@ export interface IllnessPlan {
   readonly onDeath: (server: number) => void;
 }
 
-/** A server that falls ill recovers after half of the requests until the next illness. */
+/** Makes one server ill at a time. It recovers after half of the requests until the next illness. */
 export class FleetIllness {
   readonly #plan: IllnessPlan;
   #ill: { readonly server: number; readonly illness: Illness } | null = null;
@@ -58,12 +58,15 @@ export class FleetIllness {
     this.#plan = plan;
   }
 
-  /** Numbers of the healthy servers. */
+  /** Returns the indices of the healthy servers. */
   wellServers(): readonly number[] {
     return this.#plan.stubs.flatMap((_stub, server) => (server === this.#ill?.server ? [] : [server]));
   }
 
-  /** Call before each request, with the number begun so far. */
+  /**
+   * Begins or ends an illness if it is time. Must be called before each request, with the number of requests begun so
+   * far.
+   */
   before(begunCount: number): void {
     const { stubs, requestCount, illnessCount, random } = this.#plan;
     const every = Math.floor(requestCount / (illnessCount + 1));
@@ -72,12 +75,12 @@ export class FleetIllness {
       const illness = illnesses[(begunCount / every - 1) % illnesses.length];
       this.#ill = { server: random.index(stubs.length), illness };
       stubs[this.#ill.server].fault = illness.fault;
-      // Its answers break off when it dies, and when a hanging server is killed.
+      // Running answers of a dying or hanging server break off.
       if (illness.isDeath) stubs[this.#ill.server].breakOff();
     } else if (begunCount % every === Math.floor(every / 2)) this.end();
   }
 
-  /** Heals all servers. */
+  /** Makes the ill server healthy again. */
   end(): void {
     const { stubs, onDeath } = this.#plan;
     if (this.#ill === null) return;

@@ -1,53 +1,56 @@
-// Statistics of which server answered which prompts in a fleet with failing servers: fair measures of a choice, and
-// plain figures for comparison.
+// Statistics of which server answered which prompts, in a fleet with failing servers: fair measures for judging the
+// choice of servers, and plain figures for comparison.
 import { chooseReplica, hashAddress } from "../replicas/choose-replica.ts";
 
 export interface FleetFigures {
   /**
-   * Maximum deviation of a server from its fair share of the answers, relative to that share. Each answer counts
-   * equally towards the fair shares of the servers that were healthy when its request began. So a dead server is
-   * expected to have none meanwhile, and its full share as soon as it is back.
+   * Maximum deviation of a server's number of answers from its fair share, relative to that share. Each answer counts
+   * equally towards the fair shares of all servers that were healthy when its request began. So a dead server should
+   * have no answers while it is dead, and its full share as soon as it is back.
    */
   readonly unevenness: number;
-  /** The same relative to equal shares for all servers. */
+  /** Like `unevenness`, but relative to equal shares for all servers. */
   readonly plainUnevenness: number;
   /**
-   * Fraction of answers from the server that is first in the prompt's rendezvous order among those healthy when the
-   * request began.
+   * Fraction of answers from the best server in the prompt's rendezvous order. Only servers that were healthy when the
+   * request began count.
    */
   readonly affinity: number;
   /**
-   * Fraction of answers from a server with the prompt in its cache, among answers whose prompt some server had cached.
+   * Fraction of answers from a server that had the prompt in its cache, among answers whose prompt was cached by some
+   * server.
    */
   readonly reuse: number;
-  /** Fraction of answers from the server that answered most of their prompt's requests. */
+  /** Fraction of answers that came from the server with the most answers to the same prompt. */
   readonly plainAffinity: number;
 }
 
 interface Begun {
   readonly wellServers: readonly number[];
-  /** The last server asked, and the prompt's prefix: an answer comes from that server. */
+  /**
+   * The server that was asked last, from which an answer comes, and the prompt's prefix; null before a server is asked.
+   */
   asked: { readonly server: number; readonly prefix: number } | null;
 }
 
 interface Share {
   answeredCount: number;
   fairCount: number;
-  /** Prompts that it has computed since its last death. */
+  /** Prompts that the server has computed since it last died. */
   readonly cached: Set<number>;
 }
 
 export class FleetShares {
   readonly #servers: readonly { readonly hash: number; readonly share: Share }[];
   readonly #begun = new Map<string, Begun>();
-  /** Number of answers per server, for each prompt. */
+  /** For each prompt, the number of answers by server. */
   readonly #byPrompt = new Map<number, number[]>();
   #answeredCount = 0;
   #firstCount = 0;
   #cachedCount = 0;
   #reusedCount = 0;
 
-  /** @param urls of the servers, as those who choose know them */
+  /** @param urls URLs of the servers, as the engine knows them */
   constructor(urls: readonly string[]) {
     this.#servers = urls.map((url) => ({
       hash: hashAddress(url),
@@ -55,18 +58,26 @@ export class FleetShares {
     }));
   }
 
-  /** @param wellServers numbers of the healthy servers */
+  /**
+   * Records that a request has begun.
+   *
+   * @param wellServers indices of the healthy servers
+   */
   began(requestId: string, wellServers: readonly number[]): void {
     this.#begun.set(requestId, { wellServers, asked: null });
   }
 
-  /** @param asked.prefix of the request, from `hashPrefix` */
+  /**
+   * Records that a server was asked for an answer.
+   *
+   * @param asked.prefix hash of the request's prefix, from `hashPrefix`
+   */
   asked(requestId: string, asked: { readonly server: number; readonly prefix: number }): void {
     const request = this.#begun.get(requestId);
     if (request !== undefined) request.asked = asked;
   }
 
-  /** Counts the answer for the server asked last. */
+  /** Counts the answer to a request for the server that was asked last. */
   answered(requestId: string): void {
     const request = this.#begun.get(requestId);
     this.#begun.delete(requestId);
@@ -92,7 +103,7 @@ export class FleetShares {
     this.#begun.delete(requestId);
   }
 
-  /** Its cache is gone. */
+  /** Records a server's death, which empties its cache. */
   died(server: number): void {
     this.#servers[server].share.cached.clear();
   }
@@ -112,7 +123,7 @@ export class FleetShares {
     };
   }
 
-  /** The first of these in rendezvous order, as if all were idle. */
+  /** Returns the best of the given servers in the prompt's rendezvous order, as if all were idle. */
   #first(prefix: number, servers: readonly number[]): number | null {
     if (servers.length === 0) return null;
     const idle = servers.map((server) => ({

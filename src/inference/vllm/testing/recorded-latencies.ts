@@ -1,15 +1,15 @@
-// Random latencies of a vLLM server's tokens, drawn from a recorded distribution: vLLM's own benchmark of Llama 3.1 8B
-// in bfloat16 on one H200, with ShareGPT prompts at four per second. Log-normal, by the median and the 99th percentile
-// of each.
+// Random latencies of a vLLM server's tokens, from a recorded distribution: vLLM's own benchmark of Llama 3.1 8B in
+// bfloat16 on one H200, with ShareGPT prompts at four per second. The latencies are log-normal, with the recorded
+// median and 99th percentile.
 import type { Random } from "../../../base/domain/random.ts";
 
-/** Random values in milliseconds. */
+/** Draws random latencies in milliseconds. */
 export interface Latencies {
   firstTokenMs(): number;
   nextTokenMs(): number;
 }
 
-/** In milliseconds, of 200 requests. */
+/** Recorded latencies of 200 requests, in milliseconds. */
 const recorded = {
   firstToken: { median: 25.5, p99: 54.8 },
   nextToken: { median: 9.7, p99: 18.9 },
@@ -27,7 +27,7 @@ export function recordedLatencies(random: Random): Latencies {
   };
 }
 
-/** A standard normal variable (Box and Muller, 1958). */
+/** Draws a standard normal number (Box and Muller, 1958). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.uniform())) * Math.cos(2 * Math.PI * random.uniform());
 }

@@ -1,6 +1,6 @@
-// Simulates the choice among many replicas by several servers of Hone, each of which knows only its own requests. Runs
-// in virtual time without HTTP, with recorded latencies of vLLM. A dying replica breaks off its answers, is detected
-// by probes and failed requests, and is back for each server with its next probe.
+// Simulates how several Hone servers choose among many replicas, when each Hone server knows only its own requests.
+// Runs in virtual time without HTTP, with recorded latencies of vLLM. A dying replica breaks off its answers and is
+// detected by probes and failed requests; a Hone server uses it again after its next probe.
 import { seededRandom } from "../../../base/domain/random.ts";
 import { chooseReplica, hashAddress } from "../replicas/choose-replica.ts";
 import { RecentRequests } from "../replicas/recent-requests.ts";
@@ -9,7 +9,7 @@ import { recordedLatencies } from "./recorded-latencies.ts";
 
 export interface ChoiceLoad {
   readonly replicaCount: number;
-  /** Servers of Hone, each with an equal part of the requests. */
+  /** Number of Hone servers. Each gets an equal part of the requests. */
   readonly chooserCount: number;
   readonly requestCount: number;
   /** Number of concurrent requests. */
@@ -26,13 +26,13 @@ export interface ChoiceLoad {
 }
 
 export interface ChoiceReport extends FleetFigures {
-  /** Requests that had begun on a dying replica, or that found three dead. */
+  /** Number of requests that had begun on a dying replica, or that found three dead replicas. */
   readonly lostCount: number;
-  /** Requests per second of virtual time. */
+  /** Number of requests per second of virtual time. */
   readonly perSecond: number;
 }
 
-/** A replica as one server of Hone knows it. */
+/** The knowledge that one Hone server has of a replica. */
 interface Known {
   readonly replica: number;
   readonly hash: number;
@@ -41,11 +41,15 @@ interface Known {
   isReady: boolean;
 }
 
-/** As in `replica.ts` and `remote-engine.ts`. */
+/** Same values as in `replica.ts` and `remote-engine.ts`. */
 const failuresMax = 3;
 const triesMax = 3;
 
-/** @returns figures, the same for the same load */
+/**
+ * Runs a simulation.
+ *
+ * @returns figures, which are always the same for the same load
+ */
 export function simulateChoice(load: ChoiceLoad): ChoiceReport {
   const random = seededRandom("choice", load.seed);
   const urls = Array.from({ length: load.replicaCount }, (_, replica) => `http://replica-${replica}:8000`);
@@ -55,7 +59,7 @@ export function simulateChoice(load: ChoiceLoad): ChoiceReport {
   const latencies = recordedLatencies(random);
   const prefixes = Array.from({ length: load.promptCount }, () => random.index(2 ** 32));
   const dead = new Set<number>();
-  /** Number of deaths of each: a request that began before one is not answered. */
+  /** Number of deaths of each replica. A request that began before a death of its replica is not answered. */
   const deathCounts = urls.map(() => 0);
   let wellReplicas: readonly number[] = urls.map((_url, replica) => replica);
   let begunCount = 0;
@@ -80,7 +84,7 @@ export function simulateChoice(load: ChoiceLoad): ChoiceReport {
       world.after(lookedAt, () => {
         if (dead.has(replica)) chooser.leave(replica);
       });
-      // Probes happen at fixed times.
+      // Probes happen at regular times, so the replica is noticed at the first one after it is back.
       const backAt = forMs + ((((lookedAt - forMs) % lookMs) + lookMs) % lookMs);
       world.after(backAt, () => chooser.join(replica));
     }
@@ -124,7 +128,7 @@ export function simulateChoice(load: ChoiceLoad): ChoiceReport {
   return { lostCount, perSecond: load.requestCount / (world.nowMs / 1000), ...shares.figures() };
 }
 
-/** A server of Hone. */
+/** A Hone server, which chooses replicas for its requests. */
 class Chooser {
   readonly #replicas: readonly Known[];
   readonly #recent: RecentRequests<Known>;
@@ -140,7 +144,10 @@ class Chooser {
     this.#recent = new RecentRequests(this.#replicas);
   }
 
-  /** Returns a replica that accepts the request, which is counted; null if all that were asked are dead. */
+  /**
+   * Returns a replica that accepts the request, and counts the request there. Returns null if all replicas that were
+   * tried are dead.
+   */
   find(prefix: number, dead: ReadonlySet<number>): Known | null {
     const tried = new Set<Known>();
     while (tried.size < triesMax) {
@@ -182,9 +189,9 @@ class Chooser {
   }
 }
 
-/** Events in virtual time, in milliseconds. */
+/** A queue of events in virtual time, in milliseconds. */
 class World {
-  /** In reverse order: the last one is next. */
+  /** Events in reverse order; the last one happens next. */
   readonly #events: { readonly atMs: number; readonly happen: () => void }[] = [];
   nowMs = 0;
 

@@ -1,5 +1,5 @@
-// Eight servers behind one engine, over HTTP: stubs as slow as vLLM, which die, hang, fail, drain and come back while
-// requests run.
+// Runs eight servers behind one engine, over HTTP. The servers are stubs as slow as vLLM, which die, hang, fail, drain
+// and come back while requests run.
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -18,29 +18,29 @@ export interface FleetLoad {
   readonly requestCount: number;
   /** Number of concurrent requests. */
   readonly concurrency: number;
-  /** Number of prompts to draw from; at most 2,500. */
+  /** Number of different prompts to draw from; at most 2,500. */
   readonly promptCount: number;
   /** Number of illnesses during the whole run. */
   readonly illnessCount: number;
-  /** How long a request waits for a server that hangs. */
+  /** Number of seconds that a request waits for a server that hangs. */
   readonly firstTokenSeconds: number;
   readonly seed: number;
 }
 
 export interface FleetReport extends FleetFigures {
   readonly answeredCount: number;
-  /** By their error's code. */
+  /** Number of refused requests, by the code of their error. */
   readonly refusedCounts: Readonly<Record<string, number>>;
-  /** Answers that differ from a single server's, token by token. */
+  /** Number of answers that differ from those of a single server. */
   readonly wrongCount: number;
 }
 
 const serverCount = 8;
 
-/** Tokens of each answer. */
+/** Number of tokens in each answer. */
 const tokenCount = 4;
 
-/** Runs a load over a fleet that is started for it. */
+/** Starts a fleet of servers and runs a load over it. */
 export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
   const stubs = Array.from({ length: serverCount }, (_, server) =>
     createStub(load.seed, server, ({ request_id: id, prompt }) =>
@@ -53,8 +53,8 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     urls,
     vocabularySize: fakeShape.vocabularySize,
     waitingCountMax: load.concurrency,
-    // A healthy server may be slow, since all run in one process. An illness in the benchmark lasts about ten probes,
-    // as in virtual time.
+    // The long connect timeout allows for healthy servers that are slow, because all run in one process. The probe
+    // interval makes an illness in the benchmark last about ten probes, as in virtual time.
     settings: { firstTokenSeconds: load.firstTokenSeconds, connectSeconds: 30, lookSeconds: 0.04 },
   });
   const reference = createFakeEngine();
@@ -99,7 +99,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
   }
 }
 
-/** Returns the token ids, joined, or the error. */
+/** Returns the joined token ids of an answer, or the error. */
 async function answerOf(engine: Engine, request: GenerationRequest): Promise<string | ServiceError> {
   const ids: number[] = [];
   try {
@@ -122,13 +122,13 @@ function createStub(seed: number, server: number, onRequest: (body: SentCompleti
     logprobCountMax: 20,
     latencies: recordedLatencies(seededRandom("latencies", seed, server)),
     onAsked: (path, body) => {
-      // Safe cast: the stub itself reads it so.
+      // Safe cast: the stub reads the body as the same type.
       if (path === "/v1/completions") onRequest(body as SentCompletion);
     },
   });
 }
 
-/** Prompt with this number; no two have the same beginning. */
+/** Returns the prompt with a number. No two prompts have the same beginning. */
 function promptOf(prompt: number): readonly number[] {
   const token = (digit: number): number => digit + 14;
   return [token(prompt % 50), token(Math.floor(prompt / 50)), 5, 6];

@@ -1,5 +1,5 @@
-// `POST /v1/completions` of the stub: converts a body into an engine's request, and its events and errors into vLLM's
-// form.
+// Implements the stub's `POST /v1/completions`: converts a request body into a request to an engine, and the engine's
+// events and errors into vLLM's form.
 import type { ServerResponse } from "node:http";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -20,7 +20,7 @@ import type { Latencies } from "./recorded-latencies.ts";
 
 export type SentCompletion = CompletionBody;
 
-/** A refusal with vLLM's text. */
+/** A refusal with the text that vLLM uses. */
 export class StubRefusal extends Error {
   readonly status: number;
   readonly type: string;
@@ -34,7 +34,7 @@ export class StubRefusal extends Error {
   }
 }
 
-/** Returns the server's answer to an error. */
+/** Returns the server's response to an error. */
 export function refusalOf(error: unknown): { readonly status: number; readonly body: unknown } {
   const { message, type, param, status } =
     error instanceof StubRefusal
@@ -57,7 +57,7 @@ export interface StubModel {
   readonly logprobCountMax: number;
   readonly latencies?: Latencies;
   readonly promptTokensDetails: boolean;
-  /** A connector's parameters for a held prompt; null without one. */
+  /** Parameters that a connector returns for a held prompt; null without a connector. */
   readonly heldAs: PassedParameters | null;
 }
 
@@ -154,7 +154,7 @@ function requestOf(body: SentCompletion, { adapter, endTokenId, behind }: StubMo
       presencePenalty: body.presence_penalty,
       logitBias: Object.entries(body.logit_bias ?? {}).map(([id, bias]) => [Number(id), bias]),
       allowedTokenIds: body.allowed_token_ids ?? null,
-      // Makes seeds differ from the embedded engine's, and depend on the number of choices.
+      // The seed differs from the embedded engine's and depends on the number of choices, as in vLLM.
       seed: body.seed * 131 + body.n,
     },
     constraint: body.structured_outputs === undefined ? null : constraintOf(body.structured_outputs),
@@ -168,7 +168,7 @@ function requestOf(body: SentCompletion, { adapter, endTokenId, behind }: StubMo
       promptLogprobCount: body.prompt_logprobs ?? null,
     },
     choices: { kind: "sample", count: body.n },
-    // Ignored by a server with first-come, first-served scheduling.
+    // A server with first-come, first-served scheduling ignores the priority.
     priority: isOffered ? body.priority : 0,
     cacheOwner: "",
     cacheSalt: body.cache_salt,
@@ -189,7 +189,7 @@ function ruleOf(outputs: StructuredOutputs): ConstraintRule {
   return { kind: "structural-tag", tag: outputs.structural_tag };
 }
 
-/** Returns a chunk for each event; vLLM reports the end of a choice with its last tokens. */
+/** Returns a chunk for each event. vLLM reports the end of a choice together with its last tokens. */
 function chunksOf(
   batch: readonly GenerationEvent[],
   body: SentCompletion,
@@ -228,7 +228,7 @@ function headOf({ request_id: id }: SentCompletion, { model }: StubModel): objec
   return { id: `cmpl-${id}`, object: "text_completion", created: 1, model };
 }
 
-/** Fields without meaning here are 1. */
+/** Returns a usage report. Fields that Hone does not read get arbitrary numbers. */
 function usageOf({ prompt }: SentCompletion, model: StubModel, cachedTokenCount: number): object {
   const details = { cached_tokens: cachedTokenCount, created_cache_tokens: null, multimodal_tokens: null };
   return {
@@ -245,7 +245,7 @@ function endOf(end: Finish | null, body: SentCompletion) {
   return { finish_reason: end?.reason ?? null, stop_reason: isNamed ? stopTokenId : null };
 }
 
-/** For each token, the token itself first, then the others by their rank. */
+/** Returns the token fields of a chunk. For each token, the token itself comes first, then the alternatives by rank. */
 function tokenFields(tokens: readonly GeneratedToken[], body: SentCompletion) {
   const logprobs = {
     text_offset: tokens.map(() => 0),

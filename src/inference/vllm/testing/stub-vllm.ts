@@ -1,4 +1,4 @@
-// A vLLM server for tests, with the answers and refusals of vLLM 0.32. Any engine computes for it.
+// A stub of a vLLM server for tests, with the answers and refusals of vLLM 0.32. Any engine can compute for it.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,39 +10,39 @@ import type { Latencies } from "./recorded-latencies.ts";
 import { answerCompletion, refusalOf, type SentCompletion, StubRefusal } from "./stub-completions.ts";
 
 export interface StubVllmOptions {
-  /** The computing engine; started and stopped with the server. */
+  /** The engine that computes, which is started and stopped together with the server. */
   readonly behind: Engine;
   readonly version?: string;
   readonly contextLength: number;
   readonly vocabularySize: number;
   readonly endTokenId: number;
-  /** As `--max-logprobs`. */
+  /** Value of vLLM's option `--max-logprobs`. */
   readonly logprobCountMax: number;
-  /** As `--enable-prompt-tokens-details`. */
+  /** Value of vLLM's option `--enable-prompt-tokens-details`. */
   readonly promptTokensDetails?: boolean;
-  /** As `--kv-transfer-config`: its connector's answer for a held prompt. */
+  /** Parameters that the connector (`--kv-transfer-config`) returns for a held prompt. */
   readonly heldAs?: PassedParameters;
-  /** As `--api-key`. */
+  /** Value of vLLM's option `--api-key`. */
   readonly key?: string;
-  /** Name of the model at the server. */
+  /** Name under which the server serves the model. */
   readonly model?: string;
-  /** Extra latency of its tokens; none by default. */
+  /** Latencies that are added to its tokens; none by default. */
   readonly latencies?: Latencies;
-  /** Called with each request, in order of arrival. */
+  /** Called with each request in the order of arrival. */
   readonly onAsked?: (path: string, body: unknown) => void;
 }
 
-/** Behaviour of a failing server. Returns true if it handled the request; false lets it through. */
+/** Behaviour of a failing server. Returns true if it has handled the request; false lets the server answer normally. */
 export type StubFault = (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
 
 export class StubVllm {
-  /** Requests by their path, in their order. */
+  /** All requests with their paths, in the order of arrival. */
   readonly asked: { readonly path: string; readonly body: unknown }[] = [];
-  /** Handles the requests for which it returns true in place of the server. */
+  /** Present fault of the server. Handles the requests for which it returns true, in place of the server. */
   fault: StubFault = () => false;
   readonly #options: StubVllmOptions;
   readonly #server: Server;
-  /** Folders of adapters by their names. */
+  /** Folders of the loaded adapters, by the adapters' names. */
   readonly #adapters = new Map<string, string>();
   #runningCount = 0;
 
@@ -58,7 +58,7 @@ export class StubVllm {
   }
 
   get url(): string {
-    // Safe cast: it listens on TCP.
+    // Safe cast: the server listens on TCP.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
@@ -79,17 +79,17 @@ export class StubVllm {
     return this.url;
   }
 
-  /** Loads an adapter as its operator would, under a name of the operator's. */
+  /** Loads an adapter as the server's operator would, under a name that the operator chooses. */
   async loadOwn(name: string, folder: string): Promise<void> {
     await this.#load({ lora_name: name, lora_path: folder });
   }
 
-  /** Breaks off all running answers, as if it died. */
+  /** Breaks off all running answers, as if the server died. */
   breakOff(): void {
     this.#server.closeAllConnections();
   }
 
-  /** Forgets its adapters, as if it was restarted. */
+  /** Unloads all adapters, as if the server was restarted. */
   forget(): void {
     for (const name of this.#adapters.keys()) this.#options.behind.dropAdapter(name);
     this.#adapters.clear();

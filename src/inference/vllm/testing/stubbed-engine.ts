@@ -1,4 +1,4 @@
-// A remote engine and its stub of vLLM, started and stopped as one, for the contract's tests.
+// For contract tests: a remote engine together with its stub of vLLM, which are started and stopped as one.
 import type {
   AdapterReference,
   ChoiceRequest,
@@ -17,7 +17,7 @@ type Given = Omit<RemoteEngineOptions, "settings" | "clock" | "logger"> & {
   readonly settings?: Partial<RemoteSettings>;
 };
 
-/** An engine with these settings, and short waits. */
+/** Creates a remote engine with these settings, and with short waits by default. */
 export function remoteEngine({ settings, ...options }: Given): RemoteEngine {
   const shortWaits = { startSeconds: 5, lookSeconds: 0.1 };
   return new RemoteEngine({
@@ -28,18 +28,18 @@ export function remoteEngine({ settings, ...options }: Given): RemoteEngine {
   });
 }
 
-/** The part of a server that a test needs. */
+/** Functions of a server that a test needs. */
 interface StartedServer {
   start(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** The engine is made once its server has a URL. */
+/** A remote engine and its servers. The engine is created once the servers have URLs. */
 export class StubbedEngine implements Engine {
   readonly #make: (urls: readonly string[]) => RemoteEngine;
   readonly #servers: readonly StartedServer[];
   readonly capabilities: Engine["capabilities"];
-  /** Initially for a server that was never started. */
+  /** The present engine. Before the start, it is an engine for a server that does not exist. */
   #engine: RemoteEngine;
   readonly #life = serviceOf("stubbed engine", {
     start: async (signal) => {
