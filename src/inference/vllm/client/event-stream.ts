@@ -12,7 +12,7 @@ export const eventCharactersMax = 64 * 2 ** 20;
 /**
  * Yields the data of events that arrived together; an empty list if the bytes completed no event. The size limit
  * applies to an event's lines together, and to a single line without data. Takes time proportional to the number of
- * bytes, whatever their chunks.
+ * bytes, regardless of the sizes of the chunks.
  *
  * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
  */
