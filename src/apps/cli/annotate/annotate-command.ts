@@ -17,9 +17,11 @@ interface AnnotateFlags extends ConnectionFlags {
 }
 
 const about = `
-Shows each item's conversation and asks the queue's questions. Keys: 1 to 9 for a choice, y or n, or a digit of a range;
-Enter starts and ends a typed answer. s skips an item, u undoes the last answer, the arrow keys scroll, q quits. While you
-answer an item, the server reserves it for you, so that nobody else gets it. Quitting releases the item.`;
+The command shows the conversation of each item, and asks the questions of the queue. Press 1 to 9 to select a choice, y or
+n for yes or no, or a digit for a number in a range. Enter starts and ends a typed answer. s skips the item, u undoes the
+last answer, the arrow keys scroll, and q quits.
+
+While you answer an item, the server reserves it for you, so that nobody else gets it. When you quit, the item is released.`;
 
 export function addAnnotateCommand(program: Command): void {
   addConnectionFlags(

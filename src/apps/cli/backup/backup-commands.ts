@@ -7,12 +7,12 @@ import { printResult } from "../connection.ts";
 import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./with-progress.ts";
 
 const aboutBackup = `
-The server may keep running. The backup is a consistent snapshot: concurrent writes do not affect it.
-docs/guides/backup.md lists what a backup contains.`;
+The server may continue to run. The backup is a consistent snapshot, which concurrent writes do not affect.
+docs/guides/backup.md lists the contents of a backup.`;
 
 const aboutRestore = `
-No server may run on the target. The database must be empty, and the data folder must hold no adapters or files.
-A SQLite backup can be restored into PostgreSQL and vice versa: --database-url names the target.`;
+No server may use the target. Its database must be empty, and its data folder must contain no adapters or files. You can
+restore a backup of SQLite into PostgreSQL and vice versa: --database-url names the target.`;
 
 export function addBackupCommands(program: Command): void {
   addPlaceFlags(

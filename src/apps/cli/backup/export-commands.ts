@@ -6,8 +6,8 @@ import { formatAmount, fieldsOf } from "./backup-commands.ts";
 import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./with-progress.ts";
 
 const aboutExport = `
-The folder has the format of a backup, without adapters and files, which stay in the data folder. Rows written after the
-export starts are not in it: to move the database, stop the server first.`;
+The folder has the format of a backup, but without adapters and files, which stay in the data folder. It does not contain
+rows that are written after the export starts. So to move a database, stop the server first.`;
 
 export function addExportCommands(program: Command): void {
   addPlaceFlags(

@@ -17,13 +17,16 @@ interface AddFlags extends DataFlags {
 }
 
 const aboutAdding = `
-Name a model as on the Hugging Face hub (owner/name). Append :kind for one of its GGUF files (Q8_0, Q4_K_M, ...) and
-@revision for a branch, tag or commit other than main. A local path works too: a GGUF file, or a folder with config.json,
-tokenizer.json and safetensors. Hone downloads no other files, and none that run code when read.
+Name a model as on the Hugging Face hub (owner/name). Append :kind to select one of its GGUF files (Q8_0, Q4_K_M, ...), and
+@revision to select a branch, tag or commit other than main. You can also add a local file or folder: a GGUF file, or a
+folder with config.json, tokenizer.json and safetensors. Hone downloads no other files, and no files that run code when they
+are read.
 
-Run the same command again to resume an interrupted download. HF_TOKEN gives access to private and gated models, HF_ENDPOINT
-names a mirror. From their next start, servers serve all added models, or those that --model names. A model added without
-its weights is served if --model names its vLLM servers.
+To resume an interrupted download, run the same command again. HF_TOKEN gives access to private and gated models.
+HF_ENDPOINT names a mirror.
+
+From its next start, a server serves all added models, or only those that --model names. It serves a model that was added
+without its weights only if --model names its vLLM servers.
 
   hone models add HuggingFaceTB/SmolLM2-135M-Instruct
   hone models add bartowski/SmolLM2-135M-Instruct-GGUF:Q8_0 --name smol

@@ -20,12 +20,12 @@ interface ChatFlags extends ConnectionFlags {
 }
 
 const about = `
-The words are names of versions (project/name@3 or project/name:step3), followed by the question; both may be missing. The
-versions and the models of --model answer. If there are several, each has its own conversation with the same questions and
-the same seed.
+The words are the names of versions (project/name@3 or project/name:step3), then the question. You may leave out either
+or both. These versions and the models of --model answer. If there are several, each has its own conversation, with the
+same questions and the same seed.
 
-Piped standard input is appended to the question, or replaces the word -. Without a question, each line of the input is a
-question, and only the answers are printed.
+Hone appends piped standard input to the question, or puts it in place of the word -. If there is no question, each line of
+the input is a question, and Hone prints only the answers.
 
   git diff | hone chat "What changed?"
   hone chat --system "Answer in one word." < questions.txt`;

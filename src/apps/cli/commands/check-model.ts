@@ -15,9 +15,10 @@ interface CheckFlags {
 }
 
 const about = `
-Runs the model in each precision and in float32 on the same text of some 2,000 tokens, and compares the results. Perplexity
-is exp of the mean of -log p over the tokens. KL is the divergence from the float32 distribution, in nats per token. "same
-token" is how often both rank the same token first. "kept finer" lists weights that have more bits than the others.
+The command runs the model on the same text of about 2,000 tokens, in each precision and in float32, and compares the
+results. Perplexity is exp of the mean of -log p over the tokens. KL is the divergence from the float32 distribution, in
+nats per token. "same token" is the share of positions at which both find the same token most probable. "kept finer" lists
+the weights that have more bits than the others.
 
   hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf`;
 

@@ -11,9 +11,9 @@ import { findRunningServer, type RunningServer } from "../starter/running-server
 const files = ["task.js", "learn.js", "find-key.js", "README.md"] as const;
 
 const about = `
-The default folder is the current one; a missing folder is created. package.json depends on Hone in the way in which this
-command was installed: a registry version, a tarball, or the folder of a checkout. If a server answers at HONE_URL (default
-http://127.0.0.1:8000), the training loop uses it.`;
+Without a folder, the project is written into the current folder. A missing folder is created. The package.json of the
+project names Hone in the way in which this command was installed: a version in the registry, a tarball, or the folder of a
+checkout. If a server answers at HONE_URL (default http://127.0.0.1:8000), the training loop uses this server.`;
 
 export function addInitCommand(program: Command): void {
   program

@@ -19,8 +19,8 @@ const places = {
 } as const;
 
 const about = `
-Also prints the address, for machines without a browser. If the output is not a terminal, only prints it. The page asks for
-a key the first time: the admin key is in the file admin-key in the server's data folder.`;
+The command also prints the address, for machines without a browser. If the output is not a terminal, it only prints the
+address. The page asks for a key the first time: the admin key is in the file admin-key in the server's data folder.`;
 
 export function addOpenCommand(program: Command): void {
   addConnectionFlags(

@@ -23,13 +23,13 @@ interface CheckFlags {
 }
 
 const about = `
-A file contains a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}. A test passes if "valid" says
-correctly whether an answer can be the value "data". Before the check, the properties of a value are put into the schema's
-order, as in answers. The value is then written in the tokens of --tokenizer, or of a built-in vocabulary of 128,000 tokens.
-The output names each place where a token exceeds the server's limits.
+A file contains a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}. A test passes if its "valid" is
+right: true if an answer can be the value "data", and false otherwise. Before the check, Hone puts the properties of a value
+into the schema's order, as in answers. It then writes the value in the tokens of --tokenizer, or of a built-in vocabulary
+of 128,000 tokens. The output names each place where a token exceeds the server's limits.
 
-The status is 1 if a schema is refused, a test fails, or a file cannot be read. With --jsonl it is 1 only if a line cannot be
-read: the output and its summary hold all other results.`;
+The exit status is 1 if a schema is refused, a test fails, or a file cannot be read. With --jsonl, it is 1 only if a line
+cannot be read; the output and its summary contain all other results.`;
 
 export function addSchemasCommand(program: Command, limits: SettingsOverrides = {}): void {
   const schemas = program.command("schemas").description("Check JSON Schemas for constrained answers.");

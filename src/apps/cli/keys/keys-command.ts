@@ -42,7 +42,10 @@ export function addKeysCommand(program: Command): void {
   /** Adds the flags of a key; `suffix` returns the end of a description, given the default of a new key. */
   const withChoices = (command: Command, suffix: (usual: string) => string): Command =>
     withData(command)
-      .option("--name <name>", `label: name of the program that uses the key${suffix("none")}`)
+      .option(
+        "--name <name>",
+        `label of the key, such as the name of the program that uses it${suffix("none")}`,
+      )
       .option(
         "--expires <when>",
         `expiry: a time (ISO 8601), or a duration such as 30d or 12h${suffix("never")}`,
@@ -67,9 +70,9 @@ export function addKeysCommand(program: Command): void {
     )
     .option(
       "--owner <name>",
-      "name of the key's owner, which is the author of its feedback (default: the entity)",
+      "owner of the key, who is stored as the author of feedback sent with it (default: the entity)",
     )
-    .option("--role <role>", "member or admin", "member")
+    .option("--role <role>", "role of the key: member or admin", "member")
     .action(create);
   withData(
     keys

@@ -10,7 +10,7 @@ export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
   ["--requests-per-minute <count>", "maximum number of requests to models per minute"],
   ["--tokens-per-minute <count>", "maximum number of prompt and answer tokens per minute"],
   ["--concurrent-requests <count>", "maximum number of requests to models at the same time"],
-  ["--queue-percent <percent>", "maximum percentage of a model's request queue on a server"],
+  ["--queue-percent <percent>", "maximum percentage of the places in each model's request queue on a server"],
   ["--queued-jobs <count>", "maximum number of queued training jobs"],
 ];
 

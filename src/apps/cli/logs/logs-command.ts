@@ -19,9 +19,11 @@ interface LogFlags extends ConnectionFlags {
 const linesMax = 1000;
 
 const about = `
-Prints the log of the server that answers; if several servers share a database, each has its own log. A server keeps the
-newest 1,000 lines since its start, at most 1 MiB, of server.logLevel and above. Older lines are only in its standard
-error. Requires an admin key. --follow waits up to two minutes for a server that restarts; Ctrl+C ends it.`;
+The command prints the log of the server that answers. If several servers share a database, each has its own log. A server
+keeps the newest 1,000 lines since its start, at most 1 MiB, of the level server.logLevel and above. Older lines exist only
+where you sent its standard error.
+
+An admin key is required. With --follow, the command waits up to two minutes for a server that restarts. Ctrl+C ends it.`;
 
 export function addLogsCommand(program: Command): void {
   addConnectionFlags(program.command("logs").description("Print the newest lines of a running server's log."))

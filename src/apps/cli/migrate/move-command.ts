@@ -27,14 +27,15 @@ interface MoveFlags extends ConnectionFlags, JsonFlag {
 }
 
 const about = `
-Trainers cannot exchange adapters or optimizer state, so there are two ways to move.
+Trainers cannot exchange adapters or optimizer state, so there are two ways to move a model.
 
-Without --merged, Hone replays the jobs that made the version, one after the other, with their data and settings, for a new
-model on the server with the target trainer. The resulting weights are close to the old ones, not equal; versions count from
-1. --go-on resumes an interrupted move and sends no job twice.
+Without --merged, Hone registers a new model on the server with the new trainer. It then replays there, one after the other,
+the jobs that made the version, with their data and settings. The new weights are close to the old ones, but not equal.
+Versions count from 1. --go-on resumes an interrupted move, and sends no job twice.
 
-With --merged, Hone merges the version into its base's weights, exact up to rounding to the base's type. Start the trainer and
-a server on that folder; a new model on it starts where this one ended.`;
+With --merged, Hone merges the version into the weights of its base model. They are exact, except that they are rounded to
+the number type of the base. Start the trainer and a server with the new folder as base model. A new model on this base
+starts where the old one ended.`;
 
 /**
  * Adds the subcommand `move`.

@@ -17,7 +17,8 @@ interface TopFlags extends ConnectionFlags {
 
 const about = `
 Rates are averages over the last interval. The first sample has no rates, except with --once, which waits one interval. If
-the output is not a terminal, each sample is one line. Shows the jobs that the key can access. q or Ctrl+C quits.`;
+the output is not a terminal, each sample is one line. The command shows the jobs that the key can access. Press q or Ctrl+C
+to quit.`;
 
 export function addTopCommand(program: Command): void {
   addConnectionFlags(
