@@ -1,4 +1,4 @@
-// Location of the artifacts, in a form that one process of a server can pass to another.
+// Describes where artifacts are stored, in a form that one process of a server can pass to another.
 import type { ArtifactStore } from "./artifact-store.ts";
 import type { ArtifactCacheOptions } from "./s3/artifact-cache.ts";
 import type { BucketPlace } from "./s3/bucket-place.ts";
@@ -8,14 +8,14 @@ export type ArtifactPlace =
   | {
       readonly kind: "bucket";
       readonly bucket: BucketPlace;
-      /** Cache on this machine for fetched files. All processes of the server share it. */
+      /** Cache on this machine for files fetched from the bucket. All processes of the server share it. */
       readonly cache: ArtifactCacheOptions;
     };
 
 export interface PlacedArtifacts extends ArtifactStore {
   /**
-   * Parameters with which another process of the same server opens the store. They change when the server gets a new
-   * id, which happens after it has lost its lease.
+   * Parameters with which another process of the same server opens the store. They change when the server gets a new id
+   * after losing its lease.
    */
   readonly place: ArtifactPlace & { readonly server: string };
 }

@@ -1,11 +1,11 @@
-// Contract of a store of artifacts: large data shared by all servers on one database, such as adapters, trainers'
+// Interface of a store of artifacts: large data that all servers on one database share, such as adapters, trainers'
 // states and uploaded files. A key is a path such as `adapters/<model>/<step>`; keys below it are separate artifacts.
-// The store does not interpret artifacts: the database records which ones are needed and who may use them.
+// The database, not the store, records which artifacts are needed and who may use them.
 import type { Readable } from "node:stream";
 import type { Seal } from "./seal.ts";
 
 export interface ArtifactStore {
-  /** Returns the id of this location, the same for all servers that share it. The first call creates the id. */
+  /** Returns the id of this storage, the same for all servers that share it. The first call creates the id. */
   placeId(): Promise<string>;
   /**
    * Calls `write` with an empty folder, then atomically and durably stores the folder's files under the key. They
@@ -19,46 +19,50 @@ export interface ArtifactStore {
     write: (folder: string) => Promise<Result>,
     options?: Pick<ArtifactWriter, "mayPut">,
   ): Promise<Result>;
-  /** Stores a single file in the same way as `put`. */
+  /** Stores a single file under a key, in the same way as `put`. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
-   * Returns a path on this machine to an artifact's folder or file; for a missing artifact, a path that does not
-   * exist. The path is valid until the artifact is removed; a path to files fetched from a remote store, only for some
-   * minutes. The folder may also contain the artifacts below the key.
+   * Returns a path on this machine to an artifact's folder or file; for a missing artifact, a path that does not exist.
+   * The path is valid until the artifact is removed; if files were fetched from a remote store, only for some minutes.
+   * The folder may also contain the artifacts below the key.
    *
    * @param seal expected content; null to skip the check, which would read the files
    * @throws ServiceError `conflict` if the artifact differs from the seal or is missing
    */
   path(key: string, seal: Seal | null): Promise<string>;
   /**
-   * Copies an artifact's files to a path on this machine, whose parent folder must exist. Later changes of the
-   * artifact do not affect the copies. The copies must not be written to, and may be incomplete if the artifact is
-   * removed at the same time; checking a seal detects that.
+   * Copies an artifact's files to a path on this machine, whose parent folder must exist. Later changes of the artifact
+   * do not affect the copies. Callers must not write to them; if the artifact is removed meanwhile, they may be
+   * incomplete, which checking a seal detects.
    *
    * @returns false if there is no such artifact
    */
   copyTo(key: string, path: string): Promise<boolean>;
   /** Returns the path of an artifact whose files this machine already has; null if they would have to be fetched. */
   localPath(key: string): Promise<string | null>;
-  /** Opens an artifact's file for reading. @throws ServiceError `not_found` */
+  /**
+   * Opens an artifact's file for reading.
+   *
+   * @throws ServiceError `not_found`
+   */
   open(key: string): Promise<Readable>;
   has(key: string): Promise<boolean>;
-  /** Returns the names directly below a key. */
+  /** Returns the names of the entries directly below a key. */
   names(key: string): Promise<readonly string[]>;
-  /** Removes an artifact with everything below its key. It is no error if the artifact does not exist. */
+  /** Removes an artifact and everything below its key. A missing artifact is no error. */
   remove(key: string): Promise<void>;
-  /** Removes unfinished writes at or below a key that this server's processes left behind when they died. */
+  /** Removes unfinished writes at or below a key. Processes of this server left them behind when they died. */
   removeUnfinished(key: string): Promise<void>;
   /**
-   * Marks everything below a key as held by this server. A server holds artifacts that it is about to remove, and
-   * artifacts that it has stored before their owner is in the database. If the server dies before `release`, {@link
-   * sweepAbandoned} decides whether they are removed.
+   * Notes that this server holds everything below a key: it is about to remove these artifacts, or has stored them
+   * before their owner is in the database. If the server dies before `release`, {@link sweepAbandoned} decides whether
+   * to remove them.
    */
   hold(key: string): Promise<void>;
   release(key: string): Promise<void>;
   /**
-   * Removes unfinished writes of dead servers, and artifacts that dead servers held and that have no owner. Returns
-   * the keys of those artifacts.
+   * Removes unfinished writes of dead servers, and artifacts that dead servers held if they have no owner. Returns the
+   * keys of these artifacts.
    *
    * @param among.isLive true if a server has a lease
    * @param among.isKnown true if a held artifact has an owner and must be kept
@@ -68,7 +72,7 @@ export interface ArtifactStore {
     readonly isKnown: (key: string) => Promise<boolean>;
   }): Promise<readonly string[]>;
   /**
-   * Removes each artifact directly below a key that has no owner in the database and is older than a given time.
+   * Removes each artifact directly below a key that is older than a given time and has no owner in the database.
    * Returns the keys of the removed artifacts.
    */
   sweep(
@@ -77,10 +81,12 @@ export interface ArtifactStore {
   ): Promise<readonly string[]>;
 }
 
-/** Identity of the server that writes to a store. */
+/** The server that writes to a store. */
 export interface ArtifactWriter {
-  /** Id of the server whose lease protects unfinished writes. */
+  /** Returns the id of the server, whose lease protects its unfinished writes. */
   readonly server: () => string;
-  /** Called before any write, and just before the artifact is moved into place. If it throws, nothing is stored. */
+  /**
+   * Called before any write, and again just before an artifact is moved into place. If it throws, nothing is stored.
+   */
   readonly mayPut?: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Runs the artifact contract on each kind of store, and tests in which order a folder is flushed to disk.
+// Runs the artifact contract on each kind of store, and tests the order in which a folder is flushed to disk.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -45,13 +45,13 @@ checkArtifacts("bucket", (t) => {
 });
 
 /**
- * Records the paths below `root` that are flushed from now on, and whether the artifact `put` had its final name by
- * then.
+ * Records each path below `root` that is flushed from now on, and whether the artifact `put` already had its final name
+ * at that time.
  */
 async function watchSyncs(t: TestContext, root: string, put: string): Promise<string[]> {
   const seen: string[] = [];
   const handle = await open(root, "r");
-  // Obtained from an instance, because Node.js does not export the class of file handles.
+  // Gets the methods from an instance, because Node.js does not export the class of file handles.
   const methods = Object.getPrototypeOf(handle) as {
     sync: (this: { readonly fd: number }) => Promise<void>;
   };

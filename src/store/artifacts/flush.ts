@@ -18,8 +18,8 @@ export async function flush(path: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents, and flushes all folders on the path below a root that is already durable.
- * Existing folders are flushed too, because the process that created them may have died before flushing them.
+ * Creates a folder and its missing parents. Flushes all folders on the path below `root`, which must be durable
+ * already. Also flushes existing folders, because the process that created them may have died before flushing them.
  */
 export async function makeFolder(folder: string, root = folder): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
@@ -27,7 +27,10 @@ export async function makeFolder(folder: string, root = folder): Promise<void> {
   for (let made = resolve(folder); made.length >= top; made = dirname(made)) await flush(dirname(made));
 }
 
-/** Error codes for a folder that cannot be flushed: this user may not, or the system does not support it. */
+/**
+ * Error codes for a folder that cannot be flushed, because this user must not or because the system does not support
+ * it.
+ */
 const unflushable: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP", "ENOSYS"]);
 
 /** Makes the name of a folder in its parent durable, as far as this user's permissions allow. */

@@ -1,5 +1,5 @@
-// Artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. A server's
-// unfinished writes and holds are in `work/<server>`, so that the others can find them after the server has died.
+// Stores artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. A server
+// keeps its unfinished writes and holds in `work/<server>`, so that other servers find them after its death.
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -43,7 +43,7 @@ export class FolderArtifacts implements PlacedArtifacts {
       throw error;
     });
     if (known !== null) {
-      // Flushes an existing folder too, because the process that created it may have died before flushing it.
+      // Flushes the folder even if it existed, because the process that created it may have died before flushing it.
       await keepName(root);
       await flush(root);
       return known.trim();
@@ -53,7 +53,7 @@ export class FolderArtifacts implements PlacedArtifacts {
     try {
       await writeFile(unfinished, `${newUuid()}\n`);
       await flush(unfinished);
-      // If several processes create the file at the same time, the first one's file is kept.
+      // If another process has created the file meanwhile, its file is kept.
       await link(unfinished, file).catch((error: unknown) => {
         if (!isThere(error)) throw error;
       });
@@ -112,7 +112,8 @@ export class FolderArtifacts implements PlacedArtifacts {
     await rm(path, { recursive: true, force: true });
     // Also removes the parent folder if it is now empty, because an empty folder belongs to no artifact.
     const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
-    // Makes the removal durable, because an artifact that reappeared after a power failure would never be removed.
+    // Makes the removal durable. Otherwise, the artifact could reappear after a power failure, and nothing would remove
+    // it.
     await flushNearest(dirname(isAlone ? dirname(path) : path), this.#options.root);
   }
 
@@ -143,7 +144,7 @@ export class FolderArtifacts implements PlacedArtifacts {
       for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
         if (await isKnown(key)) continue;
         const wasThere = await this.has(key);
-        // Removes the artifact even if it seems to be missing. The server that held it may have removed it, but died
+        // Removes the artifact even if it seems to be missing: the server that held it may have removed it, but died
         // before the removal was durable.
         await this.remove(key);
         if (wasThere) removed.push(key);
@@ -201,8 +202,8 @@ export class FolderArtifacts implements PlacedArtifacts {
 }
 
 /**
- * Moves an unfinished artifact to its place. A file replaces an existing file atomically. An existing folder is
- * deleted first, because only a lost attempt at the same write can have left it, and nobody uses it.
+ * Moves an unfinished artifact to its final path. A file replaces an existing file atomically. An existing folder is
+ * deleted first: only a lost attempt at the same write can have left it, and nobody uses it.
  */
 async function place(
   unfinished: string,
@@ -212,15 +213,15 @@ async function place(
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
     await makeFolder(dirname(target), root);
-    // Checks as late as possible. Nevertheless, a process that is suspended after this check for longer than its lease
-    // may overwrite another server's artifact.
+    // Checks the server's lease as late as possible. Even so, a process that is suspended after this check for longer
+    // than its lease may overwrite another server's artifact.
     await mayPut();
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);
     } catch (error) {
       if (tried === placingTriesMax) throw error;
-      // A concurrent removal has deleted the parent folder because it was empty.
+      // The parent is missing if a concurrent removal deleted it because it was empty. Tries again.
       if (isMissing(error)) continue;
       if (!isHeldForAMoment(error)) throw error;
       await systemClock.sleep(100 * tried);
@@ -229,8 +230,8 @@ async function place(
 }
 
 /**
- * Flushes a folder. If the folder is missing, flushes its nearest existing parent within the root, so that the removed
- * entry is durable.
+ * Flushes a folder, so that the removal of an entry is durable. If the folder is missing, flushes its nearest existing
+ * parent within the root.
  */
 async function flushNearest(folder: string, root: string): Promise<void> {
   try {
@@ -241,7 +242,7 @@ async function flushNearest(folder: string, root: string): Promise<void> {
   }
 }
 
-/** Removes a folder if it is empty. Returns true if it was removed. */
+/** Removes a folder if it is empty. Resolves to true if it removed the folder. */
 function isRemoved(folder: string): Promise<boolean> {
   return rmdir(folder).then(
     () => true,
@@ -249,7 +250,7 @@ function isRemoved(folder: string): Promise<boolean> {
   );
 }
 
-/** True for errors on Windows while another program, such as a virus scanner, has the file open. */
+/** True for the errors that Windows reports while another program, such as a virus scanner, has the file open. */
 function isHeldForAMoment(error: unknown): boolean {
   const codes = ["EPERM", "EACCES", "EBUSY"];
   return (
@@ -260,7 +261,7 @@ function isHeldForAMoment(error: unknown): boolean {
   );
 }
 
-/** Name of the file with the location's id. All other names in the root belong to artifacts. */
+/** Name of the file that contains the storage's id. All other names in the root folder belong to artifacts. */
 const placeFile = "artifacts-id";
 
 function isThere(error: unknown): boolean {
@@ -269,7 +270,7 @@ function isThere(error: unknown): boolean {
 
 const placingTriesMax = 5;
 
-/** Returns a readable file name for a key. */
+/** Converts a key to a readable file name. */
 function nameOf(key: string): string {
   return key.replaceAll("/", "+");
 }

@@ -1,23 +1,25 @@
-// Duplicates the files of a folder as hard links, which take no space and almost no time. If the file system has no
-// hard links, copies the files. Removing one duplicate does not affect the other, and nobody writes to files of
-// artifacts, so linked files never change.
+// Duplicates the files of a folder as hard links, which take no space and almost no time; copies them if the file
+// system has no hard links. Removing one duplicate leaves the other unchanged. Nobody writes to files of artifacts, so
+// linked files never change.
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "./folder-names.ts";
 
-/** Error codes that mean that hard links are not possible, or that the file has the maximum number of links. */
+/**
+ * Error codes for a hard link that cannot be made: links are not possible, or the file has the maximum number of them.
+ */
 const withoutLinks = ["EPERM", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EACCES"];
 
 /**
- * Duplicates a file or folder. Only plain files are opened. Other entries, such as named pipes and symbolic links to
- * folders, are linked without opening them if the file system can do that, so that the caller can detect them.
+ * Duplicates a file or folder. Opens only plain files. Links other entries, such as named pipes and symbolic links to
+ * folders, without opening them if the file system can do that, so that the caller can detect them.
  *
  * @returns false if `from` does not exist; files that are removed meanwhile are skipped
  */
 export async function linkFiles(from: string, to: string): Promise<boolean> {
   try {
-    // A dangling symbolic link counts as an entry, too.
+    // Falls back to `lstat`, because a dangling symbolic link is an entry, too.
     const found = await stat(from).catch(() => lstat(from));
     if (found.isDirectory()) await linkFolder(from, to);
     else await linkEntry(from, to);
@@ -41,7 +43,8 @@ async function linkFolder(from: string, to: string): Promise<void> {
 async function linkEntry(from: string, to: string): Promise<void> {
   const isFile = (await stat(from).catch(() => null))?.isFile() === true;
   try {
-    // Links the target of a symbolic link: a relative symbolic link would point elsewhere from another folder.
+    // Links to the target of a symbolic link, because a relative symbolic link would point elsewhere from another
+    // folder.
     await link(isFile ? await realpath(from) : from, to);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

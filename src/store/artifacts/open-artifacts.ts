@@ -1,4 +1,4 @@
-// Opens the artifact store at a location of any kind.
+// Opens an artifact store, which is a folder or a bucket.
 import type { ArtifactPlace, PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { FolderArtifacts } from "./folder-artifacts.ts";

@@ -1,4 +1,4 @@
-// Opens only plain files, since a named pipe would block its reader.
+// Opens only plain files, because a named pipe would block its reader.
 import { readdirSync, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,11 @@ import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.
 import { notFound } from "../../base/domain/service-error.ts";
 import { isMissing } from "./folder-names.ts";
 
-/** Opens a file for reading. @throws ServiceError `not_found` or `invalid`, with the artifact's key in the message */
+/**
+ * Opens a file for reading.
+ *
+ * @throws ServiceError `not_found` or `invalid`, with the artifact's key in the message
+ */
 export async function openArtifactFile(path: string, key: string): Promise<Readable> {
   try {
     requirePlainFile(key, await stat(path));
@@ -18,8 +22,8 @@ export async function openArtifactFile(path: string, key: string): Promise<Reada
 }
 
 /**
- * Checks that a folder contains only plain files. Symbolic links are followed, because the Hugging Face hub's cache
- * uses them. Subfolders are ignored.
+ * Checks that a folder contains only plain files. Ignores subfolders. Follows symbolic links, because the cache of the
+ * Hugging Face hub uses them.
  *
  * @throws ServiceError `invalid` with the first entry that is neither a plain file nor a folder
  */

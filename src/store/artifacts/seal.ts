@@ -1,5 +1,5 @@
 // Seals of artifacts. A seal is a hash over some of an artifact's files, with which a reader detects any changed byte.
-// Files are read synchronously, because only processes and threads that read the files anyway check seals.
+// Reads files synchronously, because only processes and threads that read the files anyway check seals.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,15 +7,15 @@ import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface Seal {
-  /** Kind of the artifact for messages, such as "adapter". */
+  /** Kind of the artifact for error messages, such as "adapter". */
   readonly what: string;
-  /** Names of the hashed files, in order; the folder may contain other files. */
+  /** Names of the hashed files, in order. The artifact's folder may contain other files, too. */
   readonly files: readonly string[];
-  /** Hex SHA-256, as {@link hashOfFiles} returns it. */
+  /** Hex SHA-256 over the files, as {@link hashOfFiles} returns it. */
   readonly hash: string;
 }
 
-/** Returns the hex SHA-256 over the names and contents of files. */
+/** Returns the hex SHA-256 over the names and contents of the given files. */
 export function hashOfFiles(folder: string, names: readonly string[]): string {
   return hashOfHashes(names.map((name) => [name, hashFile(join(folder, name))]));
 }
@@ -27,7 +27,11 @@ export function hashOfHashes(files: readonly (readonly [name: string, hash: stri
   return hash.digest("hex");
 }
 
-/** Checks the files of a seal. @throws ServiceError `conflict` if a file is missing or changed */
+/**
+ * Checks that the files in a folder match a seal.
+ *
+ * @throws ServiceError `conflict` if a file is missing or changed
+ */
 export function requireSealed(folder: string, { what, files, hash }: Seal): void {
   let now: string;
   try {
@@ -42,7 +46,9 @@ export function requireSealed(folder: string, { what, files, hash }: Seal): void
     );
 }
 
-/** Returns the error for a missing or damaged artifact, which the request did not cause and an operator can repair. */
+/**
+ * Returns the error for a missing or damaged artifact. No request is to blame for it, and an operator can repair it.
+ */
 export function sealMismatchError(what: string, reason: string, cause?: unknown): ServiceError {
   const message = `The ${what} on disk is not the one that was stored: ${reason}. Put its files back from a copy, or delete the version.`;
   return new ServiceError({ code: "conflict", message, cause });

@@ -1,18 +1,17 @@
 // A server's own folder, which only one server at a time can lock. It contains caches, the progress that attempts at a
-// job save for later attempts, and scratch files in `work/<server>`. The artifacts may be in the same folder or
-// elsewhere.
+// job save for later attempts, and scratch files in `work/<server>`. Artifacts may be in the same folder or elsewhere.
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import { namesIn } from "./folder-names.ts";
 
-/** Name of the folder, in a root, that contains a work folder for each server. */
+/** Name of the folder that contains a work folder for each server. */
 export const workFolder = "work";
 
 /**
- * Returns the folder of a server's unfinished writes. Other servers cannot use them, and they are removed after the
- * server's lease has ended.
+ * Returns the folder of a server's unfinished writes. Other servers cannot use them, and remove them after the server's
+ * lease has ended.
  */
 export function workOf({ root, server }: Pick<ArtifactWriter, "server"> & { readonly root: string }): string {
   return join(root, workFolder, server());
@@ -22,16 +21,16 @@ interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
   readonly root: string;
 }
 
-/** Name of the folder, in a root, that contains a folder for each added model. */
+/** Name of the folder that contains a folder for each added model. */
 export const modelsFolder = "models";
-/** Name of the folder, in a root, with the snapshot of a backup in progress. */
+/** Name of the folder that contains the snapshot of a backup in progress. */
 export const backupFolder = "backup";
-/** Name of the folder, in a root, with data computed from models and cached files of a bucket. */
+/** Name of the folder that contains data computed from models, and cached files of a bucket. */
 export const cacheFolder = "cache";
-/** Name of the folder, in a model's folder, with data computed from the model. */
+/** Name of the folder, within a model's folder, that contains data computed from the model. */
 const ownCache = ".cache";
 
-/** Names of the folders that servers create. `imports` is one of them because earlier versions created it. */
+/** Names of the folders that servers create. `imports` is included because earlier versions created it. */
 export const folderNames: readonly string[] = [
   "adapters",
   "files",
@@ -51,8 +50,8 @@ export class ServerFolder {
   }
 
   /**
-   * Returns the folder for data that is computed from a model, and computed again if it is missing. For a model that
-   * was added to this server, it is in the model's own folder, so that it is deleted together with the model.
+   * Returns the folder for data that is computed from a model, and computed again if it is missing. For an added model,
+   * that folder is in the model's own folder, so that it is deleted with the model.
    *
    * @param model path of the model, or a path in it
    */
@@ -63,12 +62,12 @@ export class ServerFolder {
     return join(root, cacheFolder);
   }
 
-  /** Returns the folder in which attempts at a job keep their progress. The attempts create it. */
+  /** Returns the path of the folder in which attempts at a job keep their progress. The attempts create it. */
   jobFolder(jobId: string): string {
     return join(this.#options.root, jobKey(jobId));
   }
 
-  /** Returns the ids of the jobs whose attempts have kept progress. */
+  /** Returns the ids of those jobs whose attempts have kept progress. */
   jobIds(): Promise<readonly string[]> {
     return namesIn(join(this.#options.root, "jobs"));
   }
@@ -78,8 +77,8 @@ export class ServerFolder {
   }
 
   /**
-   * Removes the scratch files of servers that no longer have a lease. If the artifacts are in the same folder, call
-   * {@link ArtifactStore.sweepAbandoned} first, because this function also removes unfinished writes of artifacts.
+   * Removes the scratch files of servers that no longer have a lease. If the artifacts are in the same folder, {@link
+   * ArtifactStore.sweepAbandoned} must run first, because this function also removes unfinished writes of artifacts.
    */
   async sweep(isLive: (server: string) => Promise<boolean>): Promise<readonly string[]> {
     const { root } = this.#options;
@@ -94,14 +93,14 @@ export class ServerFolder {
     return left;
   }
 
-  /** Calls `work` with an empty folder, which is removed afterwards. */
+  /** Calls `work` with an empty folder, and removes the folder afterwards. */
   async withScratch<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(workOf(this.#options), newUuid());
     await mkdir(folder, { recursive: true });
     try {
       return await work(folder);
     } finally {
-      // Removal is retried, because interrupted work may continue to write for a moment.
+      // Retries the removal, because interrupted work may continue to write for a moment.
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     }
   }

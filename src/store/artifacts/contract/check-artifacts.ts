@@ -1,4 +1,5 @@
-// The contract of each kind of artifact store. One server uses it, or two share it, and either may die.
+// The contract that each kind of artifact store must pass. One server uses the store, or two servers share it, and
+// either may die.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +10,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { hashOfFiles } from "../seal.ts";
 
-/** Creates an empty location, which is deleted after the test, and returns a function that opens it for a server. */
+/** Creates an empty storage, which is deleted after the test. Returns a function that opens it for a server. */
 export type MakeArtifacts = (context: TestContext) => (writer: ArtifactWriter) => ArtifactStore;
 
 const put = (store: ArtifactStore, key: string, ...names: readonly string[]): Promise<void> =>
@@ -22,7 +23,7 @@ const putFile = (store: ArtifactStore, key: string, text: string): Promise<void>
 
 const everything = { isLive: async () => false, isKnown: async () => false };
 
-/** Registers the tests of the contract. */
+/** Registers the contract's tests for one kind of store. */
 export function checkArtifacts(name: string, make: MakeArtifacts): void {
   const opened = (t: TestContext): ArtifactStore => make(t)({ server: () => "one" });
 
@@ -129,7 +130,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     });
     await assert.rejects(publishing, { code: "cancelled" });
     assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
-    // The same with a check for a single put, which is called only after the files are written.
+    // A check that is passed to a single put is called, too, but only after the files are written.
     let isWritten = false;
     const write = async (folder: string): Promise<void> => {
       writeFileSync(join(folder, "of another"), "");

@@ -1,6 +1,6 @@
-// Cache of a bucket's artifacts on this machine, limited in bytes, with least-recently-used eviction. Several
-// processes of a server share it. Files that are about to be uploaded are written to it too; an entry gets its final
-// name only when it is complete, and then never changes.
+// Cache on this machine of a bucket's artifacts, limited in bytes, with least-recently-used eviction. Several processes
+// of a server share it, and also write files to it before uploading them. An entry gets its final name only when it is
+// complete, and then never changes.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import { isMissing, namesIn } from "../folder-names.ts";
 
 export interface ArtifactCacheOptions {
   readonly folder: string;
-  /** Maximum size in bytes. The cache may exceed it, because entries that are in use are not evicted. */
+  /** Maximum size of the cache in bytes. The cache may exceed it, because entries that are in use are not evicted. */
   readonly bytesMax: number;
 }
 
 /**
- * Time in milliseconds after its last use during which an entry counts as in use. A process may still be loading the
- * adapter or sending the file.
+ * Time in milliseconds for which an entry counts as in use after its last access. Within it, a process may still be
+ * loading the adapter or sending the file.
  */
 const inUseMs = 600_000;
 /** Suffix of incomplete entries. The server removes them when it starts; see `ServerFolder.sweep`. */
@@ -33,14 +33,14 @@ export class ArtifactCache {
     this.#clock = clock;
   }
 
-  /** Path that never exists, returned for missing artifacts. */
+  /** A path that never exists, for callers that ask for a missing artifact. */
   get nowhere(): string {
     return join(this.#options.folder, "nothing");
   }
 
   /**
-   * Returns a path for a new entry. After writing, call {@link keep} to give the entry its name, or {@link discard} to
-   * remove it.
+   * Returns a path at which to write a new entry. After writing, call {@link keep} to give the entry its name, or
+   * {@link discard} to remove it.
    */
   async unfinished(): Promise<string> {
     await mkdir(this.#options.folder, { recursive: true });
@@ -51,12 +51,12 @@ export class ArtifactCache {
     await rm(unfinished, { recursive: true, force: true });
   }
 
-  /** Returns an entry's path and marks it as used; null if it is not cached. */
+  /** Returns the path of an entry and marks the entry as used; null if it is not in the cache. */
   async find(content: string): Promise<string | null> {
     const path = join(this.#options.folder, content);
     if (!existsSync(path)) return null;
     const now = this.#clock.now();
-    // Returns null if another process has evicted the entry in the meantime.
+    // Fails if another process has evicted the entry in the meantime; the result is then null.
     return utimes(path, now, now).then(
       () => path,
       () => null,
@@ -64,8 +64,9 @@ export class ArtifactCache {
   }
 
   /**
-   * Returns an entry's path like `find`. A missing entry is fetched first, once for all concurrent callers. @param
-   * bring fetches the entry to the path; resolves to false if there is no such artifact
+   * Returns the path of an entry like `find`. Fetches a missing entry first, once for all concurrent callers.
+   *
+   * @param bring fetches the entry to the path; resolves to false if there is no such artifact
    */
   async take(content: string, bring: (path: string) => Promise<boolean>): Promise<string | null> {
     const here = await this.find(content);
@@ -86,14 +87,17 @@ export class ArtifactCache {
     }
   }
 
-  /** Gives a written entry its name and evicts other entries to make room. The entry's files must be flushed. */
+  /**
+   * Gives a written entry its final name, and evicts other entries to make room. The caller must have flushed the
+   * entry's files.
+   */
   async keep(content: string, unfinished: string): Promise<string> {
     const path = join(this.#options.folder, content);
     await flush(unfinished);
     const now = this.#clock.now();
     await utimes(unfinished, now, now);
     await rename(unfinished, path).catch((error: unknown) => {
-      // Not an error if another process has stored the same entry meanwhile.
+      // If the entry exists, another process has stored it meanwhile, which is no error.
       if (!existsSync(path)) throw error;
     });
     await this.#makeRoom();
@@ -116,7 +120,7 @@ export class ArtifactCache {
     const usedBeforeMs = this.#clock.now().getTime() - inUseMs;
     for (const entry of found.toSorted((one, other) => one.usedMs - other.usedMs)) {
       if (byteCount <= bytesMax || entry.usedMs > usedBeforeMs) return;
-      // The entry is renamed before its removal, so that no process finds a partially removed entry.
+      // Renames the entry before removing it, so that no process finds a partially removed entry.
       const going = `${entry.path}${unfinishedEnding}`;
       await rename(entry.path, going).catch(() => undefined);
       await this.discard(going);

@@ -27,7 +27,7 @@ import { pieceBytes } from "./manifest.ts";
 const server = await startBucketServer();
 after(() => server.close());
 
-/** A clock whose sleeps end immediately. */
+/** A clock on which each sleep ends immediately. */
 const hurried: Clock = { ...systemClock, sleep: async () => undefined };
 
 function newFolder(t: TestContext): string {
@@ -72,7 +72,7 @@ test("leaves the whole artifact or none, and no remains after a sweep, if the se
     const place = server.newPlace();
     await put(open(t, place, { name: "before" }), "old");
     let count = 0;
-    // Every other time, the server dies before its request reaches the store, otherwise before it receives the
+    // In half of the cases, the server dies before its request reaches the store; in the others, before it receives the
     // response.
     server.pass(() =>
       count++ < lived ? "through" : count === lived + 1 && lived % 2 === 0 ? "cut" : "lost",
@@ -129,7 +129,7 @@ test("fails the put of a server that another one took for dead, and leaves nothi
     isSwept = true;
     return "lost";
   });
-  // The other server sweeps between two attempts to send a piece.
+  // Another server sweeps the bucket between two attempts to send a piece of the artifact.
   const clock: Clock = {
     ...systemClock,
     sleep: async () => {
@@ -149,7 +149,7 @@ test("splits a large file into pieces, and restores it although connections brea
   const place = server.newPlace();
   const bytes = Buffer.alloc(2 * pieceBytes + 12_345, "abcdefg");
   const broken = new Set<string>();
-  // Breaks the connection of each request once: for a piece that is read, during the response.
+  // Breaks the connection of each request once. If the request reads a piece, breaks it during the response.
   server.pass(({ method, path }) => {
     const once = `${method} ${path}`;
     if (broken.has(once)) return "through";
@@ -225,7 +225,7 @@ test("rejects an artifact if the store returns other bytes, too few bytes, or an
 const isRead = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
   method === "GET" && !path.includes("list-type");
 
-/** Returns the seal of an adapter whose files contain this text. */
+/** Returns the seal of an adapter whose files contain the given text. */
 function sealOf(t: TestContext, text: string): Seal {
   const folder = newFolder(t);
   for (const name of ["a", "b"]) writeFileSync(join(folder, name), `${text} ${name}`);
@@ -239,7 +239,7 @@ test("reads again if the store returns an old object once, and never accepts old
   await put(writer, "old");
   const before = await new BucketClient(place).read("index/adapters/m/1.json");
   assert.ok(before !== null);
-  // The first reader has the old content in its cache; the second has an empty cache.
+  // The first reader has the old artifact in its cache; the second has an empty cache.
   const readers = [1, 2].map((number) =>
     open(t, place, {
       name: `reader ${number}`,
@@ -259,7 +259,7 @@ test("reads again if the store returns an old object once, and never accepts old
     assert.ok(staleLeft < 0, "it was read again");
     await clock.advance(60_000);
   }
-  // If the store keeps returning the old object, the error is reported after a few reads.
+  // If the store always returns the old object, the reader reports an error after a few reads.
   let reads = 0;
   server.pass((asked) => {
     if (!isRead(asked) || !index.test(asked.path)) return "through";

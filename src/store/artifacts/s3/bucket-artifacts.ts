@@ -1,4 +1,5 @@
-// Artifacts in a bucket of an S3-compatible store, shared by several servers. Each machine reads them through a cache.
+// Stores artifacts in a bucket of an S3-compatible store, which several servers share. Each machine reads them through
+// a cache.
 //
 // - `index/<key>.json`: manifest; the artifact exists while this object does.
 // - `data/<key>/<content>/`: pieces of the artifact. No other content ever gets the same name.
@@ -37,15 +38,14 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   : 0];
 
 /**
- * Time in milliseconds for which a manifest is cached. It is short: a manifest never changes, but its artifact may be
- * replaced or removed, and then the pieces that it names no longer exist.
+ * Time in milliseconds for which a manifest is cached. It is short, because the artifact may be replaced or removed,
+ * and the pieces that its old manifest names then no longer exist.
  */
 const freshMs = 10_000;
 /** Maximum number of cached manifests; the oldest is dropped first. */
 const knownMax = 10_000;
 /**
- * Maximum number of attempts to fetch an artifact. An attempt fails if another server replaces the artifact at the
- * same time.
+ * Maximum number of attempts to fetch an artifact. An attempt fails if another server replaces the artifact meanwhile.
  */
 const fetchesMax = 3;
 
@@ -72,7 +72,10 @@ export class BucketArtifacts implements PlacedArtifacts {
     return { kind: "bucket", bucket, cache, server: server() };
   }
 
-  /** The id is derived from the bucket's URL without a request, so all servers must be configured with the same URL. */
+  /**
+   * Derives the id from the bucket's URL, without a request. All servers must therefore be configured with the same
+   * URL.
+   */
   async placeId(): Promise<string> {
     return bucketUrl(this.#options.bucket);
   }
@@ -100,8 +103,8 @@ export class BucketArtifacts implements PlacedArtifacts {
         if (seal !== null) requireSealed(path, seal);
         return path;
       } catch (error) {
-        // The files do not match the seal. The artifact may have been replaced since its manifest was read from the
-        // store or from the cache.
+        // The files do not match the seal. Another server may have replaced the artifact since its manifest was read
+        // from the store or cached.
         if (tried === readsMax) throw error;
         this.#known.delete(key);
         await this.#bucket.pause(tried);
@@ -205,7 +208,11 @@ export class BucketArtifacts implements PlacedArtifacts {
     }
   }
 
-  /** @param path folder or file, which this function may move or delete */
+  /**
+   * Uploads an artifact and makes it visible.
+   *
+   * @param path folder or file, which this function may move or delete
+   */
   async #store(key: string, path: string, own: Pick<ArtifactWriter, "mayPut">): Promise<void> {
     const isFolder = (await stat(path)).isDirectory();
     const names = isFolder ? await readdir(path) : [""];
@@ -225,13 +232,13 @@ export class BucketArtifacts implements PlacedArtifacts {
       await this.#options.mayPut?.();
       await own.mayPut?.();
     } catch (error) {
-      // If this fails, another server removes the remaining pieces after this server's lease has ended.
+      // Ignores a failure: another server removes the remaining pieces after this server's lease has ended.
       await this.#work.settle(noted).catch(() => undefined);
       throw error;
     }
     const manifest = { content, isFolder, files };
-    // If this fails, it is unknown whether the manifest was stored. The note therefore stays, and a later sweep checks
-    // whether the artifact exists.
+    // If this fails, the manifest may or may not be stored. The note therefore stays, and a later sweep checks whether
+    // the artifact exists.
     await this.#index.put(key, manifest);
     await this.#work.keep(noted);
     await this.#cleanUp(noted, before);
@@ -240,29 +247,29 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   /**
-   * Removes the artifact that the new one replaces, and all artifacts below the key. If this fails, the note stays,
-   * and a sweep completes the removal.
+   * Removes the artifact that the new one replaces, and all artifacts below the key. If that fails, the note stays, and
+   * a sweep completes the removal.
    */
   async #cleanUp({ server, key }: NotedContent, before: Manifest | null): Promise<void> {
     try {
       if (before !== null) await this.#work.settle({ server, key, content: before.content });
       for (const below of await this.#index.keysAt(key)) if (below !== key) await this.remove(below);
     } catch {
-      // Ignored, because the new artifact is already stored.
+      // Ignores the error, because the new artifact is already stored.
     }
   }
 
-  /** Adds the uploaded files to the cache, so that this machine does not have to fetch them. */
+  /** Adds the uploaded files to the cache, so that this machine need not fetch them. */
   async #keepHere({ content, files }: Manifest, path: string): Promise<void> {
     try {
       for (const { name } of files) await flush(join(path, name));
       await this.#cache.keep(content, path);
     } catch {
-      // An error such as a full disk is ignored, because the artifact is in the bucket.
+      // Ignores errors such as a full disk, because the artifact is in the bucket anyway.
     }
   }
 
-  /** Returns the path of the artifact's files on this machine; null if there is no such artifact. */
+  /** Fetches an artifact and returns the path of its files on this machine; null if there is no such artifact. */
   async #bring(key: string): Promise<string | null> {
     for (let fetched = 0; fetched < fetchesMax; fetched++) {
       if (fetched > 0) await this.#bucket.pause(fetched);
@@ -289,7 +296,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       return this.#remember(key, await this.#index.find(key, { isUrgent: true }));
     } catch (error) {
       if (!(error instanceof ServiceError && error.obstacle === "blobs-away")) throw error;
-      // While the store is unreachable, cached manifests stay in use, so that cached artifacts remain available.
+      // Continues to use the cached manifest while the store is unreachable, so that cached artifacts remain available.
       return this.#remember(key, known.manifest);
     }
   }

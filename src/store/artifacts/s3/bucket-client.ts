@@ -1,6 +1,6 @@
 // Client for a bucket, with operations on objects and on parts of objects. Each operation has a time limit and is
-// retried, and the data of one request fits in memory. The client does not interpret the objects' content; it loads
-// the vendor's library at the first request.
+// retried, and its data fits in memory. The client does not interpret objects, and loads the vendor's library at the
+// first request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { S3 } from "@aws-sdk/client-s3";
@@ -14,24 +14,24 @@ import { pieceBytes } from "./manifest.ts";
 
 export interface BucketEntry {
   readonly key: string;
-  /** Time of the last write, by the store's clock. */
+  /** Time when the object was last written, by the store's clock. */
   readonly at: Date;
 }
 
-/** An uploaded part of a multipart upload. */
+/** A part of a multipart upload that was uploaded. */
 export interface UploadedPart {
-  /** Number of the part, from 1. */
+  /** Number of the part in its upload, counted from 1. */
   readonly number: number;
   readonly tag: string;
 }
 
 /**
- * Environment variables for processes that use the library. They prevent the library from logging warnings about its
- * support of Node.js versions.
+ * Environment variables for processes that use the vendor's library. They keep the library from warning about
+ * the Node.js version.
  */
 export const storeEnvironment = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 
-/** An object's address in requests. */
+/** Address of an object, as the vendor's library expects it in requests. */
 interface BucketKey {
   readonly Bucket: string;
   readonly Key: string;
@@ -40,7 +40,7 @@ interface BucketKey {
 /** Connection timeout in milliseconds. */
 const connectMs = 5000;
 
-/** Maximum number of attempts of a request, and time limit of each attempt in milliseconds, including the transfer. */
+/** Maximum number of attempts at a request, and time limit in milliseconds of each attempt, including the transfer. */
 interface Limits {
   readonly triesMax: number;
   readonly tryMs: number;
@@ -50,21 +50,21 @@ const urgently: Limits = { triesMax: 1, tryMs: 2000 };
 
 export interface HowToRead {
   /**
-   * True if the caller has an alternative to this request and must not wait long. Only one attempt is made, with a
-   * short time limit.
+   * True if the caller has an alternative to this request and must not wait long. The client then makes only one
+   * attempt with a short time limit.
    */
   readonly isUrgent?: boolean;
 }
-/** Maximum number of times that an object is read if its content is not as expected. */
+/** Maximum number of times that an object is read while its content is not as expected. */
 export const readsMax = 3;
-/** Page size of object lists. */
+/** Maximum number of objects in one response to a list request. */
 const listedMax = 1000;
 /**
- * Pause in milliseconds after the first attempt. It doubles with each attempt. Each pause is also multiplied by a
- * random factor from 0.5 to 1.5, so that servers do not all retry at the same time.
+ * Pause in milliseconds after the first attempt; each further attempt doubles it. The pause is multiplied by a random
+ * factor from 0.5 to 1.5, so that servers do not all retry at the same time.
  */
 const firstPauseMs = 200;
-/** Region in requests if none is configured. AWS requires the bucket's region; other stores accept any. */
+/** Region that requests name if none is configured. AWS requires the bucket's region; other stores accept any. */
 const otherRegion = "us-east-1";
 
 export class BucketClient {
@@ -79,7 +79,8 @@ export class BucketClient {
   }
 
   /**
-   * Returns an object's bytes; null if there is no such object. An object may have at most the size of a piece.
+   * Returns the bytes of an object, which may have at most the size of a piece. Null if there is no such object.
+   *
    * @throws ServiceError `unavailable`, as all operations do
    */
   read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
@@ -100,7 +101,11 @@ export class BucketClient {
     }
   }
 
-  /** Waits before the next attempt, longer each time. @param tried number of attempts so far */
+  /**
+   * Waits before the next attempt, longer after each attempt.
+   *
+   * @param tried number of attempts so far
+   */
   async pause(tried: number): Promise<void> {
     await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
   }
@@ -116,7 +121,10 @@ export class BucketClient {
     );
   }
 
-  /** Returns a range of an object's bytes, which is shorter at the object's end; null if there is no such object. */
+  /**
+   * Returns a range of an object's bytes. The result is shorter if the object ends earlier; null if there is no such
+   * object.
+   */
   readPart(
     key: string,
     { from, byteCount }: { readonly from: number; readonly byteCount: number },
@@ -132,12 +140,12 @@ export class BucketClient {
     return found && (found.ContentLength ?? 0);
   }
 
-  /** Returns true if the object exists; false if the object or the bucket does not. */
+  /** True if the object exists; false if the object or its bucket does not. */
   async has(key: string): Promise<boolean> {
     return (await this.size(key)) !== null;
   }
 
-  /** Starts a multipart upload and returns its id in the store. */
+  /** Starts a multipart upload, and returns the id that the store gives it. */
   async beginUpload(key: string): Promise<string> {
     const { UploadId } = await this.#ask("written", key, (s3, object, options) =>
       s3.createMultipartUpload(object, options),
@@ -158,7 +166,7 @@ export class BucketClient {
     return { number, tag: present(ETag, "the store names what it has") };
   }
 
-  /** Completes a multipart upload, after which the object exists. */
+  /** Completes a multipart upload. Afterwards, the object exists. */
   async completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const Parts = parts.map(({ number, tag }) => ({ PartNumber: number, ETag: tag }));
     await this.#ask("written", key, (s3, object, options) =>
@@ -166,14 +174,14 @@ export class BucketClient {
     );
   }
 
-  /** Cancels a multipart upload, which frees the storage of its parts. */
+  /** Cancels a multipart upload, so that the store frees the space of its parts. */
   async abandonUpload(key: string, uploadId: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) =>
       s3.abortMultipartUpload({ ...object, UploadId: uploadId }, options),
     ).catch(returnIfMissing(null));
   }
 
-  /** Removes an object. It is no error if the object does not exist. */
+  /** Removes an object. A missing object is no error. */
   async remove(key: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) => s3.deleteObject(object, options)).catch(
       returnIfMissing(null),
@@ -181,7 +189,7 @@ export class BucketClient {
   }
 
   /**
-   * Lists the objects whose keys begin with `start`, up to `countMax`. Does not let the store group keys by folder,
+   * Lists the objects whose keys begin with `start`, up to `countMax`. Does not ask the store to group keys by folder,
    * because some stores do that slowly.
    */
   async list(start: string, countMax = Infinity): Promise<readonly BucketEntry[]> {
@@ -201,8 +209,9 @@ export class BucketClient {
   }
 
   /**
-   * Reads an object. @throws ServiceError `unavailable`. This includes a store that sends more bytes than expected,
-   * because a faulty store could otherwise fill the memory
+   * Reads an object of at most `bytesMax` bytes. A faulty store that sends more could otherwise fill the memory.
+   *
+   * @throws ServiceError `unavailable`, also if the store sends more bytes
    */
   async #get(
     key: string,
@@ -214,7 +223,7 @@ export class BucketClient {
       key,
       async (s3, object, options) => {
         const { Body } = await s3.getObject({ ...object, ...part }, options);
-        // Safe cast: in Node.js the body is a Node.js stream.
+        // Safe cast: in Node.js, the body is a Node.js stream.
         return bounded(addAbortSignal(options.abortSignal, Body as Readable), bytesMax);
       },
       limits,
@@ -245,7 +254,7 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let byteCount = 0;
   for await (const part of body) {
-    // Safe cast: the body of a response is a byte stream.
+    // Safe cast: the body of a response is a stream of bytes.
     const bytes = part as Buffer;
     byteCount += bytes.length;
     if (byteCount > bytesMax) throw new Error(`it is answered with more than ${bytesMax} bytes`);
@@ -255,8 +264,8 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
 }
 
 /**
- * Returns a handler for `catch`. If the error means that the object is missing, the handler returns the value `none`;
- * it rethrows other errors.
+ * Returns a handler for `catch`. The handler returns `none` if the error means that the object is missing, and rethrows
+ * other errors.
  */
 function returnIfMissing<None>(none: None): (error: unknown) => None {
   return (error) => {
@@ -272,11 +281,11 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
-      // The library makes only one attempt. This client retries instead, so that an attempt includes reading the
+      // Makes the library try only once, because this client retries itself. Its attempts also include reading the
       // response body.
       maxAttempts: 1,
-      // The library's additional checksums are off, because stored data has its own hashes, and not every store
-      // supports these checksums.
+      // Turns off the library's additional checksums: stored data has its own hashes, and not every store supports these
+      // checksums.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: {

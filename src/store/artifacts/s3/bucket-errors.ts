@@ -1,12 +1,12 @@
-// Translates errors of an object store or the network into messages for an operator: the bucket, the key, and what to
-// do. Has no side effects.
+// Translates errors of an object store or the network into messages for an operator, which name the bucket, the key and
+// what to do. Pure functions.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** Seconds after which the errors tell clients to retry. */
+/** Delay in seconds after which the errors ask clients to retry. */
 const retryAfterSeconds = 5;
 
-/** Remedies for operators, by the error's name in the store or its client library. */
+/** Remedies for operators, by the name that the store or its client library gives the error. */
 const cures: Readonly<Record<string, string>> = {
   NoSuchBucket: "There is no such bucket: make it, or name another.",
   AccessDenied:
@@ -24,7 +24,7 @@ const cures: Readonly<Record<string, string>> = {
     "See that AWS_ENDPOINT_URL names the store, and that HONE_BLOBS ends with ?path-style=on where it has no host for each bucket.",
 };
 
-/** True if a retry may succeed without a change by the operator. */
+/** True if a retry may succeed although the operator changes nothing. */
 export function isTransient(error: unknown): boolean {
   const status = statusOf(error);
   if (status !== null) return status >= 500 || status === 408 || status === 429;
@@ -37,7 +37,7 @@ export function isMissingObject(error: unknown): boolean {
 }
 
 /**
- * Converts an error of the store for callers. It has the code `unavailable`: a job that fails with it waits until the
+ * Converts an error of the store for callers, with the code `unavailable`. A job that fails with it waits until the
  * store is available again, and loses no data.
  *
  * @param what attempted operation, such as "read"
@@ -62,14 +62,13 @@ export function bucketError(
 }
 
 function statusOf(error: unknown): number | null {
-  // The client library adds the response's HTTP status to errors in this field. The field is absent if there was no
-  // response.
+  // The client library puts the HTTP status of the response into this field. Without a response, the field is absent.
   const metadata = (error as { readonly $metadata?: { readonly httpStatusCode?: unknown } } | null)
     ?.$metadata;
   return typeof metadata?.httpStatusCode === "number" ? metadata.httpStatusCode : null;
 }
 
-/** Returns the store's error code, or the system's code of a connection error. */
+/** Returns the error code of the store, or, for a connection error, that of the operating system. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

@@ -1,32 +1,38 @@
-// Location of artifacts in a bucket, and parsing of its URL, `s3://bucket/prefix`. Sends no requests.
+// Describes where in a bucket artifacts are stored, and parses the bucket's URL, `s3://bucket/prefix`. Sends no
+// requests.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface BucketPlace {
   readonly bucket: string;
-  /** Prefix of every key: empty, or ends with a slash. */
+  /** Prefix of every object key: empty, or ending with a slash. */
   readonly prefix: string;
   /**
-   * URL of the store; null for the client library's default, which is AWS unless AWS's configuration files name
-   * another store.
+   * URL of the store. Null for the client library's default, which is AWS unless AWS's configuration files name another
+   * store.
    */
   readonly endpoint: string | null;
   /**
-   * True if the bucket is in the path of requests (`host/bucket/key`), false if it is in the host name
+   * True if requests name the bucket in their path (`host/bucket/key`), false if they name it in the host name
    * (`bucket.host/key`).
    */
   readonly isPathStyle: boolean;
 }
 
-/** Bucket names that AWS and compatible stores allow. */
+/** Matches bucket names that AWS and compatible stores allow. */
 const bucketName = /^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/;
-/** Maximum length of the prefix. It keeps the longest key below the 1024 bytes that stores allow. */
+/** Maximum length of the prefix in characters. It keeps the longest key below the 1024 bytes that stores allow. */
 const prefixLengthMax = 256;
 
 export function isBucketUrl(text: string): boolean {
   return /^s3:\/\//i.test(text);
 }
 
-/** Parses a bucket's URL. @param name setting that messages mention @throws ServiceError `invalid` for an invalid URL */
+/**
+ * Parses the URL of a bucket.
+ *
+ * @param name setting that error messages mention
+ * @throws ServiceError `invalid` for an invalid URL
+ */
 export function readBucketUrl(
   url: string,
   name = "HONE_BLOBS",
@@ -46,7 +52,7 @@ export function readBucketUrl(
   );
 }
 
-/** Returns a URL that identifies the bucket, for messages and as an id. */
+/** Returns a URL that identifies the bucket, for use in messages and as an id. */
 export function bucketUrl({ bucket, prefix, endpoint }: BucketPlace): string {
   const url = `s3://${bucket}/${prefix}`.replace(/\/$/, "");
   return endpoint === null ? url : `${url} at ${endpoint}`;

@@ -1,4 +1,4 @@
-// Tests that objects can be written to a third-party store piece by piece, and read in ranges.
+// Tests, with a third-party store, that objects can be written piece by piece and read in ranges.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type BucketServer, startBucketServer } from "../testing/bucket-server.ts";
@@ -10,7 +10,7 @@ before(async () => void (store = await startBucketServer()));
 after(() => store.close());
 
 const partBytes = 1000;
-/** Returns pieces of data whose size differs from the size of parts. */
+/** Returns data in pieces whose size differs from that of the upload's parts. */
 const piecesOf = (byteCount: number): readonly Uint8Array[] =>
   Array.from({ length: Math.ceil(byteCount / 300) }, (_, index) =>
     Uint8Array.from({ length: Math.min(300, byteCount - index * 300) }, (_value, at) => (index + at) % 251),
@@ -40,7 +40,7 @@ test("creates no object before an upload completes, and reports a missing object
   const bucket = new BucketClient(store.newPlace());
   const upload = new BucketUpload(bucket, "file", partBytes);
   for (const piece of piecesOf(5000)) await upload.write(piece);
-  // The test store does not support cancelling an upload; neither do some real stores.
+  // Ignores the error, because the test store, like some real stores, cannot cancel an upload.
   await upload.abandon().catch(() => undefined);
   assert.equal(await bucket.size("file"), null);
   assert.equal(await bucket.readPart("file", { from: 0, byteCount: 1 }), null);

@@ -1,9 +1,9 @@
-// Upload of an object of any size. A small object is sent in one request, a larger one as a multipart upload, which
-// the store assembles at the end.
+// Uploads an object of any size. Sends a small object in one request, and a larger one as a multipart upload, which the
+// store assembles at the end.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BucketClient, UploadedPart } from "./bucket-client.ts";
 
-/** Maximum number of parts in one object. */
+/** Maximum number of parts in one object, as S3 allows. */
 const partsMax = 10_000;
 
 export class BucketUpload {
@@ -16,7 +16,7 @@ export class BucketUpload {
   /** Id of the multipart upload; null while all data fits into one part. */
   #uploadId: string | null = null;
 
-  /** @param partBytes size of each part except the last in bytes; stores require at least 5 MiB */
+  /** @param partBytes size in bytes of each part except the last; stores require at least 5 MiB */
   constructor(bucket: BucketClient, key: string, partBytes: number) {
     this.#bucket = bucket;
     this.#key = key;
@@ -24,8 +24,9 @@ export class BucketUpload {
   }
 
   /**
-   * Adds data to the object. @throws ServiceError `unavailable`, as all methods do; `too_large` if the object exceeds
-   * the store's limit
+   * Adds data to the object.
+   *
+   * @throws ServiceError `unavailable`, as all methods do; `too_large` if the object exceeds the store's limit
    */
   async write(bytes: Uint8Array): Promise<void> {
     this.#pieces.push(bytes.slice());
@@ -33,7 +34,7 @@ export class BucketUpload {
     if (this.#byteCount >= this.#partBytes) await this.#sendPart();
   }
 
-  /** Completes the upload. The object is stored completely when this resolves. */
+  /** Completes the upload. When this resolves, the store has the complete object. */
   async close(): Promise<void> {
     if (this.#uploadId === null) return this.#bucket.write(this.#key, this.#take());
     if (this.#byteCount > 0) await this.#sendPart();

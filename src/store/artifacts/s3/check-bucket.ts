@@ -1,11 +1,15 @@
-// Checks that a bucket supports each operation that a server needs: it writes, lists, reads, replaces, reads again and
+// Checks that a bucket supports each operation that a server needs: writes, lists, reads, replaces, reads again and
 // removes an object.
 import { newUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { BucketClient } from "./bucket-client.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** Checks a bucket. @throws ServiceError `unavailable`, with the remedy */
+/**
+ * Checks that a bucket supports each operation that a server needs.
+ *
+ * @throws ServiceError `unavailable`, with the remedy
+ */
 export async function checkBucket(place: BucketPlace): Promise<void> {
   const bucket = new BucketClient(place);
   const key = `check/${newUuid()}`;

@@ -1,11 +1,11 @@
-// Runs work on many items with limited concurrency.
+// Runs work on many items, on a limited number of them at the same time.
 
 /** Maximum number of concurrent requests for one artifact. */
 const requestsMax = 4;
 
 /**
- * Runs the work on each item, a few at a time. After an error, starts no more work, and throws the error once all
- * running work has ended.
+ * Runs `work` on each item, on a few at the same time. After an error, starts no more work, and throws the error once
+ * all running work has ended.
  */
 export async function forEachConcurrently<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

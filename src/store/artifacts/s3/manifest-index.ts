@@ -1,6 +1,6 @@
-// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of the artifact with this key. Some stores
-// keep objects as files, so an artifact cannot have the same name as the folder of the artifacts below it; the suffix
-// `.json` makes the names different.
+// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of the artifact with this key. The suffix
+// `.json` is needed for stores that keep objects as files: there, an artifact could not have the same name as the
+// folder of artifacts below it.
 import type { BucketClient, HowToRead } from "./bucket-client.ts";
 import { type Manifest, manifestText, readManifest } from "./manifest.ts";
 
@@ -20,7 +20,7 @@ export class ManifestIndex {
     return text === null ? null : readManifest(text.toString("utf8"), object);
   }
 
-  /** Stores a manifest, replacing an existing one. */
+  /** Stores the manifest of an artifact, in place of an existing one. */
   async put(key: string, manifest: Manifest): Promise<void> {
     await this.#bucket.write(objectOf(key), Buffer.from(manifestText(manifest)));
   }
@@ -29,26 +29,26 @@ export class ManifestIndex {
     await this.#bucket.remove(objectOf(key));
   }
 
-  /** True if there is an artifact at the key or below it. */
+  /** True if an artifact exists at the key or below it. */
   async has(key: string): Promise<boolean> {
     if (await this.#bucket.has(objectOf(key))) return true;
     return (await this.#bucket.list(`${root}/${key}/`, 1)).length > 0;
   }
 
-  /** Returns the names directly below a key. */
+  /** Returns the names of the entries directly below a key. */
   async names(key: string): Promise<readonly string[]> {
     return [...(await this.latest(key)).keys()];
   }
 
-  /** Returns the keys at and below a key. */
+  /** Returns the keys of all artifacts at and below a key. */
   async keysAt(key: string): Promise<readonly string[]> {
     const below = await this.#bucket.list(`${root}/${key}/`);
     return [key, ...below.map((entry) => withoutEnding(entry.key.slice(root.length + 1)))];
   }
 
   /**
-   * Returns the names directly below a key. Each comes with a time: the latest write among the artifacts at and below
-   * that name.
+   * Returns the names of the entries directly below a key. Each has the time of the latest write among the artifacts at
+   * and below that name.
    */
   async latest(key: string): Promise<ReadonlyMap<string, Date>> {
     const start = `${root}/${key}/`;

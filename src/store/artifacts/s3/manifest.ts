@@ -1,14 +1,14 @@
-// Manifest of an artifact in a bucket. It lists the artifact's files, and the hashes of the pieces that make up each
-// file. The manifest is a single object, so writing it creates or replaces the artifact atomically; a piece to which
-// no manifest refers is invisible to readers.
+// Manifest of an artifact in a bucket: lists the artifact's files, and the hashes of each file's pieces. A manifest is
+// a single object, so writing it creates or replaces the artifact atomically. Readers do not see pieces to which no
+// manifest refers.
 import { createHash } from "node:crypto";
 import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface Manifest {
-  /** UUID of this content, which is part of the keys of its pieces. */
+  /** UUID of the artifact's content. It is part of the keys of the content's pieces. */
   readonly content: string;
-  /** True for a folder of files. False for a single file, whose name is then empty. */
+  /** True if the artifact is a folder of files. False if it is a single file, whose name is then empty. */
   readonly isFolder: boolean;
   readonly files: readonly FileManifest[];
 }
@@ -16,7 +16,7 @@ export interface Manifest {
 export interface FileManifest {
   readonly name: string;
   readonly byteCount: number;
-  /** Hex SHA-256 of each piece, in order; empty for an empty file. */
+  /** Hex SHA-256 of each piece of the file, in order; empty for an empty file. */
   readonly pieces: readonly string[];
 }
 
@@ -37,7 +37,11 @@ export function manifestText(manifest: Manifest): string {
   return JSON.stringify({ format, version: formatVersion, ...manifest });
 }
 
-/** Parses a manifest. @throws ServiceError `conflict` if this program did not write the text */
+/**
+ * Parses the manifest of an artifact.
+ *
+ * @throws ServiceError `conflict` if Hone did not write the text
+ */
 export function readManifest(text: string, key: string): Manifest {
   const manifest = parsed(text);
   if (manifest !== null) return manifest;
@@ -47,7 +51,7 @@ export function readManifest(text: string, key: string): Manifest {
   });
 }
 
-/** Returns null for any text that is not a manifest. */
+/** Parses a text as a manifest; returns null if it is none. */
 function parsed(text: string): Manifest | null {
   let value: unknown;
   try {
@@ -78,7 +82,9 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** True if the file is valid: its name does not leave the folder, and its size matches its pieces. */
+/**
+ * True if a file's entry is valid: the name does not lead out of the folder, and the size matches the number of pieces.
+ */
 function isWhole({ name, byteCount, pieces }: FileManifest): boolean {
   return (
     !/[/\\\0]|^\.\.?$/.test(name) &&

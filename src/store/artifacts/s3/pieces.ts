@@ -1,5 +1,5 @@
-// Transfers files to and from a bucket in pieces. Each piece is a separate object that is retried separately, and its
-// hash is verified when it is read.
+// Transfers files to and from a bucket in pieces. Each piece is an object that is retried separately; its hash is
+// verified when it is read.
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { flush } from "../flush.ts";
@@ -9,8 +9,11 @@ import { readsMax, type BucketClient } from "./bucket-client.ts";
 import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
 
 /**
- * Stores a file. @param to key prefix of its pieces @param path path of the file @param name name of the file in the
- * manifest
+ * Stores a file in pieces.
+ *
+ * @param to prefix of the keys of the pieces
+ * @param path path of the file
+ * @param name name of the file in the manifest
  */
 export async function storeFile(
   bucket: BucketClient,
@@ -35,7 +38,7 @@ export async function storeFile(
 }
 
 /**
- * Writes the files to a path and flushes them.
+ * Fetches the files of an artifact, writes them to a path and flushes them.
  *
  * @returns false if a piece is missing because the artifact was replaced or removed
  * @throws ServiceError `conflict` if a piece is damaged

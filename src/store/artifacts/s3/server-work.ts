@@ -1,6 +1,6 @@
-// Notes of servers, under `work/` in a bucket. A note says which content a server is writing or removing, or which key
-// it holds. No request can change two objects atomically, so the note is written before an operation that may be
-// interrupted; a sweep then keeps the content only if a manifest refers to it.
+// Notes of servers under `work/` in a bucket. A note says which content a server is writing or removing, or which key
+// it holds. No request can change two objects atomically, so a server writes a note before an operation that may be
+// interrupted; a sweep later keeps the content only if a manifest refers to it.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { forEachConcurrently } from "./for-each-concurrently.ts";
@@ -10,7 +10,7 @@ import type { ManifestIndex } from "./manifest-index.ts";
 const root = "work";
 const [contentFolder, heldFolder] = ["content", "held"];
 
-/** Content of an artifact that a server has begun to write or remove. */
+/** Content of an artifact that a server has begun to write or remove, according to a note. */
 export interface NotedContent {
   readonly server: string;
   readonly key: string;
@@ -19,7 +19,7 @@ export interface NotedContent {
 
 interface Note {
   readonly key: string;
-  /** True if another server considers the writing server dead, and has begun to remove the content. */
+  /** True if another server took the noting server for dead, and has begun to remove the content. */
   readonly isAbandoned?: boolean;
 }
 
@@ -32,14 +32,18 @@ export class ServerWork {
     this.#index = index;
   }
 
-  /** Stores a note about content. Call it before storing the content's first piece, and before removing its manifest. */
+  /**
+   * Stores a note about content. Must be called before the content's first piece is stored, and before its manifest is
+   * removed.
+   */
   async note({ server, key, content }: NotedContent): Promise<void> {
     await this.#write(noteOf(server, content), { key });
   }
 
   /**
-   * Removes the note of an artifact whose manifest is stored. @throws ServiceError `cancelled` if another server is
-   * removing the artifact
+   * Removes the note about an artifact whose manifest is stored.
+   *
+   * @throws ServiceError `cancelled` if another server is removing the artifact
    */
   async keep(noted: NotedContent): Promise<void> {
     const note = noteOf(noted.server, noted.content);
@@ -52,7 +56,7 @@ export class ServerWork {
     });
   }
 
-  /** Removes the content's pieces unless a manifest refers to them, and then the note. */
+  /** Removes the pieces of noted content unless a manifest refers to them, and then the note. */
   async settle({ server, key, content }: NotedContent): Promise<void> {
     if ((await this.#index.find(key))?.content !== content)
       await forEachConcurrently(await this.#bucket.list(`${folderOfContent(key, content)}/`), (piece) =>
@@ -62,15 +66,15 @@ export class ServerWork {
   }
 
   /**
-   * Settles all unfinished content that a server has noted at and below a key. Call it for a server that will not
-   * complete this content.
+   * Settles all content at and below a key about which a server has notes. Must be called only for a server that will
+   * not complete this content.
    */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;
     await forEachConcurrently(await this.#bucket.list(start), async (entry) => {
       const note = await this.#read(entry.key);
       if (note === null || !below(note.key)) return;
-      // A server that was wrongly considered dead sees this mark, and then does not complete its write.
+      // If the server is alive after all, it sees this mark and does not complete its write.
       await this.#write(entry.key, { ...note, isAbandoned: true });
       await this.settle({ server, key: note.key, content: entry.key.slice(start.length) });
     });
@@ -93,7 +97,7 @@ export class ServerWork {
     return keys;
   }
 
-  /** Returns the servers that have notes or holds. */
+  /** Returns the ids of the servers that have notes or holds. */
   async servers(): Promise<readonly string[]> {
     const entries = await this.#bucket.list(`${root}/`);
     return [...new Set(entries.map(({ key }) => key.split("/")[1]))];
@@ -111,17 +115,17 @@ export class ServerWork {
 function noteIn(object: string, text: Buffer | null): Note | null {
   if (text === null) return null;
   try {
-    // Safe cast: written by this file.
+    // Safe cast: only this file writes notes, and the next line checks the key.
     const note = JSON.parse(text.toString("utf8")) as Note | null;
     if (typeof note?.key === "string") return note;
   } catch {
-    // The error below reports text that is not JSON.
+    // If the text is not JSON, the error below reports it.
   }
   const message = `${JSON.stringify(object)} in the bucket is not a note of a server's work. Delete it once that server has ended.`;
   throw new ServiceError({ code: "conflict", message });
 }
 
-/** Returns the key prefix of the content's pieces, with its last slash omitted. */
+/** Returns the prefix of the keys of the content's pieces, without its last slash. */
 export function folderOfContent(key: string, content: string): string {
   return `data/${key}/${content}`;
 }
@@ -130,7 +134,7 @@ function noteOf(server: string, content: string): string {
   return `${root}/${server}/${contentFolder}/${content}`;
 }
 
-/** The key is hashed because its slashes would create folders in some stores. */
+/** Hashes the key, because its slashes would create folders in some stores. */
 function holdOf(server: string, key: string): string {
   return `${root}/${server}/${heldFolder}/${createHash("sha256").update(key).digest("hex")}`;
 }

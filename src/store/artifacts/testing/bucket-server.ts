@@ -1,5 +1,5 @@
-// For tests: a third-party store of buckets (@20minutes/s3rver) on a free port of this machine. A proxy in front of it
-// passes requests on, refuses them, or breaks the connection.
+// For tests: a third-party store of buckets (@20minutes/s3rver) on a free port of this machine. The proxy in front of
+// it passes requests to the store, refuses them, or breaks the connection.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
@@ -13,8 +13,8 @@ import { storeEnvironment } from "../s3/bucket-client.ts";
 import type { BucketPlace } from "../s3/bucket-place.ts";
 
 /**
- * How the proxy handles a request: it passes the request on, returns a given response, or breaks the connection before
- * or during the response.
+ * How the proxy handles a request: passes it to the store, returns a given response, or breaks the connection before or
+ * during the response.
  */
 export type Passage =
   | "through"
@@ -22,20 +22,20 @@ export type Passage =
   | "cut"
   | { readonly status: number; readonly code: string }
   /**
-   * Replaces the body of the store's response by another with the same declared length. `endless` sends a body without
-   * an end.
+   * Replaces the body of the store's response by another body with the same declared length. `endless` sends a body
+   * that never ends.
    */
   | { readonly body: ((stored: Buffer) => Buffer) | "endless" };
 
 export interface BucketServer {
-  /** Returns an unused prefix in the bucket. */
+  /** Returns a place in the bucket with an unused prefix. */
   readonly newPlace: () => BucketPlace;
-  /** Sets how all following requests are handled. */
+  /** Sets how the proxy handles all following requests. */
   readonly pass: (passage: (asked: { readonly method: string; readonly path: string }) => Passage) => void;
   readonly close: () => Promise<void>;
 }
 
-/** Type of the package, which has no type declarations. */
+/** Type of the store's package, which has no type declarations of its own. */
 interface Store {
   run(): Promise<{ readonly port: number }>;
   close(): Promise<void>;
@@ -44,7 +44,7 @@ type MakeStore = new (options: Readonly<Record<string, unknown>>) => Store;
 
 const bucket = "of-tests";
 
-/** Starts the store. Also sets its credentials in this process's environment. */
+/** Starts the store, and sets the store's credentials in the environment of this process. */
 export async function startBucketServer(): Promise<BucketServer> {
   const directory = mkdtempSync(join(tmpdir(), "hone-buckets-"));
   const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as MakeStore;
@@ -53,7 +53,7 @@ export async function startBucketServer(): Promise<BucketServer> {
     port: 0,
     address,
     silent: true,
-    // Needed because the store verifies signatures without the slash after a bucket's name.
+    // Needed because the store verifies signatures for a path without the slash after the bucket's name.
     allowMismatchedSignatures: true,
     directory,
     configureBuckets: [{ name: bucket }],
@@ -130,6 +130,6 @@ async function answerWith(
 
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // Safe cast: the server listens on a port.
+  // Safe cast: the server listens on a port, so its address is an object.
   return (server.address() as AddressInfo).port;
 }

@@ -1,5 +1,5 @@
-// For tests: artifacts in memory, which behave like those in a remote store. Files that are read stay in a folder as
-// long as the store.
+// For tests: artifacts in memory that behave like those in a remote store. Files that were read stay in a folder for as
+// long as the store exists.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -8,12 +8,15 @@ import { notFound } from "../../../base/domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { requireSealed } from "../seal.ts";
 
-/** State shared by servers that share artifacts. */
+/** Contents of the store, which all servers with the same artifacts share. */
 export interface SharedMemory {
   readonly id: string;
-  /** Bytes of each file, by artifact key and file name, or only by key for an artifact that is a single file. */
+  /**
+   * Bytes of each file. The key is the artifact's key and the file's name, or only the artifact's key if the artifact
+   * is a single file.
+   */
   readonly files: Map<string, { readonly bytes: Buffer; readonly at: Date }>;
-  /** Keys that each server holds. */
+  /** Artifact keys that each server holds, by server id. */
   readonly held: Map<string, Set<string>>;
 }
 
@@ -21,7 +24,11 @@ export function sharedMemory(): SharedMemory {
   return { id: newUuid(), files: new Map(), held: new Map() };
 }
 
-/** @param scratch an empty folder of the server */
+/**
+ * Opens the in-memory artifact store for a server.
+ *
+ * @param scratch an empty folder of the server
+ */
 export function memoryArtifacts(
   { id, files, held }: SharedMemory,
   { scratch, server, mayPut = async () => undefined }: ArtifactWriter & { readonly scratch: string },
@@ -94,7 +101,7 @@ export function memoryArtifacts(
     has: async (key) => below(key).length > 0,
     names: async (key) => names(key),
     remove: async (key) => remove(key),
-    // Nothing to remove: unfinished writes are in the memory of a process, and disappear with it.
+    // Does nothing, because unfinished writes are in the memory of a process, and disappear with it.
     removeUnfinished: async () => undefined,
     hold: async (key) => void held.set(server(), (held.get(server()) ?? new Set()).add(key)),
     release: async (key) => void held.get(server())?.delete(key),

@@ -1,4 +1,4 @@
-// Annotation queues and their items. Claims and state changes are in claims.ts.
+// Stores annotation queues and their items. Claims and state changes are in claims.ts.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationQueue, ItemDraft } from "../../../base/domain/annotation/queue.ts";
@@ -13,7 +13,7 @@ import { lockQueue } from "./lock-queue.ts";
 import { changedColumns, contentColumns, foldedName, queueOf } from "./queue-rows.ts";
 import { remainingOf, statsOf } from "./stats.ts";
 
-/** Maximum number of items that one statement looks up or writes. */
+/** Maximum number of items that one SQL statement looks up or writes. */
 const itemsPerStatement = 100;
 
 /** Creates the annotation store on a migrated database. */
@@ -133,8 +133,8 @@ async function addItems(
 }
 
 /**
- * Returns those drafts whose references are not in the queue yet. Of drafts with the same reference, only one is
- * returned.
+ * Returns those drafts whose references are not in the queue yet. If several drafts have the same reference, returns
+ * only one.
  */
 async function newDrafts(
   transaction: Transaction<Schema>,
@@ -160,7 +160,7 @@ function tooManyItems(itemsMax: number): ServiceError {
   return new ServiceError({ code: "too_large", message });
 }
 
-/** Returns the LIKE pattern that matches texts with this substring. */
+/** Returns the LIKE pattern for texts that contain `part`. */
 function partPattern(part: string): string {
   return `%${foldedName(part).replaceAll(/[\\%_]/g, "\\$&")}%`;
 }

@@ -1,5 +1,5 @@
-// Claims the next item for an annotator, and changes an annotator's state for an item. Both operations lock the queue
-// first, so that each sees the results of earlier ones.
+// Claims the next item for an annotator, and changes an annotator's state for an item. Both operations first lock the
+// queue, so that each sees the results of earlier ones.
 import { type Selectable, sql, type Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
@@ -51,8 +51,8 @@ async function ownItem(
 }
 
 /**
- * Finds a free item. The more annotators have completed an item, the earlier it comes, so that started items are
- * finished before new ones are started.
+ * Finds a free item. Prefers items that more annotators have completed, so that started items are finished before new
+ * ones are started.
  */
 async function freeItem(
   transaction: Transaction<Schema>,
@@ -61,7 +61,7 @@ async function freeItem(
 ): Promise<Selectable<AnnotationItemTable> | null> {
   const now = at.toISOString();
   for (let completedCount = annotatorsPerItem - 1; completedCount >= 0; completedCount--) {
-    // Searches items with each number of completions separately, so that an index provides the order.
+    // Searches the items separately for each number of completions, so that an index provides the order.
     const row = await transaction
       .selectFrom("annotation_items")
       .selectAll()

@@ -1,4 +1,4 @@
-// Items of annotation queues with their annotators' states.
+// Reads items of annotation queues with the annotators' states.
 import { type Expression, type Kysely, type Selectable, sql } from "kysely";
 import type {
   AnnotationStore,
@@ -10,7 +10,7 @@ import type { AnnotationItemTable, AnnotationStateTable, Schema } from "../schem
 import { inOrder, sliceOf } from "./list-slices.ts";
 import { itemOf } from "./queue-rows.ts";
 
-/** Maximum number of items for which one statement reads states. */
+/** Maximum number of items whose states one SQL statement reads. */
 const itemsPerStatement = 1000;
 
 export async function findItem(
@@ -59,7 +59,7 @@ const stateOrder = ["unstarted", "skipped", "in_progress", "completed"] as const
 
 /**
  * Returns SQL for the most advanced state of an item, as an index in `stateOrder`. If an annotator is given, only that
- * annotator's state counts; otherwise the states of all annotators count.
+ * annotator's state counts; otherwise, the states of all annotators count.
  */
 function furthestOf(annotator: string | null, at: Date): Expression<number> {
   const own = annotator === null ? sql`` : sql` and annotator = ${annotator}`;
@@ -70,7 +70,7 @@ function furthestOf(annotator: string | null, at: Date): Expression<number> {
   )`;
 }
 
-/** Returns the items of rows with their annotators' states, in order. */
+/** Converts rows to items with their annotators' states, in the order of the rows. */
 async function withStates(
   database: Kysely<Schema>,
   rows: readonly Selectable<AnnotationItemTable>[],

@@ -1,4 +1,4 @@
-// Reads parts of lists by offset, in an order that the client chooses. Other lists are read with a cursor.
+// Reads slices of lists by offset, in an order that the client chooses. Other lists are read with a cursor.
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { ListOrder, ListSlice } from "../../../base/domain/annotation/annotation-store.ts";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
