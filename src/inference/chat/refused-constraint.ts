@@ -56,8 +56,8 @@ function foundFault(
 }
 
 /**
- * Returns the fault for an unsatisfiable constraint that was composed only of tools. If only one tool may be called,
- * the fault is located at its schema.
+ * Returns the fault for a constraint that allows only calls of tools and that no answer can satisfy. If only one tool
+ * may be called, the fault is located at that tool's schema.
  */
 function wholeFault(message: string, request: ChatRequest): Fault {
   const { choice } = request.calls;

@@ -20,7 +20,10 @@ export interface TemplateTask {
   readonly source: string;
   readonly conversation: Conversation;
   readonly limits: RenderLimits;
-  /** True for a trial: if it exceeds a limit, another process tries again. Otherwise the template is refused. */
+  /**
+   * If true, the render is a trial: when it exceeds a limit, it ends without a result, so that the caller can repeat it
+   * in another process. If false, the template is refused when it exceeds a limit.
+   */
   readonly isTrial: boolean;
 }
 

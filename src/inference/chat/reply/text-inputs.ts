@@ -14,7 +14,7 @@ export class TextInputs {
   }
 
   /**
-   * Replaces the arguments of such calls in a piece by the decoded text.
+   * In a piece of the answer, replaces the arguments of calls of tools with text input by the decoded text.
    *
    * @param isLast true if no piece follows
    */

@@ -74,8 +74,8 @@ export function checkEmbeddings(under: EngineUnderTest): void {
         return Math.abs(plainLogprobs(scores)[next] - expected);
       }),
     );
-    // Rounding moves the log-probabilities of improbable tokens far, but their mean little. Quantized engines are
-    // therefore checked by the mean difference.
+    // Rounding changes the log-probabilities of improbable tokens greatly, but changes the mean over all tokens little.
+    // Quantized engines are therefore checked by the mean difference.
     const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
     const difference = rounding === undefined ? Math.max(...differences) : mean;
     assert.ok(
@@ -87,7 +87,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
   test(`${name}: the same tokens have the same embedding, regardless of other and earlier requests`, async () => {
     const engine = await shared();
     const expected = await embed(engine, ask(tokenIds));
-    // An engine that caches the scores of prompts has these in its cache after this answer.
+    // If an engine caches the scores of prompts, its cache contains the scores of this prompt after the answer.
     await answerOf(engine, requestOf(tokenIds, { maxTokens: 2 }));
     const running = read(engine.submit(requestOf(recorded.prompt, { id: "beside", maxTokens: 60 })));
     const crowd = await Promise.all(

@@ -13,7 +13,7 @@ import {
 } from "./engine-under-test.ts";
 
 const seeded = { temperature: 1, seed: 21 };
-/** Long enough to still be running whenever a test looks at it. */
+/** A request with an answer so long that it still runs whenever a test looks at it. */
 const endless = ask({ id: "endless", maxTokens: 200, choiceCount: 4, sampling: seeded });
 
 export function checkEnding(under: EngineUnderTest): void {

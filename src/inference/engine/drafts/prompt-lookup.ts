@@ -16,8 +16,8 @@ const entriesPerToken = 8;
 const tableSizes = { min: 2 ** 10, max: 2 ** 18 } as const;
 
 /**
- * Called once the actual token is known for which a token was guessed. Gets the guess's match length and whether the
- * guess was right.
+ * Called after a guess, once the actual token is known. Gets the match length of the guess, and whether the guess was
+ * right.
  */
 export type OnGuess = (matchLength: number, isRight: boolean) => void;
 

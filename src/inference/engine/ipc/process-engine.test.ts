@@ -39,7 +39,7 @@ const started = async (settings: Partial<EngineSettings> = {}): Promise<ProcessE
 };
 
 const plain = requestOf([5, 6], { maxTokens: 9 });
-/** Long enough to still be running whenever a test looks at it. */
+/** Returns a request with an answer so long that it still runs whenever a test looks at it. */
 const endless = (id: string): GenerationRequest =>
   requestOf([5], { id, maxTokens: 500, choiceCount: 64, topLogprobCount: 20 });
 

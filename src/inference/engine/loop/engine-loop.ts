@@ -114,8 +114,8 @@ export class EngineLoop {
   /** Requests that are running or queued and have not ended. */
   readonly #requests = new Set<RunningRequest>();
   /**
-   * Sequences that wait for slots, in the order in which they will start. Each is the leader of the choices that share
-   * its prompt.
+   * Sequences that wait for slots, in the order in which they will start. If several choices share a prompt, only the
+   * sequence that will compute the prompt is listed.
    */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;

@@ -85,8 +85,8 @@ export class Lane {
   }
 
   /**
-   * Gives a leader's slot to one of its followers. The follower continues from the part of their shared prompt that is
-   * already computed.
+   * Gives the slot of a leader, the sequence that computes a shared prompt, to one of its followers. The follower
+   * continues from the part of the prompt that is already computed.
    */
   handOver(leader: Sequence, follower: Sequence): void {
     this.prompts[this.#placeOf(leader)] = follower;
@@ -95,7 +95,10 @@ export class Lane {
     leader.slot = null;
   }
 
-  /** Turns a completely computed prompt into a row, by swapping slots. */
+  /**
+   * Makes a row of a sequence whose prompt is completely computed. Swaps slots, because rows have the first slots of
+   * the lane.
+   */
   promote(sequence: Sequence): void {
     const target = this.rows.length;
     const slot = slotOf(sequence);

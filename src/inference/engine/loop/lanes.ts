@@ -251,8 +251,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Takes the slots of a sequence and its followers away, and discards their computed keys and values. Must be called
-   * only between calls of the runner, because slots move.
+   * Takes the slots of a sequence and its followers (the sequences that share its prompt), and discards their computed
+   * keys and values. Must be called only between calls of the runner, because slots move.
    */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
@@ -390,7 +390,7 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    // Passes 1, because no further rows are expected to join a new lane. The saving must pay for a lane with only this
+    // The 1 says that no further rows are expected to join a new lane, so its saving must pay for a lane with only this
     // row.
     const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;

@@ -116,7 +116,10 @@ export class Sequence {
   branchCount = 0;
   /** Slot in the lane; null if the sequence has none. Only the sequence's lane sets it. */
   slot: number | null = null;
-  /** Id of the lane in which the sequence has a slot, or its followers will have slots; null while it waits. */
+  /**
+   * Id of the lane in which the sequence has a slot, or in which its followers will have slots; null while it waits.
+   * Followers are the other sequences with the same prompt.
+   */
   placedIn: string | null = null;
   /** Position in the constraint while the sequence runs; null if unconstrained. */
   cursor: ConstraintCursor | null = null;
@@ -215,7 +218,7 @@ export class Sequence {
     return this.running.request.outputs.embedding === true;
   }
 
-  /** Number of slots that the sequence and its followers will need. */
+  /** Number of slots that the sequence and its followers (the sequences that share its prompt) will need. */
   get slotCount(): number {
     return 1 + this.followers.length;
   }
@@ -259,8 +262,8 @@ export class Sequence {
 }
 
 /**
- * Opens a request, with a sequence for each choice. At most `portion` sequences form a group, in which one sequence
- * leads and the others follow.
+ * Opens a request, with a sequence for each choice. At most `portion` sequences form a group: the first of them, the
+ * leader, computes the prompt for all.
  *
  * @param options.arrival number of earlier sequences
  * @returns the request and the leaders of its groups
@@ -328,8 +331,8 @@ function searchOf({ choices, prompt, stopping }: GenerationRequest, rules: DrawR
 }
 
 /**
- * Returns the first unfinished sequence of a leader and its followers, which then leads the other unfinished ones; null
- * if all are finished. A new leader has no slot until the lane hands the slot over.
+ * Returns the sequence that leads a group of sequences with the same prompt from now on: the first unfinished one, or
+ * null if all are finished. A new leader has no slot until the lane hands the slot over.
  */
 export function successorOf(leader: Sequence): Sequence | null {
   if (!leader.isFinished && !leader.followers.some(({ isFinished }) => isFinished)) return leader;

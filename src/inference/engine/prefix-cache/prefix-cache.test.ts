@@ -19,7 +19,7 @@ const prompt = { scope: "a", tokenIds };
 const bytesOf = (positionCount: number): number => positionCount * positionBytes(shape);
 
 /**
- * Returns a number for each element of a key, by its location. The element of the value there is the negative number.
+ * Returns the number in each element of a key, by its location. The value at the same location has the negative number.
  */
 const keyOf = (place: { layer: number; head: number; position: number; index: number }): number =>
   10_000 * place.layer + 1000 * place.head + 2 * place.position + place.index;

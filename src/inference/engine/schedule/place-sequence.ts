@@ -6,7 +6,7 @@ import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 
 /** State of a lane to which the sequence could be added. */
 export interface LaneState {
-  /** Number of slots, including those reserved for followers. */
+  /** Number of slots, including those reserved for sequences that will copy another sequence's prompt. */
   readonly slotCount: number;
   /** Number of positions for which each slot has room. */
   readonly capacity: number;

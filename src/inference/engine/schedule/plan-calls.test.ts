@@ -167,7 +167,7 @@ test("the first of prompts with a shared prefix computes it for all, and the oth
 test("prompts wait for one that is a little ahead, also if it is not its turn", () => {
   check([alike(1, 90, 40, { computedCount: 16 }), alike(2, 50, 40), prompt(3, 9)], { msMax: 19 }, "3:0+9");
   check([alike(1, 90, 40, { computedCount: 16 }), alike(2, 50, 40)], { msMax: 26 }, "1:16+16");
-  // The cache holds only 32 tokens of the prompt that is ahead, so the other does not wait for it.
+  // The cache holds only 32 tokens of prompt 1, which is ahead, so prompt 2 does not wait for it.
   check([alike(1, 90, 40, { computedCount: 32 }), alike(2, 50, 40)], { msMax: 26 }, "2:0+16");
 });
 

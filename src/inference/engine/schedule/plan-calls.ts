@@ -59,7 +59,7 @@ export interface PromptTime {
 export interface StepPlan<Prompt> {
   /** Calls in the order in which they run. */
   readonly calls: readonly PlannedCall<Prompt>[];
-  /** State of the turns, to be passed to the planning of the next step. */
+  /** Counts that decide which prompt has its turn, to be passed to the planning of the next step. */
   readonly turns: Turns;
 }
 
@@ -88,7 +88,7 @@ const restShareMin = 0.25;
  * Plans the calls of a step.
  *
  * @param prompts prompts that have slots and are not completely computed
- * @param options.turns state of the turns from the previous plan
+ * @param options.turns the value of `turns` in the previous plan
  * @param options.pairGain returns the gain of decoding two lanes in one call, by the ids of the lanes
  */
 export function planCalls<Prompt extends PlannedPrompt>(

@@ -5,16 +5,16 @@
 // many prompts.
 import { compareRanks, type Ranked } from "./slot-holder.ts";
 
-/** A prompt that takes turns with other prompts. */
+/** A prompt in prefill. The tokens of a step are divided among the prompts, which take turns. */
 export interface TurnTaker extends Ranked {
-  /** Owner for fair turns, such as an API key. */
+  /** Owner, such as an API key. Turns are shared fairly among owners. */
   readonly owner: string;
   readonly tokenIds: readonly number[];
   /** Number of leading tokens that have been computed. */
   readonly computedCount: number;
 }
 
-/** State of the turns, passed from step to step. */
+/** Counts that decide whose turn it is, passed from step to step. */
 export interface Turns {
   /**
    * For each owner with prompts in prefill, the number of tokens computed for that owner, minus the number for the
@@ -31,7 +31,7 @@ export interface Turns {
 export const noTurns: Turns = { servedCounts: new Map(), owedCount: 0 };
 
 /**
- * Sorts prompts by whose turn it is.
+ * Sorts prompts by whose turn it is to be computed.
  *
  * @returns the prompts; the first one has its turn now
  */
@@ -42,7 +42,7 @@ export function sortByTurns<Prompt extends TurnTaker>(
   return turns.owedCount > 0 ? inFairOrder(prompts, turns) : prompts.toSorted(compareRests);
 }
 
-/** Returns the state of the turns after a step that computed some tokens of some prompts. */
+/** Returns the counts for the next step, after a step that computed some tokens of some prompts. */
 export function nextTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,

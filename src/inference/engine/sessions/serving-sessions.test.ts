@@ -10,8 +10,7 @@ test("the sessions that every request needs exist before the first, and others a
   const weights = readModelWeights(folder, config, { cacheFolder: null });
   const sessions = new ServingSessions({ config, weights, threads: 1 });
   /**
-   * True if the session exists. The promise of a session that is still being created resolves later than the other
-   * promise.
+   * True if the session exists. If it is still being created, its promise loses the race against the promise of null.
    */
   const isThere = async (kind: GraphKind): Promise<boolean> =>
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;

@@ -1,5 +1,5 @@
-// For contract tests: an engine behind HTTP, like a remote one. It offers only the given features, is not exact, and
-// knows adapters by the names under which they were loaded. Any engine can be behind the socket.
+// For contract tests: an engine that forwards requests over HTTP to another engine of any kind, like a remote engine.
+// It offers only the given features, is not exact, and knows adapters by the names under which they were loaded.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ type Line = { readonly events: readonly GenerationEvent[] } | { readonly failure
 export interface HttpEngineOptions {
   readonly features: readonly EngineFeature[];
   readonly waitingCountMax: number;
-  /** The engine behind the socket, which is started and stopped together with this one. */
+  /** The engine that answers the forwarded requests. It is started and stopped together with this one. */
   readonly behind: Engine;
   /** True to create an engine whose server does not listen. */
   readonly isDown?: boolean;
@@ -161,8 +161,8 @@ function restoreNaN(event: GenerationEvent): GenerationEvent {
 }
 
 /**
- * A server that forwards requests to the engine behind it. It changes seeds and the last digits of log-probabilities,
- * so that the engine is not exact.
+ * A server that forwards requests to an engine. It changes seeds and the last digits of log-probabilities, so that the
+ * client's engine is not exact.
  */
 class RemoteServer {
   readonly #behind: Engine;

@@ -1,23 +1,28 @@
-// Memory shared between the engine's thread and a mask thread. The board has a numbered place for each constrained
-// choice, with the choice's last token, one mask, and whether the mask is ready; only one of the two threads writes
-// each value. The turns of a place are numbered, so a late result cannot be mistaken for one of the next choice that
-// uses the place.
+// Memory shared between the engine's thread and a mask thread. Each constrained choice has a numbered place on the
+// board, with its last token, one mask, and whether the mask is ready; only one of the two threads writes each value.
+// Each request for a mask is a numbered turn of its place, so a late mask cannot be mistaken for one of the next choice
+// that uses the place.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 
-/** Result of computing the mask for a turn. For `failed`, a message gives the reason. */
+/**
+ * Outcome of computing a requested mask: the answer must continue, or may end. For `failed`, a message gives the reason.
+ */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";
 
 const outcomes: readonly MaskOutcome[] = ["goes-on", "may-end", "failed"];
 
-/** A token that was added to a place's choice, with the number of the turn that began with it. */
+/** The token that was last added to the choice at a place, with the number of the turn for which it requests a mask. */
 export interface Move {
   readonly turn: number;
   readonly tokenId: number;
 }
 
-/** Number of 32-bit words per place: requested turn, its token, finished turn, and the outcome of the finished turn. */
+/**
+ * Number of 32-bit words per place: the last requested turn, its token, the last finished turn, and the outcome of that
+ * turn.
+ */
 const wordsPerPlace = 4;
 
 export class MaskBoard {
@@ -47,13 +52,13 @@ export class MaskBoard {
     this.#maskWords = maskWords;
   }
 
-  /** Adds a token to the choice of a place, and thereby requests the mask of the given turn. */
+  /** Adds a token to the choice at a place, and thereby requests the mask of the given turn. */
   ask(place: number, { turn, tokenId }: Move): void {
     this.#tokens[place] = tokenId;
     Atomics.store(this.#asked, place, turn);
   }
 
-  /** Returns the latest token and turn of a place. Called by the thread that computes the masks. */
+  /** Returns the last requested turn of a place, and its token. Called by the thread that computes the masks. */
   lastMove(place: number): Move {
     const turn = Atomics.load(this.#asked, place);
     return { turn, tokenId: this.#tokens[place] };
@@ -64,7 +69,7 @@ export class MaskBoard {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Marks a turn of a place as finished, and wakes the engine's thread if it waits for that. */
+  /** Marks the mask of a turn as computed or failed, and wakes the engine's thread if it waits for that mask. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);
@@ -75,14 +80,16 @@ export class MaskBoard {
     return Atomics.load(this.#done, place) === turn;
   }
 
-  /** Returns the mask for a turn of a place; null if it is not ready, or could not be computed. */
+  /** Returns the mask of a turn; null if the mask is not ready, or could not be computed. */
   read(place: number, turn: number): TokenMask | null {
     if (!this.isDone(place, turn)) return null;
     const outcome = outcomes[this.#outcomes[place]];
     return outcome === "failed" ? null : { allowed: this.maskOf(place), mayEnd: outcome === "may-end" };
   }
 
-  /** Blocks the thread until a turn of a place is finished, at most until `endMs` of the monotonic clock. */
+  /**
+   * Blocks the thread until the mask of a turn is computed or has failed, at most until `endMs` of the monotonic clock.
+   */
   waitUntil(place: number, turn: number, endMs: number): void {
     for (;;) {
       const done = Atomics.load(this.#done, place);

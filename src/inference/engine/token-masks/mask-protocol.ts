@@ -25,8 +25,8 @@ export type MaskRequest =
   /** Releases a constraint that is prepared, or that still waits to be prepared. */
   | { readonly kind: "release"; readonly key: number }
   /**
-   * Requests the mask after the given tokens; the mask is for the given turn of a place. For the first mask of an
-   * answer, there are no tokens.
+   * Begins a choice at a place on the board, and requests the mask after the given tokens as the given turn. At the
+   * beginning of an answer, there are no tokens.
    */
   | {
       readonly kind: "open";
@@ -39,7 +39,7 @@ export type MaskRequest =
 
 export type MaskAnswer =
   | { readonly kind: "prepared"; readonly key: number; readonly outcome: Preparation | Refusal }
-  /** Reports that the mask for a turn of a place could not be computed. */
+  /** Reports that the mask which was requested in this turn could not be computed. */
   | {
       readonly kind: "failed";
       readonly place: number;

@@ -16,12 +16,12 @@ import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
 import { SharedSignals } from "./shared-signals.ts";
 
-/** A place on the board with its choice, which follows a constraint. */
+/** A place on the board, and the constraint of the choice that has the place. */
 interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** Number of the turn that was processed last. */
+  /** Number of the place's last turn for which this thread has processed the token. */
   movedAt: number;
 }
 
@@ -83,7 +83,7 @@ function takeRequest(request: MaskRequest): void {
       const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
       const { place, turn, tokenIds } = request;
       const matcher = constraint.compiled.matcher();
-      // The board's latest move may be one of the choice that used the place before, so it counts as processed.
+      // The last token on the board may belong to the choice that had the place before, so it counts as processed.
       const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
       places.set(place, opened);
       return compute(opened, turn, tokenIds);
@@ -93,7 +93,7 @@ function takeRequest(request: MaskRequest): void {
   }
 }
 
-/** Computes the masks of all places that got a new token. Returns true if there was any. */
+/** Computes the mask of each choice that got a new token. Returns true if there was any. */
 function computeMasks(): boolean {
   let hasComputed = false;
   for (const place of places.values()) {
@@ -106,7 +106,7 @@ function computeMasks(): boolean {
   return hasComputed;
 }
 
-/** Adds tokens to the choice of a place. Writes the next mask, or the reason why the mask cannot be computed. */
+/** Adds tokens to the choice at a place. Writes the next mask, or the reason why the mask cannot be computed. */
 function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
   const refusal = refusalOf(() => {
     assert(

@@ -26,7 +26,7 @@ export interface MaskWorkerOptions {
   readonly onBreak: (error: Error) => void;
 }
 
-/** A place on the board: the masks of one choice are computed there. */
+/** A place on the board, where the masks of one choice are computed. */
 export interface MaskPlace {
   /** Adds a token to the choice, and starts computing the next mask. */
   accept(tokenId: number): void;
@@ -46,7 +46,7 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** The latest turn of a place in use. */
+/** The last requested mask of a place in use. */
 interface Turn {
   turn: number;
   /** Reason why the mask of this turn cannot be computed; null if it can. */
@@ -65,7 +65,10 @@ export class MaskWorker {
   readonly #signals = new SharedSignals();
   readonly #board: MaskBoard;
   readonly #freePlaces: number[];
-  /** Number of the latest turn of each place. The numbers continue when another choice gets the place. */
+  /**
+   * For each place, the number of the last turn, that is, of the last requested mask. The numbers continue when another
+   * choice gets the place.
+   */
   readonly #turns: Int32Array;
   readonly #open = new Map<number, Turn>();
   readonly #asked = new Map<number, Asked>();
@@ -134,8 +137,10 @@ export class MaskWorker {
   }
 
   /**
-   * Takes a place for a choice, which continues a prepared constraint after the given tokens. Starts computing the
-   * choice's next mask.
+   * Gives a choice a place on the board, and starts computing the choice's next mask.
+   *
+   * @param key number of the prepared constraint
+   * @param tokenIds tokens of the choice so far
    */
   open(key: number, tokenIds: readonly number[]): MaskPlace {
     const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");

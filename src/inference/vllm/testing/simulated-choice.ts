@@ -84,7 +84,7 @@ export function simulateChoice(load: ChoiceLoad): ChoiceReport {
       world.after(lookedAt, () => {
         if (dead.has(replica)) chooser.leave(replica);
       });
-      // Probes happen at regular times, so the replica is noticed at the first one after it is back.
+      // Probes happen at regular intervals. The first probe after the replica's return notices that it is back.
       const backAt = forMs + ((((lookedAt - forMs) % lookMs) + lookMs) % lookMs);
       world.after(backAt, () => chooser.join(replica));
     }

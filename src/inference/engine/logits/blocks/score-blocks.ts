@@ -17,7 +17,7 @@ export interface ScoreBlocks {
   readonly temperature: number;
 }
 
-/** Computes blocks from the weights of the logits. The masses have the same unit as the weights. */
+/** Computes blocks from the weights of the logits. The blocks' total weights have the unit of the given weights. */
 export function blocksOf(logits: Float32Array, weights: Float64Array, temperature: number): ScoreBlocks {
   const count = Math.ceil(logits.length / blockSize);
   const maxima = new Float32Array(count);
