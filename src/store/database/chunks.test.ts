@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chunkRows } from "./chunks.ts";
 
-/** Checks how rows of these lengths are cut into chunks of at most three. */
+/** Checks how rows of the given lengths are divided into chunks of at most three rows. */
 function check(lengths: readonly number[], expected: readonly (readonly number[])[]): void {
   assert.deepEqual([...chunkRows(lengths, { rowsMax: 3, lengthOf: (length) => length })], expected);
 }

@@ -1,20 +1,20 @@
-// Splits lists into chunks, with one statement for each chunk. A statement takes at most four thousand parameters, and
-// building a large one would block the event loop. Also joins many conditions into a tree, because databases limit the
-// depth of expressions.
+// Splits lists into chunks for one SQL statement each. A statement takes at most four thousand parameters, and building
+// a large one would block the event loop. Also joins many conditions into a tree, because databases limit the depth of
+// expressions.
 import { type Expression, expressionBuilder, type SqlBool } from "kysely";
 import { assert } from "../../base/domain/assert.ts";
 import type { Schema } from "./schema.ts";
 
-/** Maximum length of a statement's rows in characters. A single row that exceeds it still gets a statement. */
+/** Maximum total length of a statement's rows in characters. A single longer row gets a statement of its own. */
 const charactersMax = 1 << 20;
 
 /**
- * Maximum number of conditions joined on one level. SQLite limits an expression's depth to a thousand, and `a or b or
- * c` adds one level per condition.
+ * Maximum number of conditions that are joined on one level of the tree. SQLite limits the depth of an expression to a
+ * thousand, and `a or b or c` adds one level per condition.
  */
 const groupMax = 100;
 
-/** Yields the rows in order, in chunks that fit into one statement each. Reads the iterable lazily. */
+/** Yields the rows in order, in chunks that fit into one SQL statement each. Reads the iterable lazily. */
 export function* chunkRows<Row>(
   rows: Iterable<Row>,
   { rowsMax, lengthOf }: { readonly rowsMax: number; readonly lengthOf: (row: Row) => number },
@@ -33,7 +33,7 @@ export function* chunkRows<Row>(
 }
 
 /**
- * Returns a condition that is true if any of the given ones is.
+ * Returns a condition that is true if any of the given conditions is.
  *
  * @param conditions one or more, up to 10,000
  */

@@ -1,4 +1,4 @@
-// Tests that servers follow the database's time, independent of their own clock and of slow answers.
+// Tests that servers follow the database's time, independent of their own clocks, even if the database answers slowly.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
@@ -6,7 +6,10 @@ import { createDatabaseClock } from "./database-clock.ts";
 
 const start = Date.UTC(2026, 10, 21, 12);
 
-/** A machine whose clock is `aheadMs` ahead of the database, and whose questions and answers take the given time. */
+/**
+ * Returns a machine whose clock is `aheadMs` ahead of the database's. Questions to the database and its answers take
+ * the time that the test sets.
+ */
 function machine(aheadMs: number) {
   const own = new FakeClock(new Date(start + aheadMs));
   const way = { thereMs: 0, backMs: 0 };
@@ -16,7 +19,7 @@ function machine(aheadMs: number) {
     await own.advance(way.backMs);
     return time;
   });
-  /** Returns the error of the shared clock in milliseconds. */
+  /** Returns the error of the shared clock in milliseconds, compared with the database's time. */
   const faultMs = (): number => shared.now().getTime() - (start + own.monotonicMs());
   return { own, way, shared, faultMs };
 }

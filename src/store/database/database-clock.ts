@@ -1,18 +1,17 @@
-// Clock with the database's time, for servers on different machines. Each server periodically compares its own
-// monotonic clock with the database's time. The clock is therefore unaffected if somebody sets the clock of a server's
-// machine.
+// Clock with the database's time, for servers on different machines. Each server periodically compares its monotonic
+// clock with the database's time, so setting the clock of a server's machine has no effect.
 import { assert } from "../../base/domain/assert.ts";
 import type { Clock, SharedClock } from "../../base/domain/clock.ts";
 
 /**
- * Creates the clock.
+ * Creates the clock with the database's time.
  *
  * @param clock this machine's clock
  * @param readTime asks the database for its time
  * @returns a clock that has no time before the first synchronization
  */
 export function createDatabaseClock(clock: Clock, readTime: () => Promise<Date>): SharedClock {
-  /** Database time at which the monotonic clock was zero; null before the first synchronization. */
+  /** Database time in milliseconds at which the monotonic clock was zero; null before the first synchronization. */
   let startMs: number | null = null;
   const nowMs = (): number => {
     assert(startMs !== null, "it is known what time the database has");
@@ -27,7 +26,7 @@ export function createDatabaseClock(clock: Clock, readTime: () => Promise<Date>)
       const time = (await readTime()).getTime();
       // The database read its time at some moment between this server's question and the arrival of the answer. The
       // estimate changes only if it lies outside the interval that follows from this. A slow answer therefore does not
-      // worsen the estimate, and the clock does not jitter.
+      // worsen it, and the clock does not jitter.
       const [earliest, latest] = [time - clock.monotonicMs(), time - askedMs];
       startMs = Math.min(latest, Math.max(earliest, startMs ?? (earliest + latest) / 2));
     },

@@ -1,5 +1,5 @@
-// The connection interface, which hides the differences between databases. Stores and migrations use only this
-// interface and SQL that all databases accept. `sqlite/` and `postgres/` implement it.
+// Interface of a database connection, which hides the differences between databases. Stores and migrations use only
+// this interface and SQL that all databases accept. `sqlite/` and `postgres/` implement it.
 import type { CompiledQuery, Kysely, Transaction } from "kysely";
 import type { TableSnapshot } from "../../base/domain/backup/tables.ts";
 import type { ServiceError } from "../../base/domain/service-error.ts";
@@ -24,15 +24,15 @@ export interface Connection {
   readonly queries: Kysely<Schema>;
   /** Human-readable name of the database. */
   readonly name: string;
-  /** Kind of the database. */
+  /** Kind of database behind the connection. */
   readonly kind: "sqlite" | "postgres";
   /** True if no other server can use the database while this one does. */
   readonly isExclusive: boolean;
-  /** True if a statement failed because a row it refers to is missing. */
+  /** True if a statement failed because a row to which it refers is missing. */
   readonly isMissingParent: (error: unknown) => boolean;
   /** True if a statement failed because a unique key of an inserted row is taken. */
   readonly isKeyTaken: (error: unknown) => boolean;
-  /** SQL for operations that each database writes differently. */
+  /** SQL for operations that databases write differently. */
   readonly form: SqlForm;
   readonly searches: Searches;
   /** Sends announcements to all servers on the database; a server that is disconnected misses them. */
@@ -41,15 +41,18 @@ export interface Connection {
   readonly fault: () => string | null;
   /** Error of the first statement that found corrupt files; null if no corruption is known. */
   readonly damage: () => ServiceError | null;
-  /** Reads the database's time; null if the database uses this machine's clock. */
+  /** Reads the database's time. Null if the database uses this machine's clock anyway. */
   readonly readTime: (() => Promise<Date>) | null;
-  /** Opens a snapshot of the database for copying. The snapshot's thread may block on disk I/O. */
+  /** Opens a snapshot of the database for copying. Reading the snapshot may block its thread on disk I/O. */
   readonly openSnapshot: () => Promise<TableSnapshot>;
-  /** Waits until no other process changes the tables, and blocks other processes until the transaction ends. */
+  /**
+   * Waits until no other process changes the tables, and keeps other processes from doing so until the transaction
+   * ends.
+   */
   readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
   /**
-   * Executes one statement in a separate transaction. Rows to which it refers may be written later. Null if a long
-   * transaction does not block other writers of this database, so that no statement needs to be written early.
+   * Executes one statement in a transaction of its own, before the rows to which it refers are written. Null if a long
+   * transaction does not block other writers of this database, so that no statement needs to run early.
    */
   readonly writeEarly: ((query: CompiledQuery) => Promise<void>) | null;
 }

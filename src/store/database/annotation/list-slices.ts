@@ -16,8 +16,8 @@ export function inOrder<Table extends keyof Schema, Field extends string>(
 }
 
 /**
- * Reads a part of a list, limited in number and by the size of the given columns. The list's order must be total, so
- * that parts neither overlap nor have gaps.
+ * Reads a slice of a list. The slice is limited in number, and by the total size of the given columns. The list must
+ * have a total order, so that slices neither overlap nor leave gaps.
  */
 export async function sliceOf<Table extends keyof Schema>(
   rows: SelectQueryBuilder<Schema, Table, object>,

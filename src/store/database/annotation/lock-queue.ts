@@ -1,10 +1,10 @@
-// Lock of an annotation queue, which serializes changes in it.
+// Locks an annotation queue, so that changes in it happen one after the other.
 import type { Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
 /**
- * Locks a queue until the transaction ends; other transactions that change the queue wait. Returns null if there is no
- * such queue.
+ * Locks a queue until the end of the transaction; other transactions that change the queue wait. Returns null if there
+ * is no such queue.
  */
 export async function lockQueue(transaction: Transaction<Schema>, queueId: string) {
   const row = await transaction

@@ -1,5 +1,5 @@
-// Conversion of annotation queues and items to rows and back. Lists of fields are stored as JSON. Texts written by
-// people are stored as JSON too, because they may contain any character.
+// Converts annotation queues and items to rows and back. Lists of fields are stored as JSON. So are texts written by
+// people, because they may contain characters that a database cannot store.
 import type { Selectable } from "kysely";
 import {
   type AnnotationItem,
@@ -19,16 +19,13 @@ export function contentColumns(content: QueueContent) {
   return { ...columns.write(content), folded_name: foldedName(content.name) };
 }
 
-/** Returns the columns of the fields that a change contains. */
+/** Returns the column values for those fields that a change contains. */
 export function changedColumns(content: Partial<QueueContent>) {
   const { name } = content;
   return { ...columns.writeSome(content), ...(name === undefined ? {} : { folded_name: foldedName(name) }) };
 }
 
-/**
- * Converts a name to lower case for searches. Databases do not do this conversion, because they differ in how they
- * convert case.
- */
+/** Converts a name to lower case for searches. This is done here, because databases differ in how they convert case. */
 export function foldedName(name: string): string {
   return name.toLowerCase();
 }
@@ -45,7 +42,11 @@ export function queueOf(row: Selectable<AnnotationQueueTable>): AnnotationQueue 
   };
 }
 
-/** @param states states of the item's annotators */
+/**
+ * Converts a row to an item.
+ *
+ * @param states states of the item's annotators
+ */
 export function itemOf(
   row: Selectable<AnnotationItemTable>,
   states: readonly Selectable<AnnotationStateTable>[],
@@ -66,7 +67,7 @@ export function itemOf(
 function annotationOf(row: Selectable<AnnotationStateTable>): ItemAnnotation {
   return {
     annotator: row.annotator,
-    // Safe cast: only states are written to this column.
+    // Safe cast: this column only ever contains states.
     state: row.state as ItemAnnotation["state"],
     heldUntil: row.held_until === null ? null : new Date(row.held_until),
     updatedAt: new Date(row.updated_at),

@@ -1,9 +1,9 @@
-// Progress of annotation queues, in total and per annotator.
+// Computes the progress of annotation queues, in total and per annotator.
 import { type Kysely, sql } from "kysely";
 import type { QueueStats, Remaining } from "../../../base/domain/annotation/annotation-store.ts";
 import type { Schema } from "../schema.ts";
 
-/** Returns statistics of the project's queues, in the order of the ids. */
+/** Returns statistics of the project's queues, in the order of `queueIds`. */
 export async function statsOf(
   database: Kysely<Schema>,
   projectId: string,

@@ -1,4 +1,4 @@
-// Columns of a resource, derived from its fields: names, types, and conversion of values.
+// Derives the columns of a resource from its fields: names, types, and conversion of values.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Field, Fields, FieldValues } from "../../../base/domain/resources/fields.ts";
 import { snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -7,21 +7,21 @@ type ColumnOf<Value> =
   | (null extends Value ? null : never)
   | (NonNullable<Value> extends number | boolean ? number : string);
 
-/** Table type with the columns of the fields. */
+/** Type of a table that has a column for each of the fields. */
 export type ColumnsOf<Rows extends Fields> = {
   readonly [Name in keyof Rows & string as SnakeCase<Name>]: Rows[Name] extends Field<infer Value>
     ? ColumnOf<Value>
     : never;
 };
 
-/** Conversion between field values and column values. */
+/** Conversion between the field values of a resource and its column values. */
 export interface Columns<Rows extends Fields> {
   readonly names: readonly (keyof ColumnsOf<Rows>)[];
   /** Names of the columns whose values may be long texts. */
   readonly texts: readonly (keyof ColumnsOf<Rows>)[];
-  /** Returns the column values of a resource. */
+  /** Returns the column values for all fields of a resource. */
   write(this: void, values: FieldValues<Rows>): ColumnsOf<Rows>;
-  /** Returns the column values of the given fields only. */
+  /** Returns the column values for only the given fields. */
   writeSome(this: void, values: Partial<FieldValues<Rows>>): Partial<ColumnsOf<Rows>>;
   read(this: void, row: ColumnsOf<Rows>): FieldValues<Rows>;
 }
@@ -39,7 +39,7 @@ export function columnsOf<Rows extends Fields>(fields: Rows): Columns<Rows> {
   const isText = ({ form, isStoredAsJson }: Field): boolean => isStoredAsJson || form.kind === "text";
   const texts = columns.filter(({ field }) => isText(field)).map(({ column }) => column);
   const names = columns.map(({ column }) => column);
-  // Safe cast: each column belongs to the field of its name and has the type of the field's form.
+  // Safe cast: each column belongs to the field with its name, and has the type of that field.
   return { names, texts, write: writeSome, writeSome, read } as unknown as Columns<Rows>;
 }
 

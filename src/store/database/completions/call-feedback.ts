@@ -1,4 +1,4 @@
-// Finds feedback by the call that it refers to. A record stores the call's id in addition to its reference, because a
+// Finds feedback by the call to which it refers. A record stores the id of the call besides its reference, because a
 // reference may use any scheme and may name a part of the call (`base/domain/feedback-query/stored-form`).
 import type { ExpressionBuilder, Kysely } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
@@ -29,7 +29,7 @@ export async function feedbackOn(
   }));
 }
 
-/** Returns the condition on recorded completions for a feedback filter. */
+/** Returns the condition that selects recorded completions by the feedback on them. */
 export function hasFeedback(row: ExpressionBuilder<Schema, "recorded_completions">, wish: FeedbackWish) {
   let found = row
     .selectFrom("feedback")

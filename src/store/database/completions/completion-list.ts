@@ -1,4 +1,4 @@
-// Lists of recorded completions, filtered with a covering index.
+// Lists recorded completions, filtered with a covering index.
 import type { Kysely } from "kysely";
 import type { NumberedPage, NumberedPageRequest } from "../../../base/domain/page.ts";
 import type { CompletionFilter, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -8,15 +8,15 @@ import { hasFeedback } from "./call-feedback.ts";
 import { listedColumns, listedOf } from "./completion-rows.ts";
 
 /**
- * Maximum number of index rows scanned for one page. If the feedback of each row must be looked up, the maximum is
- * lower.
+ * Maximum number of index rows that are scanned for one page, and the lower maximum if the feedback on each row must be
+ * looked up.
  */
 const scannedMax = 100_000;
 const lookupsMax = 10_000;
 
 /**
- * Reads a page of the completions that match the filter. If the scan limit is reached before the page is full, the
- * page is shorter and has a cursor with which to continue.
+ * Reads a page of the completions that match the filter. If the scan reaches its limit first, the page is shorter, and
+ * its cursor continues the scan.
  */
 export async function completionPage(
   database: Kysely<Schema>,

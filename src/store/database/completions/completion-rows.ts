@@ -1,4 +1,4 @@
-// Conversion of a recorded completion to a row and back. The content is stored apart from the fields of lists.
+// Converts a recorded completion to a row and back. Its content is stored separately from the fields that lists need.
 import type { Selectable } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ export const listedColumns = [
 
 type ListedRow = Pick<Selectable<RecordedCompletionTable>, (typeof listedColumns)[number]>;
 
-/** Fields of a summary that have no column of their own; stored together as JSON. */
+/** Fields of a summary that have no column of their own. They are stored together as JSON. */
 type OutlineRest = Omit<CompletionOutline, "projectId" | "modelId" | "step" | "startedAt" | "endedAt"> & {
   readonly startedAt: string;
 };
@@ -33,7 +33,7 @@ export interface CompletionParts {
   readonly completion: RecordedCompletion;
   readonly messageChain: readonly Piece[];
   readonly tokenChain: readonly Piece[];
-  /** Chains of pieces that contain the completion's prompt; no chain is empty. See `pieces`. */
+  /** Chains of shared pieces that contain the completion's prompt; no chain is empty. See `pieces.ts`. */
   readonly chains: readonly (readonly Piece[])[];
   /** The part of the content that is not stored in shared pieces; null if the completion has no content. */
   readonly rest: string | null;
@@ -74,7 +74,7 @@ export function ownBytesOf({ rest }: Pick<CompletionParts, "rest">): number {
 }
 
 export function listedOf(row: ListedRow): ListedCompletion {
-  // Safe cast: written by `rowOf`.
+  // Safe cast: `rowOf` wrote this text.
   const { startedAt, ...outline } = JSON.parse(row.outline) as OutlineRest;
   return {
     ...outline,

@@ -1,5 +1,5 @@
-// Recorded completions and their contents. A prompt prefix that several completions of a model share is stored once
-// (`pieces`). This module does not decide which completions are recorded and for how long.
+// Stores recorded completions and their contents. Stores a prompt prefix that several completions of a model share only
+// once (`pieces.ts`). Does not decide which completions are recorded and for how long.
 import type { Kysely, Transaction } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ import {
 import { readChain, storeChains } from "./pieces.ts";
 import { contentOf } from "./stored-content.ts";
 
-/** Maximum number of rows in a statement, with thirteen parameters each. */
+/** Maximum number of rows in an SQL statement; each row has thirteen parameters. */
 const rowsMax = 200;
 const columns = [
   "sequence",
@@ -43,13 +43,13 @@ const columns = [
 ] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
 
 /**
- * Maximum number of attempts to insert. An attempt fails if other writers insert the same keys between this writer's
- * lookup and its insert.
+ * Maximum number of attempts to insert completions. An attempt fails if another writer inserts the same keys between
+ * this writer's lookup and its insert.
  */
 const triesMax = 10;
 
 /**
- * Error that rolls back the transaction if a completion with the same key exists. Such duplicates are rare, so
+ * Error that rolls back the transaction if a completion with the same key exists. Because such duplicates are rare,
  * existing completions are looked up only after an insert has failed.
  */
 const keysTaken = new Error("There are completions of these keys.");
@@ -58,7 +58,7 @@ const keysTaken = new Error("There are completions of these keys.");
 export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
   return {
     add: async (completions) => {
-      // If several given completions have the same key, only the last of them is stored.
+      // If several of the given completions have the same key, stores only the last of them.
       const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
       for (let tryCount = 1; ; tryCount++) {
         try {
@@ -90,7 +90,7 @@ function keyOf({ projectId, requestId }: CompletionKey): string {
 /**
  * Stores completions in one transaction.
  *
- * @param earlier existing rows with the same keys, which are replaced
+ * @param earlier existing rows with the same keys, which the completions replace
  * @throws keysTaken if there are other rows with these keys
  */
 async function addAll(
@@ -141,7 +141,7 @@ async function findCompletion(
     readChain(database, row.model_id, row.message_piece),
     readChain(database, row.model_id, row.token_piece),
   ]);
-  // The row was deleted after it was read, together with its pieces.
+  // A missing piece means that the completion was deleted, with its pieces, after its row was read.
   if (isBroken(row.message_piece, messagePieces) || isBroken(row.token_piece, tokenPieces)) return null;
   return { ...listed, content: contentOf({ messagePieces, tokenPieces, rest: row.content }) };
 }

@@ -1,14 +1,14 @@
-// Deletes recorded completions, a few per transaction. Pieces that no other completion uses are deleted with them.
+// Deletes recorded completions, a few per transaction, together with the shared pieces that no other completion uses.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { chunkRows } from "../chunks.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { releaseChains } from "./pieces.ts";
 
-/** Maximum number of completions deleted in one transaction, which takes about ten milliseconds. */
+/** Maximum number of completions that one transaction deletes, which takes about ten milliseconds. */
 const deletedMax = 200;
 
-/** Maximum number of rows in a statement. */
+/** Maximum number of rows in one SQL statement. */
 const rowsMax = 500;
 
 export const deletedColumns = ["model_id", "sequence", "message_piece", "token_piece"] as const;
@@ -17,7 +17,7 @@ export type DeletedRow = Pick<RecordedCompletionTable, (typeof deletedColumns)[n
 
 type Transacting = Transaction<Schema>;
 
-/** Deletes the given rows, except those that no longer exist. Returns the number of deleted rows. */
+/** Deletes those of the given rows that still exist, and returns their number. */
 export function deleteSome(
   database: Kysely<Schema>,
   choose: (transaction: Transacting) => Promise<readonly DeletedRow[]>,
@@ -30,7 +30,7 @@ export function deleteSome(
   });
 }
 
-/** Selects the oldest rows of a model, up to the maximum of one transaction. */
+/** Selects the oldest rows of a model, as many as one transaction deletes. */
 export function rowsOfModel(transaction: Transacting, modelId: string): Promise<readonly DeletedRow[]> {
   return transaction
     .selectFrom("recorded_completions")
@@ -42,16 +42,17 @@ export function rowsOfModel(transaction: Transacting, modelId: string): Promise<
 }
 
 /**
- * Adds the given amount to each model's count of completions. This locks the models' rows for this transaction.
+ * Changes each model's count of completions by the given amount, which locks the models' rows until the end of the
+ * transaction.
  *
- * @returns the models that exist
+ * @returns the ids of the models that exist
  */
 export async function lockModels(
   transaction: Transacting,
   counts: ReadonlyMap<string, number>,
 ): Promise<ReadonlySet<string>> {
   const locked = new Set<string>();
-  // Models are locked in a fixed order, to avoid deadlocks.
+  // Locks the models in a fixed order, to avoid deadlocks.
   for (const modelId of [...counts.keys()].sort()) {
     const { rows } = await sql`
       update models set completion_count = completion_count + ${counts.get(modelId) ?? 0}
@@ -61,7 +62,7 @@ export async function lockModels(
   return locked;
 }
 
-/** Deletes rows like {@link deleteSome}. The caller has already locked the rows of their models. */
+/** Deletes rows like {@link deleteSome}. The caller must have locked the rows of their models. */
 export async function deleteLocked(transaction: Transacting, rows: readonly DeletedRow[]): Promise<number> {
   let count = 0;
   for (const modelId of new Set(rows.map(({ model_id: id }) => id))) {

@@ -1,8 +1,8 @@
-// Lists of numbers as short texts: a quarter to half the size of JSON, and faster to parse. The texts are base64,
-// because databases do not store every character.
+// Packs lists of numbers into short texts, which have a quarter to half the size of JSON and are faster to parse. The
+// texts are base64, because databases do not store every character.
 
 /**
- * Packs integers from 0 to below 2^53 as LEB128: seven bits per byte, low bits first. The last byte of a number is
+ * Packs integers from 0 to below 2^53 as LEB128: seven bits per byte, low bits first. The last byte of each number is
  * below 128.
  */
 export function packedCounts(numbers: readonly number[]): string {
@@ -44,7 +44,7 @@ export function unpackedDoubles(text: string): readonly number[] {
   return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readDoubleLE(8 * index));
 }
 
-/** Lists of bytes, packed as their lengths and their concatenation. */
+/** Several lists of bytes, packed as their lengths and their concatenation. */
 export interface PackedBytes {
   readonly lengths: string;
   readonly bytes: string;

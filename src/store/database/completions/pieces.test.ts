@@ -1,4 +1,5 @@
-// Tests that common prompt prefixes are stored once and deleted with the last completion that uses them.
+// Tests that prompt prefixes that completions share are stored once, and are deleted with the last completion that uses
+// them.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { sampleCompletion, sampleContent, samplePrompt } from "../contract/completion-store.ts";
@@ -22,7 +23,9 @@ async function openStore(t: TestContext) {
 const system = "You answer in rhymes. ".repeat(60);
 const question = "What is it? ".repeat(60);
 
-/** A completion with the same system prompt of 300 tokens, followed by questions. */
+/**
+ * Returns a completion whose prompt begins with a fixed system message and 300 fixed tokens, followed by the questions.
+ */
 function asked(requestId: string, ...questions: readonly string[]) {
   const promptTokenIds = Array.from({ length: 600 }, (_, index) =>
     index < 300 ? index : index + Number(requestId),
@@ -35,10 +38,11 @@ function asked(requestId: string, ...questions: readonly string[]) {
 test("shares pieces among prompts with a common prefix", async (t) => {
   const { completions, uses } = await openStore(t);
   await completions.add([asked("1", "short"), asked("2", "other")]);
-  // Messages: the system piece is used by both. Tokens: the first block is used by both next blocks, each used once.
+  // Both completions use the piece of the system message and the first block of tokens. Each of the two next blocks has
+  // one use.
   assert.deepEqual(await uses(), [2, 2, 1, 1]);
   await completions.add([asked("3", `${question}a`), asked("3000", `${question}a`)]);
-  // Both new completions share one more piece after the system message; the first block is used by two more.
+  // The new completions share a second message piece after the system message, and both use the first block of tokens.
   assert.deepEqual(await uses(), [4, 3, 2, 1, 1, 1, 1]);
   const stored = await completions.find(asked("1"));
   assert.ok(stored !== null && stored.byteCount < 2000, "what is shared is not stored with each");

@@ -1,6 +1,6 @@
-// Deduplicated prompt prefixes, stored as chains of pieces; a piece's id is a hash of its content and of all pieces
-// before it. Each piece counts its uses: the pieces that follow it, and the completions whose chain ends with it. A
-// piece without uses is deleted; callers lock the model's row, so that only one transaction at a time counts.
+// Stores prompt prefixes once, as chains of pieces; a piece's id is a hash of its content and of all pieces before it.
+// A piece counts its uses by following pieces and by completions whose chain it ends, and is deleted without uses.
+// Callers lock the model's row, so that only one transaction at a time counts.
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { insertRows } from "../insert-rows.ts";
@@ -10,20 +10,20 @@ import type { Schema } from "../schema.ts";
 
 export interface Piece {
   readonly id: string;
-  /** Id of the previous piece; null for the first piece of a chain. */
+  /** Id of the previous piece in the chain; null for the first piece. */
   readonly parentId: string | null;
   readonly content: string;
 }
 
-/** Maximum number of rows in a statement, with five parameters each. */
+/** Maximum number of rows in an SQL statement; each row has five parameters. */
 const rowsMax = 500;
 
 const pieceColumns = ["model_id", "id", "parent_id", "use_count", "content"] as const;
 
-/** Length of an id in base64url characters: 132 bits, which makes collisions negligible. */
+/** Length of a piece's id in base64url characters. They have 132 bits, which makes collisions negligible. */
 const idLength = 22;
 
-/** Returns the pieces of a chain, in order. Chains of different kinds have no common pieces. */
+/** Returns the pieces of a chain, in order. Chains of different kinds share no pieces. */
 export function chainOf(kind: "messages" | "tokens", contents: readonly string[]): readonly Piece[] {
   let parentId: string | null = null;
   return contents.map((content) => {
@@ -37,8 +37,9 @@ export function chainOf(kind: "messages" | "tokens", contents: readonly string[]
 }
 
 /**
- * Stores the pieces of the chains that are not stored yet, and adds one use to the last piece of each chain. @returns
- * number of bytes added
+ * Stores those pieces of the chains that are not stored yet, and adds one use to the last piece of each chain.
+ *
+ * @returns number of bytes added
  */
 export async function storeChains(
   transaction: Transaction<Schema>,
@@ -67,8 +68,9 @@ export async function storeChains(
 }
 
 /**
- * Removes one use from each of these pieces. A piece that has no uses left is deleted; this removes one use from the
- * piece before it, and so on.
+ * Removes one use from each of the given pieces. Deletes a piece without uses left, which in turn removes one use from
+ * the piece before it.
+ *
  * @returns number of bytes deleted
  */
 export async function releaseChains(
@@ -97,7 +99,7 @@ export async function releaseChains(
   return bytes;
 }
 
-/** Reads the chain that ends with this piece. Returns the contents of its pieces, in order. */
+/** Reads the chain that ends with the given piece. Returns the contents of the chain's pieces, in order. */
 export async function readChain(
   database: Kysely<Schema>,
   modelId: string,
@@ -134,7 +136,7 @@ async function storedAmong(
   return stored;
 }
 
-/** Adds to the use counts of existing pieces, with one statement for each different amount. */
+/** Changes the use counts of existing pieces, with one SQL statement for each different amount. */
 async function countUses(
   transaction: Transaction<Schema>,
   modelId: string,

@@ -1,5 +1,5 @@
-// Stored form of a completion's content. The prompt is cut into pieces, which completions of the same model share
-// (`pieces`). Everything else is stored as one text.
+// Converts a completion's content to its stored form. Cuts the prompt into pieces, which completions of the same model
+// share (`pieces.ts`). Everything else is stored as one text.
 import type {
   CompletionContent,
   RecordedChoice,
@@ -18,35 +18,35 @@ import {
 } from "./packed-numbers.ts";
 
 /**
- * Content cut into parts. The position of each cut depends only on the content before it. Two prompts with an equal
- * prefix therefore have equal pieces for that prefix.
+ * Content that is cut into pieces. Each cut depends only on the content before it, so two prompts with an equal prefix
+ * have equal pieces for that prefix.
  */
 export interface ContentParts {
-  /** Pieces of JSON. The first contains the prompt's fields other than messages; the others contain messages. */
+  /**
+   * JSON of each message piece. The first piece contains the prompt's fields other than messages; the others contain
+   * messages.
+   */
   readonly messagePieces: readonly string[];
-  /** Pieces of the prompt's tokens, as blocks of tokens. */
+  /** Blocks of the prompt's tokens. */
   readonly tokenPieces: readonly string[];
-  /** Content that is not stored in pieces. */
+  /** The remaining content, which is not shared. */
   readonly rest: string;
 }
 
 /**
- * Minimum length of a message piece in characters. For a shorter piece, a separate row would need more space than
- * sharing saves.
+ * Minimum length of a message piece in characters. A shorter piece would need more space for its row than sharing
+ * saves.
  */
 const pieceLengthMin = 512;
 const tokensPerPiece = 256;
-/**
- * Maximum number of message pieces per prompt, and maximum number of token pieces per prompt. Content beyond that is
- * stored in the rest.
- */
+/** Maximum number of message pieces, and of token pieces, per prompt. Content beyond that is stored without sharing. */
 const piecesMax = 64;
 
-/** The part of a completion that is not stored in pieces. */
+/** The content of a completion that is not stored in shared pieces. */
 interface StoredRest {
-  /** The prompt's fields other than messages; null if a piece contains them. */
+  /** Fields of the prompt other than messages; null if a piece contains them. */
   readonly prompt: object | null;
-  /** The messages that are not in pieces, which are the last ones; null if the prompt has no messages. */
+  /** The last messages, which no piece contains; null if the prompt has no messages. */
   readonly messages: readonly MessageRecord[] | null;
   readonly promptTokens: string;
   readonly sampling: CompletionContent["sampling"];
@@ -83,9 +83,9 @@ export function contentParts(content: CompletionContent): ContentParts {
   };
 }
 
-/** Returns the content of stored parts; inverse of {@link contentParts}. */
+/** Restores the content from its stored parts; inverse of {@link contentParts}. */
 export function contentOf({ messagePieces, tokenPieces, rest }: ContentParts): CompletionContent {
-  // Safe cast: written by `contentParts`.
+  // Safe cast: `contentParts` wrote this text.
   const { prompt, messages, promptTokens, sampling, choices } = JSON.parse(rest) as StoredRest;
   const pieces = messagePieces.map((piece) => JSON.parse(piece) as object | readonly MessageRecord[]);
   const head = prompt ?? pieces[0];
@@ -109,8 +109,8 @@ function promptParts(prompt: RecordedPrompt): {
 }
 
 /**
- * Cuts messages into pieces, each with at least the minimum length. The cuts depend only on the prefix, so equal
- * prefixes give equal pieces.
+ * Cuts messages into pieces of at least the minimum length. The cuts depend only on the prefix, so equal prefixes give
+ * equal pieces.
  */
 function cutMessages(
   messages: readonly MessageRecord[],

@@ -1,4 +1,4 @@
-// The contract of every AnnotationStore.
+// The contract that every AnnotationStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AnnotationStore, ItemFilter } from "../../../base/domain/annotation/annotation-store.ts";
@@ -33,14 +33,18 @@ const adding = { displayFields: [], addedBy: "Ada", at: moment(1), itemsMax: 100
 const everything: ItemFilter = { id: null, callId: null, addedBy: null, states: null, annotator: null };
 const wholeList = { limit: 1000, offset: 0, order: null } as const;
 
-/** Adds items `i1`, `i2` and so on for the calls with these names. */
+/** Adds items for the calls with these names. The items get the ids `i1`, `i2` and so on. */
 async function addItems(store: AnnotationStore, queueId: string, ...calls: readonly string[]): Promise<void> {
   let count = (await store.listItems(queueId, everything, { ...wholeList, at: moment(0) })).length;
   const drafts = calls.map((callId) => ({ callId, vendorRef: `weave:///${project}/call/${callId}` }));
   await store.addItems(queueId, drafts, { ...adding, newId: () => `${queueId}-${(count += 1)}` });
 }
 
-/** Claims an item for a minute. @returns the item's id */
+/**
+ * Claims an item for a minute.
+ *
+ * @returns the item's id
+ */
 async function claimed(store: AnnotationStore, annotator: string, seconds: number): Promise<string | null> {
   const claim = { annotator, at: moment(seconds), until: moment(seconds + 60) };
   return (await store.claim("q", claim))?.id ?? null;

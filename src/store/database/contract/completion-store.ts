@@ -1,4 +1,4 @@
-// The contract of every CompletionStore.
+// The contract that every CompletionStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainConversation } from "../../../base/domain/chat.ts";
@@ -25,7 +25,7 @@ import {
 
 const strange = 'NUL \u0000, a lone half \ud83d, 👩🏽‍💻 and \u2028 "';
 
-/** Returns a conversation of these texts, the first from the system. */
+/** Returns a conversation with these messages, of which the first is the system message. */
 export function samplePrompt(...texts: readonly string[]): RecordedPrompt {
   return {
     kind: "conversation",
@@ -112,7 +112,7 @@ const everything: CompletionFilter = {
   feedback: null,
 };
 
-/** Returns the completion as it was given to the store. */
+/** Returns a stored completion in the form in which the test gave it to the store. */
 function given(stored: StoredCompletion): RecordedCompletion {
   const { number: _number, byteCount: _bytes, isWhole: _whole, ...completion } = stored;
   return completion;
@@ -133,7 +133,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     const open = await makeStorage(t);
     const first = await open();
     await storeModel(first.models, "m");
-    // Exceeds the maximum number of pieces, of messages and of tokens.
+    // This prompt has more messages and tokens than fit into the maximum number of pieces.
     const long = sampleContent({
       prompt: samplePrompt(...Array.from({ length: 80 }, (_, index) => `${index} ${"long ".repeat(200)}`)),
       promptTokenIds: Array.from({ length: 256 * 70 + 17 }, (_, index) => index % 50_000),
@@ -269,7 +269,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
       }),
       on("3", "<scheme>:///team/games/call/c%2F1"),
       on("4", "hone:///team/games/object/b:1"),
-      // On a call of another project, and from another project.
+      // Record 5 judges a call of another project; record 6 belongs to another project.
       on("5", "hone:///team/chess/call/b"),
       on("6", "hone:///team/games/call/b", { projectId: "team/chess" }),
     ]);

@@ -1,4 +1,4 @@
-// The contract of every FeedbackStore.
+// The contract that every FeedbackStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -17,7 +17,7 @@ import {
   sampleFeedback,
 } from "./storage-under-test.ts";
 
-/** A turn of any entity with ample time. */
+/** Options of a query with ample time; the entity does not matter. */
 const turn = { entity: "team", timeMs: 60_000 };
 
 /** Registers the tests that a feedback store must pass. */
@@ -195,7 +195,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     const late = sampleFeedback("a", { createdAt: moment(60) });
     assert.deepEqual(await feedback.create([late, sampleFeedback("b")]), [first, sampleFeedback("b")]);
     assert.equal((await feedback.find("team/games", "a"))?.contentHash, "third");
-    // The content of a replacement was never created.
+    // A replacement's content counts as a conflict, because the record was not created with it.
     const other = sampleFeedback("a", { contentHash: "second" });
     await assert.rejects(feedback.create([other]), { code: "conflict" });
   });
@@ -405,7 +405,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await feedback.history("team/games", "a", firstPage)).items, []);
     assert.deepEqual(await feedback.find("team/games", "b"), sampleFeedback("b"));
     assert.deepEqual(await feedback.find("team/other", "a"), elsewhere);
-    // The id is free again.
+    // After the deletion, a new record can have the same id.
     const again = sampleFeedback("a", { contentHash: "third" });
     assert.deepEqual(await feedback.create([again]), [again]);
   });

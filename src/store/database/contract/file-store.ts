@@ -1,4 +1,4 @@
-// The contract of every FileStore.
+// The contract that every FileStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";

@@ -1,4 +1,4 @@
-// The contract of every JobStore.
+// The contract that every JobStore must pass.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -25,7 +25,7 @@ import {
 
 const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10));
 
-/** The server dies, its jobs are queued again, and it returns. */
+/** Simulates a server that dies and returns. In between, its jobs are queued again. */
 const loseServer = async (
   { jobs, servers }: Pick<Stores, "jobs" | "servers">,
   notBefore: (restartCount: number) => Date = () => moment(0),
@@ -36,7 +36,7 @@ const loseServer = async (
   await storeServer(servers, id);
 };
 
-/** Lost at moment 10, to be retried immediately. */
+/** Options of a requeue: the attempt was lost at moment 10, and the job may be retried immediately. */
 const lostNow = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
 
 const sampleProgress = {
@@ -293,7 +293,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await jobs.create(sampleJob("m1", "m"), [], null);
     await jobs.create(sampleJob("m2", "m"), [], null);
     await jobs.create(sampleJob("n1", "n"), [], null);
-    // The store is free to choose the order of concurrent claims.
+    // The store may choose the order of concurrent claims, so the test sorts them.
     const claims = await Promise.all([claimNow(jobs), claimNow(jobs), claimNow(jobs)]);
     const [first, second, ...others] = claims
       .flatMap((job) => job ?? [])
@@ -432,7 +432,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await loseServer({ jobs, servers }, notBefore);
     assert.equal((await claimNow(jobs))?.id, "j");
     await loseServer({ jobs, servers }, notBefore);
-    // The job itself may kill servers, so a returning server does not end this wait.
+    // A returning server does not end this wait, because the job itself may be killing servers.
     await loseServer({ jobs, servers });
     assert.equal(await jobs.claim("server", moment(19)), null);
     assert.equal((await jobs.claim("server", moment(20)))?.restartCount, 2);
@@ -577,7 +577,8 @@ function checkClaims(makeStorage: MakeStorage): void {
     const event = { type: "training_started", data: {} } as const;
     await assert.rejects(jobs.appendEvent("j", "server", 0, event), { code: "conflict" });
     assert.deepEqual(await eventsOf(jobs, "j"), []);
-    // The attempt has not advanced either, so its owner's loss counts.
+    // The updates of the old owner had no effect, so the attempt has saved no more steps, and the loss of its owner
+    // counts.
     await loseServer({ jobs, servers }, undefined, "another");
     assert.equal((await jobs.find("j"))?.restartCount, 2);
   });

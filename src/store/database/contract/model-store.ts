@@ -1,4 +1,4 @@
-// The contract of every ModelStore.
+// The contract that every ModelStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelFilter, VersionKey } from "../../../base/domain/model.ts";
@@ -400,7 +400,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   });
 }
 
-/** Stores a model `m` with versions 0 to `lastStep`, created by jobs. */
+/** Stores a model `m` with the versions 0 to `lastStep`, which jobs created. */
 async function storeVersions(
   { models, jobs, servers }: Pick<Stores, "models" | "jobs" | "servers">,
   lastStep: number,

@@ -1,4 +1,4 @@
-// The contract of every ObjectStore.
+// The contract that every ObjectStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ObjectDraft, ObjectStore } from "../../../base/domain/traces/published-object.ts";
@@ -49,7 +49,7 @@ export function checkObjectStore(makeStorage: MakeStorage): void {
     assert.deepEqual([second.version, second.isLatest], [1, true]);
     const again = await objects.create(version("one", 9));
     assert.deepEqual([again.version, again.isLatest, again.createdAt], [0, false, moment(1)]);
-    // An op of the same name has separate versions.
+    // An op and an object with the same name have separate versions.
     assert.equal((await objects.create({ ...version("one", 3), kind: "op" })).version, 0);
     const find = async (kind: "object" | "op" | null, name: Parameters<ObjectStore["find"]>[1]["version"]) =>
       (await objects.find("team/games", { kind, name: "a", version: name }))?.value;

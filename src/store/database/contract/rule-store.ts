@@ -1,5 +1,5 @@
-// The contract of every RuleStore and TrainingSourceStore: the state of automatic rules, and that no feedback is
-// trained on twice.
+// The contract that every RuleStore and TrainingSourceStore must pass: the state of automatic rules, and that no
+// feedback is trained on twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AutomaticHold, AutomaticOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
@@ -65,7 +65,7 @@ function source(requestId: string, feedback: Readonly<Record<string, boolean>>):
 
 const markOf = (id: string): string => feedbackMark({ id, contentHash: `hash of ${id}` });
 
-/** Submits a job created from these sources. */
+/** Submits a job that is created from the given feedback sources. */
 async function submit(
   { jobs }: Stores,
   id: string,
@@ -127,7 +127,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await assert.rejects(idsOf({ entity: "team" }, { ...firstPage, after: "b" }), { code: "invalid" });
     assert.equal(await stores.rules.delete("c"), true);
     assert.equal(await stores.rules.delete("c"), false);
-    // Without its model a rule is no longer automatic.
+    // A rule whose model was deleted no longer trains automatically.
     await stores.rules.create(rules[0], limits);
     await stores.models.delete("m");
     assert.equal((await stores.rules.find("c"))?.standing, null);
@@ -214,7 +214,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await rules.setFault(hold, "why");
     assert.equal((await progress())?.fault, "why");
     assert.equal(await rules.progress("none", moment(0)), null);
-    // A rule with other content reads from the start.
+    // A rule whose content was replaced reads all feedback again, from the start.
     const { name, rule, standing } = sampleRule("r", { standing: sampleOrder });
     await rules.replace("r", { name, rule, standing, updatedAt: moment(2) });
     const after = await progress();
@@ -231,7 +231,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     const resumed = await rules.setPaused("r", false, moment(8));
     assert.deepEqual([resumed?.isPaused, resumed?.updatedAt], [false, moment(8)]);
     assert.equal((await progress())?.fault, null);
-    // Resuming again changes nothing.
+    // Resuming a rule that is not paused changes nothing.
     assert.deepEqual((await rules.setPaused("r", false, moment(9)))?.updatedAt, moment(8));
     const step = { from: null, to: 1, notes: [], prompts: new Map() };
     assert.equal(await rules.advance(hold, step), false);
@@ -255,7 +255,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await marksOf(stores, "a", "b", "c"), {
       [answerId({ requestId: "a", choice: 0 })]: [markOf("1"), markOf("2")],
     });
-    // The caller knows the old feedback, which may count again; only new feedback must be unused.
+    // Old feedback may count in several jobs, as the caller knows. Only feedback that is new to a job must be unused.
     await submit(stores, "two", [source("a", { "1": false, "2": false, "4": true })]);
     await assert.rejects(submit(stores, "three", [source("c", { "9": true }), source("a", { "4": true })]), {
       code: "conflict",
@@ -312,7 +312,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await jobs.end("one", "failed", "why", moment(6));
     await rules.releaseFailed(hold);
     assert.deepEqual([...(await rules.readyPrompts("r", 10))].sort(), ["p", "q"]);
-    // Nor for another server, or for a rule that was changed or paused since.
+    // A job cannot be created for another server either, nor for a rule that was changed or paused meanwhile.
     const lost = [
       { ...standing, hold: { ...hold, owner: "other" } },
       { ...standing, hold: { ...hold, updatedAt: moment(1) } },

@@ -1,4 +1,5 @@
-// The interface under the store contracts, and sample data. A database passes when all contracts pass on it.
+// Functions that a database provides to the store contracts, and sample data. A database is supported if it passes all
+// contracts.
 import type { TestContext } from "node:test";
 import { type AccessKey, freshKey } from "../../../base/domain/access.ts";
 import { type FeedbackBatch, FeedbackPacker } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -21,12 +22,12 @@ import type { TrajectoryGroup, TrajectoryLogDraft } from "../../../base/domain/t
 import type { Stores } from "../stores.ts";
 
 /**
- * Creates an empty database for one test and deletes it afterwards. Each call of the result opens another connection
- * to it.
+ * Creates an empty database for one test, and deletes it afterwards. Each call of the returned function opens another
+ * connection to the database.
  */
 export type MakeStorage = (context: TestContext) => Promise<() => Promise<Stores>>;
 
-/** Opens two connections to one empty database. */
+/** Opens two connections to the same empty database. */
 export async function openTwice(
   makeStorage: MakeStorage,
   context: TestContext,
@@ -35,7 +36,7 @@ export async function openTwice(
   return [await open(), await open()];
 }
 
-/** Returns the time `seconds` after the samples' fixed noon. */
+/** Returns the time that is `seconds` after the fixed noon of the sample data. */
 export function moment(seconds: number): Date {
   return new Date(Date.UTC(2026, 10, 21, 12) + seconds * 1000);
 }
@@ -104,7 +105,7 @@ export async function storeServer(
   await servers.create(id, { until: moment(70), baseModels, artifacts: "shared" });
 }
 
-/** Queues the jobs of servers without a lease again, to be retried immediately. */
+/** Returns the jobs of servers without a lease to the queue, so that they can be retried immediately. */
 export function rescueNow(jobs: JobStore): Promise<readonly string[]> {
   return jobs.rescue({ at: moment(10), notBefore: () => new Date(0) });
 }
@@ -157,7 +158,7 @@ export const sampleCounts: JobCounts = {
   skippedGroups: { zero_variance: 1 },
 };
 
-/** Returns a group with content that JSON or text columns could corrupt. */
+/** Returns a trajectory group with content that JSON or text columns could corrupt. */
 export function sampleGroup(reward: number): TrajectoryGroup {
   return {
     trajectories: [
@@ -206,8 +207,11 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
   };
 }
 
-/** Returns the records as a batch; their author is stored separately. */
-/** @param store store that will write it */
+/**
+ * Returns feedback records as a batch, which does not contain their author.
+ *
+ * @param store store that will write the batch
+ */
 export function batchOf(
   { packForm }: Pick<FeedbackStore, "packForm">,
   records: readonly FeedbackRecord[],
@@ -241,7 +245,7 @@ export function sampleLog(
   };
 }
 
-/** Returns the list summaries of the groups' trajectories. */
+/** Returns the summaries of all trajectories in the groups. */
 export function groupOutlines(groups: readonly TrajectoryGroup[]): readonly TrajectoryOutline[] {
   let part = 0;
   return groups.flatMap((group, groupIndex) => {
@@ -251,7 +255,7 @@ export function groupOutlines(groups: readonly TrajectoryGroup[]): readonly Traj
   });
 }
 
-/** Returns groups in the form that stores accept. */
+/** Returns trajectory groups in the form that stores accept: folded JSON lines. */
 export function groupLines(groups: readonly TrajectoryGroup[]): readonly string[] {
   return groups.flatMap((group) => [...foldedLine(JSON.stringify(group))]);
 }

@@ -1,4 +1,4 @@
-// The contract of every TraceStore.
+// The contract that every TraceStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallEnd, CallFilter, CallSlice, CallStart } from "../../../base/domain/traces/traced-call.ts";
@@ -180,7 +180,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(await listed({}), "a bb ccc dddd");
     assert.equal(await listed({}, { isDescending: true, limit: 2, offset: 1 }), "ccc bb");
     assert.equal(await listed({}, { bytesMax: 1 }), "a");
-    // A deleted call remains a valid cursor.
+    // The position of a deleted call remains a valid cursor.
     const place = { startedAt: sampleStart("bb").startedAt, id: "b" };
     assert.equal(await listed({}, { after: place, limit: 1, offset: 1 }), "ccc");
     assert.equal(await listed({}, { after: sampleStart("bb") }), "ccc dddd");

@@ -1,4 +1,4 @@
-// The contract of every TrajectoryStore's list summaries.
+// The contract for summaries of trajectories that every TrajectoryStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutlineFilter } from "../../../base/domain/summaries/trajectory-outline.ts";

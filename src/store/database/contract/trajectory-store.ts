@@ -1,4 +1,4 @@
-// The contract of every TrajectoryStore.
+// The contract that every TrajectoryStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unfoldedLines } from "../../../base/domain/text/folded-lines.ts";

@@ -1,4 +1,4 @@
-// The contract of every WebhookStore, and of the events that the feedback and job stores write.
+// The contract that every WebhookStore must pass, and feedback and job stores for the events that they write.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Delivery, NewWebhook } from "../../../base/domain/webhooks/webhook.ts";
@@ -48,7 +48,7 @@ async function storesWith(
   return stores;
 }
 
-/** Returns the content of each delivery, oldest first. */
+/** Returns the content of each delivery to the webhook, oldest first. */
 async function toldTo({ webhooks }: Stores, id: string): Promise<readonly unknown[]> {
   const { items } = await webhooks.listDeliveries(id, all, firstPage);
   return items.map(({ type, subject }) => [type, subject.kind === "job" ? subject.jobId : subject.ids]);
@@ -254,7 +254,7 @@ function checkDeliveries(makeStorage: MakeStorage): void {
     };
     assert.deepEqual(await webhooks.findDelivery("w", mine.id), settled);
     assert.equal((await webhooks.find("w"))?.pendingCount, 7);
-    // The owner of the others has died.
+    // The server that had claimed the other deliveries has died, so another server may claim them.
     assert.equal((await webhooks.claim("w", claim("owner 2", ever, 10, later))).length, 7);
   });
 

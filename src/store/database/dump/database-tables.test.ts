@@ -1,5 +1,4 @@
-// Tests copies of whole databases: every column of every table, between all kinds of database, as a consistent
-// snapshot.
+// Tests copying whole databases between all kinds of databases: every column of every table, as a consistent snapshot.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +18,7 @@ import { createPostgres, withoutPostgres } from "../testing/postgres-databases.t
 import { sampleRows, type SampleTable } from "../testing/sample-rows.ts";
 import { databaseTables } from "./database-tables.ts";
 
-/** Opens connections to one empty database, each closed with the test. */
+/** Opens a connection to one and the same empty database. Each connection is closed with the test. */
 type Place = () => Connection;
 
 function closed(t: TestContext, connection: Connection): Connection {

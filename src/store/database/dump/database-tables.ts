@@ -1,4 +1,5 @@
-// A database as tables of rows: read as a consistent snapshot, or filled from a backup in one transaction.
+// Presents a database as tables of rows, which are read as a consistent snapshot, or filled from a backup in one
+// transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Cell, DatabaseTables, TableFiller } from "../../../base/domain/backup/tables.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -17,7 +18,7 @@ import type { Schema } from "../schema.ts";
 import { charactersOf } from "./page-of-rows.ts";
 import { requireKnownVersion, requireTablesOf, tablesOfVersion } from "./tables-of-version.ts";
 
-/** Maximum number of parameters in a statement. */
+/** Maximum number of parameters in one SQL statement. */
 const parametersMax = 4000;
 
 /** Returns the tables of a database for a backup or a restore. The first call opens the database. */
@@ -52,7 +53,7 @@ export function databaseTables(connection: Connection): DatabaseTables {
 }
 
 /**
- * Requires that a database has no rows, and that its tables are those of the backup's version. Returns that version;
+ * Checks that a database contains no rows, and that its tables are those of the backup's version. Returns that version;
  * null if the database has no tables.
  */
 async function emptyVersion(
@@ -89,7 +90,7 @@ function fillerOf({ isMissingParent }: Connection, transaction: Transaction<Sche
     rows: readonly (readonly Cell[])[],
   ): Promise<number> {
     try {
-      // Safe cast: an older version may have had other tables and columns than the schema, and the database checks the
+      // Safe cast: an older version may have other tables and columns than the schema, but the database checks the
       // names.
       return await insertRows(transaction, table as keyof Schema, columns as never[], rows);
     } catch (cause) {

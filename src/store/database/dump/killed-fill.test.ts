@@ -1,5 +1,5 @@
-// Tests a process killed while it fills a database from a copy: at the first row, midway, or just before the commit.
-// Nothing of it stays, and the next fill succeeds, between SQLite and PostgreSQL in both directions.
+// Tests a process that is killed while it fills a database from a copy: at the first row, midway, or just before the
+// commit. None of its rows stay, and the next fill succeeds, between SQLite and PostgreSQL in both directions.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ import { databaseTables } from "./database-tables.ts";
 
 interface Place {
   readonly open: () => Connection;
-  /** Expression of a script that opens the same database in another process. */
+  /** JavaScript expression with which another process opens the same database. */
   readonly opened: string;
 }
 
@@ -47,7 +47,7 @@ async function postgresPlace(t: TestContext): Promise<Place> {
   };
 }
 
-/** Fills the database in a process that kills itself after inserting into `tableCount` tables. */
+/** Fills the database in a process that kills itself after it has filled `tableCount` tables. */
 async function fillAndDie(
   { opened }: Place,
   rows: readonly SampleTable[],
@@ -105,6 +105,6 @@ for (const [kind, makePlace, skip] of [
       Object.fromEntries(rows.map(({ of, rows: ofTable }) => [of.table, ofTable.length])),
     );
     await tables.close();
-    // A server can start on it.
+    // A server can start on the filled database.
     await (await openStores(place.open())).close();
   });

@@ -1,4 +1,5 @@
-// A page of rows. It ends at about one megabyte, so its number of rows depends on their lengths.
+// Divides rows into pages for copying. A page ends at about one megabyte, so its number of rows depends on their
+// lengths.
 import type { Cell } from "../../../base/domain/backup/tables.ts";
 
 const charactersMax = 1 << 20;

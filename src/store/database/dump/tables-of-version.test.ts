@@ -1,4 +1,4 @@
-// Tests the refusal of a copy whose tables or columns do not match its version.
+// Tests that a copy whose tables or columns do not match its version is refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
@@ -9,7 +9,7 @@ import { requireTablesOf, tablesOfVersion } from "./tables-of-version.ts";
 
 const keptTables = await tablesOfVersion(newestDatabaseVersion);
 
-/** Returns the tables of a copy with one table's columns replaced. */
+/** Returns the tables of a copy, in which the columns of one table are changed. */
 function withColumns(table: string, change: (columns: readonly string[]) => readonly string[]) {
   return keptTables.map((of): TableColumns =>
     of.table === table ? { table, columns: change(of.columns) } : of,

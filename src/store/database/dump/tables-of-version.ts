@@ -1,6 +1,6 @@
 // The tables and columns that a backup must have, by database version. They are read from an empty SQLite database of
-// that version. Without this check, a backup that lacks a table or column would load without an error and lose rows,
-// and a backup with unknown names would fail midway with the database's own message.
+// that version. Without this check, a backup that lacks a table or column would load and silently lose rows; one with
+// unknown names would fail midway.
 import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -9,7 +9,7 @@ import { baselineVersion } from "../migrations/baseline.ts";
 import { makeTables, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 
-/** Tables that backups leave out: the state of running servers, and counts of the last minutes. */
+/** Names of tables that backups omit: the state of running servers, and counts of the last minutes. */
 const notKept: ReadonlySet<string> = new Set([
   "database_version",
   "servers",
@@ -20,12 +20,14 @@ const notKept: ReadonlySet<string> = new Set([
   "limit_slots",
 ]);
 
-/** Maximum number of names in one message. */
+/** Maximum number of table and column names in one error message. */
 const namedMax = 10;
 
 /**
- * Checks the tables of a backup. @throws ServiceError `unsupported` if this program does not know the version;
- * `invalid` if tables or columns are missing or unknown
+ * Checks that a backup has the tables and columns of its database version.
+ *
+ * @throws ServiceError `unsupported` if this version of Hone does not know the database version; `invalid` if tables or
+ * columns are missing or unknown
  */
 export async function requireTablesOf(version: number, found: readonly TableColumns[]): Promise<void> {
   requireKnownVersion(version);
@@ -38,7 +40,11 @@ export async function requireTablesOf(version: number, found: readonly TableColu
   throw invalid(message);
 }
 
-/** Checks the version of a backup. @throws ServiceError `unsupported` if this program does not know the version */
+/**
+ * Checks that this version of Hone knows the database version of a backup.
+ *
+ * @throws ServiceError `unsupported` if it does not
+ */
 export function requireKnownVersion(version: number): void {
   if (version >= baselineVersion && version <= newestDatabaseVersion) return;
   const message =
@@ -48,7 +54,7 @@ export function requireKnownVersion(version: number): void {
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** Returns the tables in a backup of this version, parents before their children. */
+/** Returns the tables in a backup with this database version. Parents precede their children. */
 export async function tablesOfVersion(version: number): Promise<readonly TableColumns[]> {
   const connection = openSqlite({ file: ":memory:", isShared: true });
   const { queries, form } = connection;
@@ -60,7 +66,7 @@ export async function tablesOfVersion(version: number): Promise<readonly TableCo
   }
 }
 
-/** Returns the tables of a SQLite database that a backup includes, in creation order. */
+/** Returns those tables of a SQLite database that a backup includes, in the order of their creation. */
 export async function keptTablesOf({
   queries,
 }: Pick<Connection, "queries">): Promise<readonly TableColumns[]> {
@@ -70,7 +76,7 @@ export async function keptTablesOf({
   return (
     rows
       .filter(({ table }) => !notKept.has(table))
-      // Safe cast: the names of columns.
+      // Safe cast: the query returns a JSON list of column names.
       .map(({ table, columns }) => ({ table, columns: JSON.parse(columns) as string[] }))
   );
 }

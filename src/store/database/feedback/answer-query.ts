@@ -25,7 +25,11 @@ import {
   type SearchTools,
 } from "./search-sources.ts";
 
-/** Executes a query. @throws ServiceError with the codes of `Searches.run` */
+/**
+ * Executes a feedback query.
+ *
+ * @throws ServiceError with the codes of `Searches.run`
+ */
 export async function answerQuery(
   tools: SearchTools,
   query: FeedbackQuery,
@@ -62,8 +66,8 @@ interface CountedPage {
 
 /**
  * Reads the page and the total count in one statement, because the round trip is most of the duration of an indexed
- * search. Returns null if the two must be read separately. This is the case if the search strategy depends on the
- * count, or if the page is empty, because an empty result contains no count.
+ * search. Returns null if they must be read separately: if the search strategy depends on the count, or if the page is
+ * empty, because an empty result contains no count.
  */
 async function readCountedPage(
   connection: Connection,
@@ -110,12 +114,12 @@ async function inOrder(
   return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
 }
 
-/** Maximum number of index rows that are sorted by time. Sorting this number takes about 30 milliseconds. */
+/** Maximum number of index rows to sort by time. Sorting that many takes about 30 milliseconds. */
 const sortedMax = 150_000;
 
 /**
- * Reads a page sorted by time, for a condition that is only a number range. The index of numbers suffices, because it
- * contains number and time. Returns null for other queries.
+ * Reads a page sorted by time, if the condition is only a range of a number. The index of numbers suffices for this,
+ * because it also contains the time. Returns null for other queries.
  */
 async function readPageByTime(
   { queries, searches }: Connection,
@@ -139,8 +143,8 @@ interface Asked {
 }
 
 /**
- * Reads a page of a query that matches many records and sorts first by a number in the payload. Records that have this
- * number are read in index order and precede the others. Returns null if the query is of another kind, or if the page
+ * Reads a page of a query that matches many records and sorts first by a number in the payload. Reads the records with
+ * this number, which precede the others, in index order. Returns null if the query is of another kind, or if the page
  * includes records without the number.
  */
 async function readPageByNumber(
@@ -182,12 +186,12 @@ async function sequencesOf(
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Text fields that are never missing. */
+/** Text fields that every record has. */
 const presentTexts: readonly TextField[] = ["id", "projectId", "vendorRef", "vendorUserId", "feedbackType"];
 
 /**
- * Returns SQL for the requested order. For each sort field, records with a value precede records without one, and
- * numbers precede texts. Records with equal values are in storage order.
+ * Returns SQL for the order that the query requests. For each sort field, records with a value precede records without
+ * one, and numbers precede texts. Records with equal values are in storage order.
  */
 function orderSql(sortBy: readonly SortKey[], form: SqlForm): RawBuilder<unknown> {
   const terms = sortBy.flatMap((key) => termsOf(key, form));

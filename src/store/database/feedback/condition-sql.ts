@@ -1,4 +1,5 @@
-// Translates a condition to SQL, with its constants as parameters. As in SQL, null represents the result `unknown`.
+// Translates a feedback condition to SQL, with the condition's constants as parameters. As in SQL, null represents the
+// result `unknown`.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   Comparison,
@@ -58,7 +59,7 @@ export function conditionSql(condition: Condition, form: SqlForm): SqlCondition 
     case "missing":
       return sql`(${valueSql(condition.input, form)} is null)`;
     case "contains": {
-      // Safe: `contains` conditions have texts on both sides.
+      // Safe cast: both sides of a `contains` condition are texts.
       const [text, part] = [condition.text, condition.part].map((side) => {
         const value = valueSql(side, form) as SqlText;
         return condition.ignoresCase ? form.lower(value) : value;
@@ -70,13 +71,13 @@ export function conditionSql(condition: Condition, form: SqlForm): SqlCondition 
   }
 }
 
-/** Makes text comparisons use code point order, because some databases use another order by default. */
+/** Makes comparisons of texts use code point order, because some databases use another order by default. */
 function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm): readonly [Sql, Sql] {
   const isText =
     side.kind === "text of" ||
     (side.kind === "constant" && side.type === "text") ||
     (side.kind === "field" && side.field.kind === "text");
-  // The other side is a text too.
+  // Safe cast: the operands of a comparison have the same type, so the other side is a text, too.
   return isText ? [form.ordered(pair[0] as SqlText), form.ordered(pair[1] as SqlText)] : pair;
 }
 

@@ -1,11 +1,11 @@
-// The contract of every KeyStore.
+// The contract that every KeyStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AccessKey } from "../../../../base/domain/access.ts";
 import { noLimits } from "../../../../base/domain/keys/limits.ts";
 import { firstPage, type MakeStorage, moment, sampleKey } from "../storage-under-test.ts";
 
-/** The key as a lookup returns it, for an entity without limits. */
+/** Returns the key as a lookup returns it if the key's entity has no limits. */
 const opening = (key: AccessKey) => ({ ...key, entityLimits: noLimits });
 
 /** Registers the tests that a key store must pass. */

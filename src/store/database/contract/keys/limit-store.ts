@@ -1,4 +1,4 @@
-// The contract of every LimitStore, and of key and job stores as far as limits concern them.
+// The contract that every LimitStore must pass, and key stores and job stores as far as limits concern them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noLimits, type LimitSubject, type SlotCounts } from "../../../../base/domain/keys/limits.ts";
@@ -71,7 +71,7 @@ export function checkLimitStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await others(21), [["key:a", 2]]);
     await servers.delete("two");
     assert.deepEqual(await others(21), []);
-    // A server without a lease cannot report requests, since nothing would expire them.
+    // A server without a lease cannot report running requests, because nothing would expire its reports.
     await assert.rejects(say("two", 1));
   });
 

@@ -1,4 +1,4 @@
-// The contract of every UsageStore, and of the job store as far as usage concerns it.
+// The contract that every UsageStore must pass, and job stores as far as usage concerns them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noUsage, usageId, type UsageFilter, type UsageRow } from "../../../../base/domain/keys/usage.ts";
@@ -116,7 +116,7 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
     });
     const rows = async (): Promise<readonly UsageRow[]> => (await usage.list(everything, firstPage)).rows;
     assert.deepEqual(await rows(), [row]);
-    // A failed job has no lasting training usage.
+    // A failed job leaves no training usage behind.
     await jobs.create(sampleJob("b", "m"), [], null, { keyId: "k" });
     assert.equal((await jobs.claim("server", moment(10)))?.id, "b");
     await jobs.end("b", "failed", "", moment(20));

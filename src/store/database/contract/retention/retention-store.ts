@@ -1,5 +1,5 @@
-// The contract of every RetentionStore: limits are enforced, bytes are counted as stored, and nothing that is still
-// needed is removed.
+// The contract that every RetentionStore must pass: limits are enforced, bytes are counted as stored, and nothing that
+// is still needed is removed.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import {
@@ -39,7 +39,11 @@ const all = { rewardMin: null, rewardMax: null, recordedFrom: null, recordedBefo
 const outlines: OutlineFilter = { source: null, split: null, step: null, ...all };
 const everyOutline = { after: null, limit: 100, order: "asc" } as const;
 
-/** Sweeps to the end and clears. @returns number of removed items, by entity */
+/**
+ * Sweeps until nothing more can be removed.
+ *
+ * @returns number of removed items, by entity
+ */
 async function swept(
   store: RetentionStore,
   kind: KeptKind,
@@ -58,7 +62,7 @@ async function swept(
   return counts;
 }
 
-/** Opens models `m` and `n` of the entity `team`, and `o` of another. */
+/** Opens stores with the models `m` and `n` of the entity `team`, and a model `o` of another entity. */
 async function withModels(makeStorage: MakeStorage, t: TestContext): Promise<Stores> {
   const stores = await (await makeStorage(t))();
   for (const id of ["m", "n"]) await storeModel(stores.models, id);
@@ -83,7 +87,7 @@ async function logsIn({ trajectories }: Stores, modelId: string): Promise<readon
   return items.map(({ id }) => id);
 }
 
-/** Creates an ended job with one event besides its last. */
+/** Stores a job that has ended. It has one event besides its last event. */
 async function endedJob(
   { jobs }: Stores,
   id: string,

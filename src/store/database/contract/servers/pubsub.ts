@@ -1,4 +1,5 @@
-// The contract of announcements on every database: each committed change once, and nothing that was not committed.
+// The contract for announcements that every database must pass: each committed change is announced once, and
+// uncommitted changes are not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { announcedKinds } from "../../../../base/domain/servers/pubsub.ts";
@@ -15,7 +16,7 @@ import {
   storeServer,
 } from "../storage-under-test.ts";
 
-/** Listens to announcements of every kind, in order. */
+/** Listens to announcements of every kind, and returns them in order. */
 export function listenTo({ announcements }: Stores): {
   readonly next: () => Promise<string>;
   readonly end: () => void;
@@ -38,10 +39,10 @@ export function listenTo({ announcements }: Stores): {
 }
 
 /**
- * Registers the tests of the contract.
+ * Registers the contract's tests of announcements.
  *
- * @param reach range of an announcement: listeners on the same connection, or everyone on the database, who is first
- * told that earlier announcements may have been missed
+ * @param reach who receives announcements: listeners on the same connection, or all listeners on the database. The
+ * latter are first told that they may have missed earlier announcements.
  */
 export function checkAnnouncements(makeStorage: MakeStorage, reach: "connection" | "database"): void {
   test("announces committed changes to all listeners, and nothing else", async (t) => {

@@ -1,5 +1,5 @@
-// The contract of every store under concurrency: two connections, as of two processes, work on it at the same time. A
-// read followed by a write acts on the state at the write. Each test passes in every order of the two.
+// The contract that every store must pass under concurrency: two connections, as of two processes, work on a store at
+// the same time. A read followed by a write acts on the state at the time of the write. Each test passes in every order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobEvent } from "../../../../base/domain/job.ts";
@@ -30,7 +30,7 @@ const numbers = (count: number): readonly number[] => Array.from({ length: count
 
 const everyJob = { entity: null, modelId: null, kind: null, state: null };
 
-/** Runs the work from both connections concurrently, `count` times from each. */
+/** Runs the work on both connections at the same time, `count` times on each. */
 function fromBoth<Side, Result>(
   sides: readonly [Side, Side],
   count: number,
@@ -39,7 +39,7 @@ function fromBoth<Side, Result>(
   return Promise.all(numbers(2 * count).map((index) => work(sides[index % 2], index)));
 }
 
-/** Returns the code of a ServiceError, or "done"; no other error may reach a caller. */
+/** Returns the code of the ServiceError with which the work fails, or "done". No other error may reach a caller. */
 async function outcomeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -187,7 +187,7 @@ function checkJobs(makeStorage: MakeStorage): void {
 }
 
 function checkAttempts(makeStorage: MakeStorage): void {
-  /** Opens two connections, and a job `j` that runs for `server`. */
+  /** Opens two connections to a database with a job `j` that `server` is running. */
   const withRunningJob = async (...[context]: Parameters<MakeStorage>) => {
     const sides = await openTwice(makeStorage, context);
     await storeModel(sides[0].models, "m");
@@ -247,7 +247,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
     ]);
     const job = await sides[0].jobs.find("j");
     assert.equal(released, true);
-    // Marked while it was running, or cancelled once it was queued again.
+    // The cancellation either marked the running job, or cancelled the job after it was queued again.
     assert.equal(job?.state === "cancelled" || job?.cancelRequested, true);
     assert.equal(state, job?.state === "cancelled" ? "cancelled" : "running");
   });
@@ -316,7 +316,7 @@ function checkMerging(makeStorage: MakeStorage): void {
       said.toSorted((one, other) => Number(one) - Number(other)),
       numbers(11).map((index) => index - 1),
     );
-    // Each was replaced at the time of its successor.
+    // The time at which a content was replaced is the time of the content that replaced it.
     assert.deepEqual(
       items.map(({ replacedAt }) => replacedAt),
       said.slice(1).map((by) => moment(Number(by))),
@@ -325,7 +325,7 @@ function checkMerging(makeStorage: MakeStorage): void {
 }
 
 function checkOrder(makeStorage: MakeStorage): void {
-  /** Reads pages from the last item seen until `done` and no more arrive. */
+  /** Reads pages, each from the last item seen, until `done` is true and no more items arrive. */
   const follow = async (
     readPage: (page: PageRequest) => Promise<Page<{ readonly id: string }>>,
     writing: Promise<unknown>,
@@ -343,7 +343,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     await over;
     return seen;
   };
-  // Large enough that its transaction, which begins first, is still writing when others arrive.
+  // Large groups. The transaction that stores them begins first, and is still writing when other transactions arrive.
   const large = numbers(40).map((index) => ({ ...sampleGroup(index), logs: ["x".repeat(100_000)] }));
 
   test("makes a short change wait for a long one, and both connections see both", async (t) => {
@@ -352,7 +352,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     await storeServer(sides[0].servers);
     for (const id of ["a", "b"]) await sides[0].keys.create(sampleKey(id));
     const writing = sides[0].jobs.create(sampleJob("j", "m"), groupLines(large), null);
-    // The long transaction has started.
+    // At this point, the long transaction has started.
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(await sides[1].keys.revoke("a", moment(1)), true);
     await writing;

@@ -1,5 +1,5 @@
-// The contract of every database for servers that start, run jobs, die and return. A server owns its jobs while it has
-// a lease; afterwards the next server gets them.
+// The contract that every database must pass for servers that start, run jobs, die and return. A server owns its jobs
+// while it has a lease; afterwards, another server may take them.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
@@ -18,7 +18,7 @@ import {
 
 const leaseSeconds = 60;
 
-/** A process on the stores, which uses them like a server's queue. */
+/** A simulated server, which uses the stores as a server's job queue does. */
 class ServerOnStores {
   readonly id: string;
   readonly #stores: Stores;
@@ -28,7 +28,11 @@ class ServerOnStores {
     this.#stores = stores;
   }
 
-  /** @returns the jobs it resumes */
+  /**
+   * Starts the server.
+   *
+   * @returns ids of the jobs that it resumes
+   */
   async start(second: number): Promise<readonly string[]> {
     await this.#stores.servers.create(this.id, {
       until: moment(second + leaseSeconds),
@@ -38,7 +42,11 @@ class ServerOnStores {
     return this.beat(second);
   }
 
-  /** @returns the jobs it resumes; none if it has lost its lease */
+  /**
+   * Renews the server's lease.
+   *
+   * @returns ids of the jobs that it resumes; none if it has lost its lease
+   */
   async beat(second: number): Promise<readonly string[]> {
     const { servers, jobs } = this.#stores;
     await servers.renew(this.id, moment(second + leaseSeconds));
@@ -50,7 +58,7 @@ class ServerOnStores {
     return (await this.#stores.jobs.claim(this.id, moment(second)))?.id ?? null;
   }
 
-  /** Claims every available job. */
+  /** Claims every available job, and returns the ids of the claimed jobs. */
   async claimAll(second: number): Promise<readonly string[]> {
     const ids: string[] = [];
     for (let id = await this.claim(second); id !== null; id = await this.claim(second)) ids.push(id);
@@ -70,9 +78,15 @@ class ServerOnStores {
   }
 }
 
-/** Registers the tests that a database must pass to serve several servers; each seed produces a random history. */
+/**
+ * Registers the tests that a database must pass to serve several servers. Each seed produces a random history of
+ * events.
+ */
 export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number[]): void {
-  /** Returns two servers that have not started, a model `m` with the jobs `m1` and `m2`, and a model `n` with `n1`. */
+  /**
+   * Returns two servers that have not started, on a database with a model `m` that has the jobs `m1` and `m2`, and a
+   * model `n` that has the job `n1`.
+   */
   const twoServers = async (...[context]: Parameters<MakeStorage>) => {
     const [stores, other] = await openTwice(makeStorage, context);
     for (const model of ["m", "n"]) await storeModel(stores.models, model);
@@ -239,7 +253,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     const jobIds = Array.from({ length: 12 }, (_, index) => `${"mno".charAt(index % 3)}${index}`);
     for (const model of ["m", "n", "o"]) await storeModel(sides[0].models, model);
     for (const id of jobIds) await sides[0].jobs.create(sampleJob(id, id.charAt(0)), [], null);
-    /** Includes servers that are cut off without knowing it. */
+    /** Started servers, including servers that have lost their connection without knowing it. */
     const servers: { readonly server: ServerOnStores; readonly claimed: Set<string>; isHeard: boolean }[] =
       [];
     const done: string[] = [];
