@@ -60,7 +60,7 @@ export interface GraphRunnerOptions extends SessionsOptions {
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   const graphs = graphsOfEveryRequest(options);
-  // The arrangement suits only the CPU's kernels.
+  // Arranged weights suit only the CPU's kernels.
   const isArranged = arrangedCache !== undefined && device === "cpu";
   const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });

@@ -7,7 +7,9 @@ export type FailureKind =
   | "refused"
   /** The other server never had the prompt's KV cache, or no longer holds it. */
   | "gone"
-  /** The two servers' weights, precision, build or adapter differ, or their prompts do. */
+  /**
+   * The other server holds a different prompt, or computed the prompt with other weights, precision, build or adapter.
+   */
   | "different"
   /** The prompt was truncated or changed on the way. */
   | "broken"

@@ -21,7 +21,7 @@ const compute = `(async () => {
   console.log(y.data.join());
 })();`;
 
-/** Returns a program that does the same in a thread, after running `program` in the main thread. */
+/** Returns a program that runs `program` in the main thread, and then runs {@link compute} in another thread. */
 const inThread = (program: string): string => `(async () => {
   const { silenceRuntime } = await import(${urlOf("./environment.js")});
   ${program};

@@ -251,7 +251,7 @@ test("serves another client's small template while endless templates run", async
   const endless = Array.from({ length: 8 }, () => start("", templated(hostileTemplates["a loop"][0])));
   const small = await start("", templated("{{ messages[0].content }}"), "other").written;
   assert.ok(small.tokenIds.length > 0);
-  // No endless template has reached its time limit, so the small one did not wait for them.
+  // No endless template has reached its time limit, so the other client's small template did not wait for them.
   assert.ok(endless.every(({ isSettled }) => !isSettled()));
   for (const { abort, written } of endless) {
     abort();

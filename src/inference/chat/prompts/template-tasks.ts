@@ -79,7 +79,7 @@ function withinTime({ limits, isTrial }: TemplateTask, work: () => string): stri
       timeout: Math.ceil(isTrial ? trialWallMs : limits.timeMs),
     }) as string;
   } catch (error) {
-    // `instanceof` does not work here, because the other context has its own class `Error`.
+    // `instanceof` does not work for this error, because the script's context has its own class `Error`.
     const isTimeUp =
       typeof error === "object" &&
       error !== null &&

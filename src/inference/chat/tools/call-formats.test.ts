@@ -55,7 +55,10 @@ for (const [name, template] of Object.entries(templates)) {
   });
 }
 
-/** Parts of templates of other model families, which write one call of a message; by format. */
+/**
+ * For each format, a part of a template that writes one call of a message in this format. The parts come from templates
+ * of other model families.
+ */
 const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
   glm: "<tool_call>{{ f.name }}\n{% for k, v in f.arguments | items %}<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v if v is string else v | tojson }}</arg_value>\n{% endfor %}</tool_call>",
   minimax:
@@ -96,7 +99,7 @@ test("documents a call of each format in docs/guides/tools.md", () => {
   const page = readFileSync("docs/guides/tools.md", "utf8");
   for (const [name, format] of Object.entries(callFormats)) {
     const written = format.written("weather", { city: "Rome" });
-    // In the page's table, a line break is shown as a blank, and a vertical bar is escaped.
+    // The table on the page shows a line break as a blank, and escapes a vertical bar.
     const shown = written.replaceAll("\n", " ").replaceAll("|", "\\|");
     const marked = shown.includes("`") ? "`` " + shown + " ``" : "`" + shown + "`";
     assert.ok(page.includes(`| \`${name}\` | `), name);

@@ -83,7 +83,8 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
       constraint: jsonSchema({ type: "string", format: "color", maxLength: 3 }),
       maxTokens: 3,
     });
-    // The schema has a format that Hone does not know. Engines that refuse such schemas are tested with a known one.
+    // Some engines refuse a schema with a format that they do not know, such as `color`. They are tested with a schema
+    // without a format.
     const known = ask({ constraint: jsonSchema({ type: "string", maxLength: 3 }), maxTokens: 3 });
     const { events } = await answerOf(engine, offers(under, strange) ? strange : known);
     const first = events.findIndex(({ kind }) => kind === "prompt-computed");

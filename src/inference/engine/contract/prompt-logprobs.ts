@@ -67,8 +67,8 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
       assert.deepEqual(token?.alternatives ?? [], []);
       return token === null ? 0 : Math.abs(token.logprob - (scoredLogprobs[index] ?? NaN));
     });
-    // Rounding moves the improbable tokens of a small model far, so for quantized engines only the mean must stay
-    // close.
+    // Rounding changes the log-probabilities of a small model's improbable tokens greatly. For quantized engines, only
+    // the mean difference must therefore be small.
     const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
     const difference = rounding === undefined ? Math.max(...differences) : mean;
     assert.ok(difference < tolerance, `log-probabilities are ${difference} from the reference's`);

@@ -61,8 +61,8 @@ function has(ids: readonly number[], sequence: readonly number[], from: number):
 }
 
 /**
- * Returns how many tokens at the beginning of a sequence the ids end with, for example 2 if they end with its first two
- * tokens. Never counts the whole sequence; ignores ids before the index `from`.
+ * Returns the length of the longest beginning of a sequence with which `ids` ends, for example 2 if `ids` ends with the
+ * first two tokens of the sequence. Considers neither the whole sequence nor ids before the index `from`.
  */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);

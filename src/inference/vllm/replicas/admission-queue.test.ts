@@ -120,7 +120,7 @@ test("admits the owner with the least load anywhere, preferring requests whose h
   assert.deepEqual(begun.slice(3), ["a4 at y"]);
   await leave("a1");
   assert.deepEqual(begun.slice(4), ["b2"]);
-  // A server that becomes reachable again has room.
+  // Server z becomes reachable again, and then has room.
   queue.offer("z");
   await settle();
   assert.deepEqual(begun.slice(5), ["a3 at z"]);

@@ -12,7 +12,7 @@ import { blockTemperatures, Sampler, type DrawBlocks } from "../sampler.ts";
 import { BlockSession, type TemperedRow } from "./block-session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
-/** Not a multiple of the block size, so that the last block of a row is shorter. */
+/** This size is not a multiple of the block size, so the last block of a row is shorter. */
 const vocabularySize = 4096 + 33;
 
 async function openBlocks(): Promise<BlockSession> {
