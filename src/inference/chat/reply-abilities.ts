@@ -4,7 +4,7 @@ import type { BaseModel } from "../../base/domain/model.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
-import { thoughtMarks } from "./reply/read-thought.ts";
+import { knownMarks, thinkMarks, type ThoughtMarks } from "./reply/read-thought.ts";
 import type { ChatSettings } from "./settings.ts";
 import type { CallFormat } from "./tools/call-format.ts";
 import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
@@ -17,6 +17,8 @@ export interface ReplyAbilities {
   readonly callFormat: CallFormat | null;
   /** True if the model may think before it answers. */
   readonly thinks: boolean;
+  /** Marks of the model's thoughts, if it thinks. */
+  readonly thoughtMarks: ThoughtMarks;
   /**
    * Ids of special tokens that mark calls and thoughts. These tokens stay in the answer's text, because parsers and
    * constraints rely on them.
@@ -40,13 +42,13 @@ export function readReplyAbilities(
   described: readonly CallFormat[] = [],
 ): TemplateReplies {
   const { format: callFormat, reason: calls } = callFormatOf(model, template, settings, described);
-  const { thinks, reason: thoughts } = thinksOf(model.name, template, settings);
-  return { callFormat, thinks, reasons: { calls, thoughts } };
+  const { thinks, thoughtMarks, reason: thoughts } = thinksOf(model.name, template, settings);
+  return { callFormat, thinks, thoughtMarks, reasons: { calls, thoughts } };
 }
 
 /** Adds the ids of the tokens that mark calls and thoughts in answers. */
 export function withMarkIds(replies: TemplateReplies, tokenizer: Tokenizer): ReplyAbilities {
-  const { callFormat, thinks } = replies;
+  const { callFormat, thinks, thoughtMarks } = replies;
   const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];
   if (marks.length === 0) return { ...replies, markIds: new Set() };
   const ids = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
@@ -91,12 +93,14 @@ function thinksOf(
   name: string,
   template: ChatTemplate,
   { reasoning }: Pick<ChatSettings, "reasoning">,
-): { readonly thinks: boolean; readonly reason: string } {
+): Pick<ReplyAbilities, "thinks" | "thoughtMarks"> & { readonly reason: string } {
   const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]) ?? "auto";
-  if (value !== "auto") return { thinks: value === "on", reason: "set by chat.reasoning" };
-  const thinks = template.mentions(thoughtMarks.end);
-  const verb = thinks ? "mentions" : "does not mention";
-  return { thinks, reason: `its chat template ${verb} ${thoughtMarks.end}` };
+  const mentioned = knownMarks.find(({ end }) => template.mentions(end));
+  const thoughtMarks = mentioned ?? thinkMarks;
+  if (value !== "auto") return { thinks: value === "on", thoughtMarks, reason: "set by chat.reasoning" };
+  const verb = mentioned === undefined ? "does not mention" : "mentions";
+  const reason = `its chat template ${verb} ${thoughtMarks.end}`;
+  return { thinks: mentioned !== undefined, thoughtMarks, reason };
 }
 
 /**

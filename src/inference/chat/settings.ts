@@ -17,7 +17,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Separation of reasoning from the answers of base models, as `model=on` or `model=off`. With `on`, text between `<think>` and `</think>` before the answer is reasoning. Default: detected from the chat template.",
+      "Separation of reasoning from the answers of base models, as `model=on` or `model=off`. With `on`, the thought before the answer is reasoning: the text between `<think>` and `</think>`, or between Gemma 4's marks. Default: detected from the chat template.",
   },
 } as const satisfies SettingsSchema;
 

@@ -4,11 +4,19 @@ import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
 import { TextInputs } from "./text-inputs.ts";
-import { readThought, type ThoughtStart } from "./read-thought.ts";
+import {
+  readThought,
+  thinkMarks,
+  type Thought,
+  type ThoughtMarks,
+  type ThoughtStart,
+} from "./read-thought.ts";
 
 /** How an answer is parsed. */
 export interface ReplyForm {
   readonly thought: ThoughtStart;
+  /** Marks of a thought. Default: {@link thinkMarks}. */
+  readonly marks?: ThoughtMarks;
   /** Parser of tool calls; null if calls are not parsed. */
   readonly calls: ReadCalls | null;
 }
@@ -33,12 +41,12 @@ export interface ReplyReader {
 }
 
 /** Returns a reader, or null if the answer can contain neither thoughts nor calls. */
-export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
+export function createReplyReader({ thought, marks = thinkMarks, calls }: ReplyForm): ReplyReader | null {
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();
   const pieces = new ReplyPieces((name, index) => calls?.format.newCallId(name, index) ?? "");
   const inputs = new TextInputs(calls?.texts ?? new Set());
-  const reading = read(cursor, pieces, { thought, calls });
+  const reading = read(cursor, pieces, { thought: { start: thought, marks }, calls });
   let isDone = false;
   const readOn = (): void => {
     if (!isDone) isDone = reading.next().done === true;
@@ -63,7 +71,11 @@ export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | 
   };
 }
 
-function* read(cursor: Cursor, pieces: ReplyPieces, { thought, calls }: ReplyForm): Reading {
+function* read(
+  cursor: Cursor,
+  pieces: ReplyPieces,
+  { thought, calls }: { readonly thought: Thought; readonly calls: ReadCalls | null },
+): Reading {
   yield* readThought(cursor, pieces, thought);
   if (calls !== null) yield* calls.format.read(cursor, pieces, calls);
   else yield* readText(cursor, pieces);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 import { joinedPieces, type ReplyPiece } from "../reply/reply-pieces.ts";
-import type { ThoughtStart } from "../reply/read-thought.ts";
+import { thinkMarks, type ThoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import { createReplyReader } from "../reply/reply-reader.ts";
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 
@@ -26,6 +26,7 @@ export function readReply(
   texts: readonly string[],
   {
     thought = "none",
+    thoughtMarks: marks = thinkMarks,
     names = [],
     functions = new Map(names.map((name) => [name, anyArguments])),
     areParallel = true,
@@ -33,6 +34,7 @@ export function readReply(
     textTools = new Set(),
   }: {
     readonly thought?: ThoughtStart;
+    readonly thoughtMarks?: ThoughtMarks;
     /** Names of callable functions with one argument. */
     readonly names?: readonly string[];
     readonly functions?: KnownTools["functions"];
@@ -42,7 +44,7 @@ export function readReply(
   } = {},
 ): ReadReply {
   const calls = format === null ? null : { format, functions, areParallel, isConstrained, texts: textTools };
-  const reader = createReplyReader({ thought, calls });
+  const reader = createReplyReader({ thought, marks, calls });
   assert.ok(reader !== null);
   const pieces: ReplyPiece[] = [];
   for (const text of texts) {

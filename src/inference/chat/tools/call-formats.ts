@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
 import { createReplyReader } from "../reply/reply-reader.ts";
-import { thoughtMarks } from "../reply/read-thought.ts";
+import { knownMarks } from "../reply/read-thought.ts";
 import type { CallFormat } from "./call-format.ts";
 import { builtInFormats } from "./formats/built-in-formats.ts";
 import { describedFormat } from "./formats/described-format.ts";
@@ -95,18 +95,20 @@ function probeId(format: CallFormat): string {
 function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };
   const call = { id, type: "function", function: probe };
-  const answer = { role: "assistant", content: null, tool_calls: [call] };
+  const answerWith = (content: string | null) => ({ role: "assistant", content, tool_calls: [call] });
   const tools = [{ type: "function", function: { name: probe.name, description: "A probe.", parameters } }];
   const render = (messages: readonly MessageRecord[], addGenerationPrompt: boolean): string =>
     template.render({ ...plainConversation, messages, tools, addGenerationPrompt });
-  try {
-    const before = withoutThought(render([user], true));
-    const whole = render([user, answer], false);
-    return whole.startsWith(before) ? whole.slice(before.length) : null;
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    return null;
-  }
+  // Some templates index the content, so they fail without one.
+  for (const content of [null, ""])
+    try {
+      const before = withoutThought(render([user], true));
+      const whole = render([user, answerWith(content)], false);
+      if (whole.startsWith(before)) return whole.slice(before.length);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+    }
+  return null;
 }
 
 /**
@@ -123,10 +125,13 @@ const parameters: JsonObject = {
  * thoughts, so the prompt would otherwise differ there.
  */
 function withoutThought(prompt: string): string {
-  const begin = prompt.lastIndexOf(thoughtMarks.begin);
-  if (begin < 0) return prompt;
-  const rest = prompt.slice(begin + thoughtMarks.begin.length).trim();
-  return rest === "" || rest === thoughtMarks.end ? prompt.slice(0, begin) : prompt;
+  for (const { begin, end } of knownMarks) {
+    const at = prompt.lastIndexOf(begin);
+    if (at < 0) continue;
+    const rest = prompt.slice(at + begin.length).trim();
+    if (rest === "" || rest === end) return prompt.slice(0, at);
+  }
+  return prompt;
 }
 
 function parsed(text: string): unknown {

@@ -4,7 +4,7 @@ import { joinedText } from "../../../base/domain/content-part.ts";
 import type { ChatRequest, ToolChoice } from "../../../base/domain/chat.ts";
 import type { Constraint, ConstraintOptions, ConstraintRule } from "../../../base/domain/constraint.ts";
 import type { Engine, EngineCapabilities } from "../../../base/domain/generation.ts";
-import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
+import { thinkMarks, type ThoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReplyForm, ReadCalls } from "../reply/reply-reader.ts";
 import type { ServedBase } from "../served-base.ts";
 import { functionOf, argumentsSchema } from "./arguments-schema.ts";
@@ -39,7 +39,7 @@ export function planReply(
 ): ReplyPlan {
   const choice = resolveToolChoice(request, base);
   const thought = thoughtStart(request, base, promptTokenIds);
-  const { callFormat } = base.replies;
+  const { callFormat, thoughtMarks: marks } = base.replies;
   const functions = new Map(
     toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
   );
@@ -53,13 +53,14 @@ export function planReply(
     callFormat?.inChannels === true ? { format: callFormat, functions: new Map(), areParallel } : null;
   const constraint = constrainedReply(request, choice, {
     thought,
+    marks,
     calls,
     answer: callFormat?.answer ?? null,
     features: base.engine.capabilities.features,
   });
   const readCalls = calls ?? silent;
   return {
-    form: { thought, calls: readCalls && { ...readCalls, isConstrained: constraint !== null, texts } },
+    form: { thought, marks, calls: readCalls && { ...readCalls, isConstrained: constraint !== null, texts } },
     constraint,
     // If the client named the function, the call was not the model's choice, so the reason is `stop`, as in vLLM.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
@@ -80,12 +81,13 @@ function thoughtStart(
   const hasThoughts = replies.thinks && replies.callFormat?.inChannels !== true;
   if (!hasThoughts || prompt.kind !== "conversation") return "none";
   const end = tokenizer.decode(promptTokenIds.slice(-lastTokenCount), { skipSpecialTokens: false }).trimEnd();
-  if (end.endsWith(thoughtMarks.begin)) return "open";
-  if (end.endsWith(thoughtMarks.end)) return "none";
+  const { begin: beginMark, end: endMark } = replies.thoughtMarks;
+  if (end.endsWith(beginMark)) return "open";
+  if (end.endsWith(endMark)) return "none";
   if (!prompt.continueFinalMessage) return prompt.addGenerationPrompt ? "possible" : "none";
   const begun = joinedText(prompt.messages.at(-1)?.content ?? null) ?? "";
   if (begun.trim() === "") return "possible";
-  return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
+  return begun.lastIndexOf(beginMark) > begun.lastIndexOf(endMark) ? "open" : "none";
 }
 
 // Combines the constraints on an answer into one: the request's own constraint, tool calls, or either of them, after a
@@ -106,11 +108,13 @@ export function constrainedReply(
   choice: ToolChoice,
   {
     thought,
+    marks = thinkMarks,
     calls,
     answer = null,
     features,
   }: {
     readonly thought: ThoughtStart;
+    readonly marks?: ThoughtMarks;
     readonly calls: WrittenCalls | null;
     /** Wraps the format of an answer's text in the frame that the model writes around it; null if there is no frame. */
     readonly answer?: ((format: ExactJson) => ExactJson) | null;
@@ -131,7 +135,7 @@ export function constrainedReply(
     : optionsOfCalls(features);
   return {
     kind: "structural-tag",
-    tag: exactJsonText({ type: "structural_tag", format: afterThought(format, thought) }),
+    tag: exactJsonText({ type: "structural_tag", format: afterThought(format, thought, marks) }),
     allowsAnyWhitespace,
     whitespacePattern,
     allowsAdditionalProperties,
@@ -242,13 +246,13 @@ function formatOfTag(tag: ExactJson): ExactJson {
 }
 
 /** Returns a format that requires or allows a thought, and optional line breaks, before the given format. */
-function afterThought(format: ExactJson, start: ThoughtStart): ExactJson {
+function afterThought(format: ExactJson, start: ThoughtStart, marks: ThoughtMarks): ExactJson {
   if (start === "none") return format;
   const thought = {
     type: "tag",
-    begin: start === "open" ? "" : thoughtMarks.begin,
+    begin: start === "open" ? "" : marks.begin,
     content: { type: "any_text" },
-    end: thoughtMarks.end,
+    end: marks.end,
   };
   const whole = { type: "sequence", elements: [thought, { type: "regex", pattern: "\\n{0,2}" }] };
   return {
