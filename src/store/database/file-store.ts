@@ -1,4 +1,4 @@
-// Metadata of uploaded files. The files' bytes are stored as artifacts.
+// Stores metadata of uploaded files. The bytes of the files are artifacts.
 import type { Kysely, Selectable } from "kysely";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
@@ -15,7 +15,7 @@ export function createFileStore(database: Kysely<Schema>): FileStore {
   return {
     create: (file, entityBytesMax) =>
       database.transaction().execute(async (transaction) => {
-        // Serves as a lock: concurrent uploads wait here, so two uploads cannot both use the last free space.
+        // Also serves as a lock: concurrent uploads wait here, so that two of them cannot both use the last free space.
         const sequence = await nextSequence(transaction, "files");
         const { bytes } = await transaction
           .selectFrom("files")
@@ -77,7 +77,7 @@ function fileOf(row: Selectable<FileTable>): UploadedFile {
   return {
     id: row.id,
     entity: row.entity,
-    // Stored as JSON because a name may contain any character.
+    // The column contains JSON, because a file name may contain any character.
     name: String(JSON.parse(row.name)),
     purpose: row.purpose,
     byteCount: row.byte_count,

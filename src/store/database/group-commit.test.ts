@@ -1,9 +1,12 @@
-// Tests which writes share a transaction, and which writer gets which error.
+// Tests which writes share a transaction, and which error each writer gets.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 
-/** Writes texts when told to. Refuses an empty text; a text with a question mark breaks its transaction. */
+/**
+ * Returns a writer of texts that writes when the test says so. It refuses an empty text, and a text with a question
+ * mark breaks its transaction.
+ */
 function heldWriter() {
   const groups: (readonly string[])[] = [];
   const waiting: (() => void)[] = [];
@@ -20,7 +23,7 @@ function heldWriter() {
     lengthMax: 10,
     lengthOf: (item) => item.length,
   });
-  /** Lets each write finish until no more are added. */
+  /** Lets writes finish, one after the other, until no more are added. */
   const endAll = async (): Promise<void> => {
     for (let idle = 0; idle < 10; idle++) {
       await Promise.resolve();

@@ -1,6 +1,6 @@
 // Group commit: concurrent small writes share a transaction and its disk flush, and concurrent lookups share a query.
-// Items that arrive during a write form the next group; a group never waits for further items. This module does not
-// know what the items are.
+// Items that arrive during a write form the next group; a group never waits for further items. Works for any kind of
+// item.
 
 /** Result of one item in a group. An error concerns only that item; the other items are written. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
@@ -13,13 +13,13 @@ interface Waiting<Item, Result> {
 
 export interface GroupCommitOptions<Item, Result> {
   /**
-   * Writes a group in one transaction, in order, and resolves once it is on disk. For lookups, reads all items with
-   * one query. Returns an outcome per item; if it rejects, nothing was written.
+   * Writes a group in one transaction, in order, and resolves once it is on disk. For lookups, reads all items with one
+   * query. Returns the outcome of each item; if it rejects, nothing was written.
    */
   readonly carryOut: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
   /** Maximum number of items in a group. */
   readonly itemsMax: number;
-  /** Total length of the items at which a group is closed. A group with a single item may exceed this length. */
+  /** Total length of the items at which a group is full. A group with a single item may be longer. */
   readonly lengthMax: number;
   readonly lengthOf: (item: Item) => number;
 }
@@ -33,7 +33,7 @@ export class GroupCommit<Item, Result> {
     this.#options = options;
   }
 
-  /** Resolves with the item's result. */
+  /** Adds an item to the next group. Resolves with the item's result. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
@@ -43,7 +43,7 @@ export class GroupCommit<Item, Result> {
 
   async #carryOutAll(): Promise<void> {
     this.#isBusy = true;
-    // Waits one microtask, so that items added in the same turn of the event loop share a group.
+    // Waits for one microtask, so that items that are added in the same turn of the event loop share a group.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#carryOut(this.#takeGroup());
     this.#isBusy = false;
@@ -70,7 +70,7 @@ export class GroupCommit<Item, Result> {
         else resolve(outcome.result);
       }
     } catch (error) {
-      // Retries each item separately, so that one failing item does not fail the others.
+      // Retries each item by itself, so that one failing item does not fail the others.
       if (group.length === 1) group[0].reject(error);
       else for (const one of group) await this.#carryOut([one]);
     }

@@ -1,17 +1,17 @@
-// Trajectory groups as rows. A group is one folded line of text, stored in one or more rows. A submission can have
-// hundreds of megabytes, too much for one statement, so groups are written and read row by row.
+// Stores trajectory groups as rows. A group is one folded line of text, in one or more rows. A submission can have
+// hundreds of megabytes, too much for one SQL statement, so groups are written and read row by row.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { Connection } from "./dialect.ts";
 import { chunkRows } from "./chunks.ts";
 import type { Schema } from "./schema.ts";
 
-/** Maximum number of rows in an insert statement. */
+/** Maximum number of rows in one INSERT statement. */
 const rowsMax = 500;
-/** Maximum number of rows removed by one statement. */
+/** Maximum number of rows that one SQL statement removes. */
 const removedMax = 200;
 
-/** Tables with groups, and the owner (job or log) of each table's groups. */
+/** Tables that contain trajectory groups. Each names the table of the groups' owner, which is a job or a log. */
 export const groupOwners = {
   job_groups: { column: "job_id", table: "jobs", kind: "training job", removed: "data_removed_at" },
   trajectory_groups: {
@@ -27,28 +27,27 @@ type GroupTable = keyof typeof groupOwners;
 export interface GroupsToStore {
   readonly table: GroupTable;
   readonly ownerId: string;
-  /** Folded lines, one per group. */
+  /** Data lines to store, one per group, in folded form. */
   readonly lines: Iterable<string>;
-  /** Receives each part of a line as it is stored, in order. */
+  /** Called with each part of a line as the part is stored, in order. */
   readonly onLine: (line: string) => void;
 }
 
-/** Groups whose owner is not stored yet. */
+/** Groups whose owner (a job or a log) is not stored yet. */
 export interface StagedGroups {
   /**
-   * Stores the remaining groups in the transaction that stores their owner. Yields to the event loop between
+   * Stores the remaining groups, within the transaction that stores their owner. Yields to the event loop between SQL
    * statements.
    */
   finish(transaction: Transaction<Schema>): Promise<void>;
-  /** Removes groups stored early, after the owner's transaction failed. Never rejects. */
+  /** Removes the groups that were stored early, if the owner's transaction failed. Never rejects. */
   discard(): Promise<void>;
 }
 
 /**
- * Stages the groups of an owner (a job or a log) that is about to be stored. If one long transaction would block all
- * other writers (`Connection.writeEarly`), groups that need several statements are stored immediately, one transaction
- * per statement. Groups without a stored owner are invisible, and {@link removeUnowned} removes those that a killed
- * process left.
+ * Prepares the groups of an owner (a job or a log) that is about to be stored. If one long transaction would block
+ * other writers (`Connection.writeEarly`), stores groups that need several statements immediately, in separate
+ * transactions. Groups without an owner are invisible; {@link removeUnowned} removes those that a killed process left.
  *
  * @param isWanted asked before anything is stored early; if false, `finish` stores everything
  * @throws the database's errors; nothing is stored then
@@ -82,7 +81,7 @@ export async function stageGroups(
   return { finish: async () => undefined, discard };
 }
 
-/** Yields one insert statement after the other. */
+/** Yields the INSERT statements that store the groups, one after the other. */
 function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generator<RawBuilder<unknown>, void> {
   const columns = sql.join([sql.ref(groupOwners[table].column), sql.ref("group_index"), sql.ref("content")]);
   let groupIndex = 0;
@@ -95,19 +94,23 @@ function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generato
   }
 }
 
-/** Removes the groups of an owner that does not exist, a few per transaction. */
+/** Removes the groups of an owner that does not exist, a few in each transaction. */
 async function removeGroups(
   queries: Kysely<Schema>,
   { table, ownerId }: Pick<GroupsToStore, "table" | "ownerId">,
 ): Promise<void> {
-  // Checks that the owner is really missing: a commit that reported an error may have succeeded.
+  // Makes sure that the owner is missing, because a commit that reported an error may have succeeded.
   const { rows } =
     await sql`select id from ${sql.table(groupOwners[table].table)} where id = ${ownerId}`.execute(queries);
   if (rows.length > 0) return;
   while ((await removeSomeGroups(queries, table, ownerId)) > 0);
 }
 
-/** Removes some of an owner's groups. @returns number removed; 0 if none are left */
+/**
+ * Removes some of an owner's groups.
+ *
+ * @returns number of removed rows; 0 if none are left
+ */
 export async function removeSomeGroups(
   database: Kysely<Schema>,
   table: GroupTable,
@@ -120,11 +123,11 @@ export async function removeSomeGroups(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Removes all groups without an owner. Call only while no groups are being stored. */
+/** Removes all groups without an owner. Must be called only while no groups are being stored. */
 export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
   for (const [table, { column, table: owner }] of Object.entries(groupOwners)) {
     const [groups, id] = [sql.table(table), sql.ref(column)];
-    // Steps from owner to owner in the index, without reading any group.
+    // Steps from one owner to the next in the index, without reading any group.
     await sql`
       with recursive present (id) as (
         select min(${id}) from ${groups}
@@ -139,7 +142,7 @@ export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Yields the folded lines of a job or a log, with one row in memory at a time.
+ * Yields the folded lines of a job or a log; only one row is in memory at a time.
  *
  * @param from number of rows to skip
  * @throws ServiceError `not_found`
@@ -158,9 +161,8 @@ export async function* readStoredLines(
     if (rows.length === 0) break;
     yield rows[0].content;
   }
-  // Checks that no rows were removed while they were read. An owner is either deleted together with its groups, or
-  // marked before its groups are removed. A database that is being migrated may be at an early version that has no
-  // such mark.
+  // Checks that no rows were removed while they were read: an owner is deleted together with its groups, or marked
+  // before its groups are removed. While a database is being migrated, its version may be too early for this mark.
   const { rows } = await sql<Readonly<Record<string, unknown>>>`
     select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
   if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);

@@ -1,16 +1,16 @@
-// Inserts many rows with one statement. The statement's text is cached for each number of rows, because building the
+// Inserts many rows with one SQL statement. Caches the statement's text for each number of rows, because building the
 // text takes longer than the insert itself.
 import { CompiledQuery, type Insertable, type Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 
-/** Cached statement texts, by kind of database, table, columns and row count. Each has a few kilobytes. */
+/** Cached texts of statements, by kind of database, table, columns and number of rows. Each has a few kilobytes. */
 const texts = new Map<string, string>();
 const textsMax = 1000;
 
 /**
- * Inserts rows with these columns; skips rows whose unique key is taken.
+ * Inserts rows with the given columns. Skips rows whose unique key is taken.
  *
- * @param rows one value per column
+ * @param rows for each row, one value per column
  * @returns number of rows inserted
  */
 export async function insertRows<Table extends keyof Schema>(

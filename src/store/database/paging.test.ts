@@ -1,4 +1,4 @@
-// Tests pages whose rows disappear between the two statements that read them.
+// Tests pages whose rows disappear between the two SQL statements that read a page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storeModel } from "./contract/storage-under-test.ts";
@@ -17,7 +17,8 @@ test("returns the following rows if all rows of a page disappear while it is rea
     .withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
-        // Runs before the next statement, because statements queue for the only connection.
+        // The deletions run before the next statement of the reader, because all statements queue for the only
+        // connection.
         left.push(...leaving.splice(0).map((id) => stores.models.delete(id)));
         return result;
       },

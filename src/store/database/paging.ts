@@ -1,14 +1,14 @@
-// Lists whose items are numbered in the order in which they are committed. They are read in pages, with a cursor.
+// Numbers the items of lists in the order in which they are committed, and reads lists in pages, with a cursor.
 import { sql, type Transaction, type SelectQueryBuilder } from "kysely";
 import type { Schema } from "./schema.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../base/domain/page.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-// Rows are not numbered by an auto-increment key, because such a key is assigned before the commit. A row that commits
-// later could get a lower number than a row that was already read, and a client that reads page by page would never
-// see it. Rows with a parent row take their number from a counter on that row, which is locked in the same way.
+// An auto-increment key would not do, because it is assigned before the commit: a row that commits later could get a
+// lower number than a row that was already read, and a client that reads pages would never see it. Rows with a parent
+// row take their number from a counter on that row, which is locked in the same way.
 
-/** Lists whose rows have no parent row. */
+/** Lists whose rows have no parent row. The counters of these lists are in the table `sequences`. */
 type RootList =
   | "keys"
   | "models"
@@ -25,14 +25,14 @@ type RootList =
   | "traced tables";
 
 /**
- * Returns the next number of a list. Other writers to the list wait until the transaction ends, so call it late in the
- * transaction. A reader that sees a number can also see every smaller number.
+ * Takes the next number of a list. Other writers to the list wait until the transaction ends, so the call should come
+ * late in it. A reader that sees a number can also see every smaller number.
  */
 export function nextSequence(transaction: Transaction<Schema>, list: RootList): Promise<number> {
   return nextSequences(transaction, list, 1);
 }
 
-/** Takes the next `count` numbers of a list, as {@link nextSequence}. Returns the last. */
+/** Takes the next `count` numbers of a list, like {@link nextSequence}. Returns the last number. */
 export async function nextSequences(
   transaction: Transaction<Schema>,
   list: RootList,
@@ -45,22 +45,22 @@ export async function nextSequences(
   return rows[0].sequence;
 }
 
-// A query whose rows are ordered by one column. A page is limited in items and in bytes, so the sizes of the rows are
-// read first, and then only the rows that fit.
+// A list that one column orders. A page is limited in items and in bytes, so the sizes of rows are read first, and then
+// only the rows that fit.
 
 interface PagedList<Table extends keyof Schema, Row, Item> {
-  /** Rows of the list after filtering, in any order. */
+  /** The rows of the list after filtering, in any order. */
   readonly rows: SelectQueryBuilder<Schema, Table, Row>;
   readonly orderColumn: "sequence" | "step";
-  /** Text columns without a small length limit. The length of their contents counts as a row's size. */
+  /** Text columns that have no small maximum length. The lengths of their contents count as a row's size. */
   readonly contentColumns: readonly string[];
-  /** Returns the value of an item in the column that orders the list; undefined if the list has no such item. */
+  /** Returns the value of the order column for an item; undefined if the list has no such item. */
   readonly orderValueOf: (id: string) => Promise<number | undefined>;
   readonly itemOf: (row: Row) => Item;
 }
 
 /**
- * Reads a page.
+ * Reads a page of a list.
  *
  * @throws ServiceError `invalid` if `after` names no item of the list
  */
@@ -91,20 +91,20 @@ export async function readPage<Table extends keyof Schema, Row, Item>(
       .limit(count)
       .execute();
     const hasMore = sizes.length > count;
-    // All rows of this page were deleted after they were found. An empty page has no cursor, so the reader could not
-    // continue to the rows after it.
+    // All rows of this page were deleted after they were found. Tries again, because an empty page has no cursor from
+    // which the reader could continue.
     if (found.length === 0 && hasMore) continue;
     return { items: found.map(itemOf), hasMore };
   }
 }
 
-/** Returns the size in bytes of a row's text columns. */
+/** Returns SQL for the total size in bytes of a row's text columns. */
 export function sizeOf(columns: readonly string[]) {
   const sizes = columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}), 0)`);
   return sizes.length === 0 ? sql<number>`0` : sql<number>`${sql.join(sizes, sql` + `)}`;
 }
 
-/** Returns the error for a cursor that is not in the list. */
+/** Returns the error for a cursor that names no item of the list. */
 export function unknownCursor(after: string): ServiceError {
   const message = `after is ${quoted(after)}, which is not the id of an item of this list`;
   return new ServiceError({

@@ -82,8 +82,8 @@ function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm)
 }
 
 /**
- * Nests conditions as a balanced tree, because databases limit the depth of expressions. A thousand conditions are
- * then only ten levels deep.
+ * Joins conditions as a balanced tree, because databases limit the depth of expressions. A thousand conditions are then
+ * only ten levels deep.
  */
 function joined(kind: "and" | "or", parts: readonly SqlCondition[]): SqlCondition {
   if (parts.length === 1) return parts[0];
@@ -110,7 +110,7 @@ function valueSql(expression: Expression, form: SqlForm): Sql {
     case "number of":
       return numberSql(expression.input.field, form);
     case "whole":
-      // The type check ensures that the input is a number.
+      // Safe cast: checking the condition's types has made sure that the input is a number.
       return form.whole(valueSql(expression.input, form) as SqlNumber);
     case "item count":
       return expression.input.field.kind === "payload"
@@ -126,8 +126,8 @@ function constantSql(constant: Constant): Sql {
   switch (constant.type) {
     case "text":
       return sql`cast(${constant.value} as text)`;
-    // Casts the number from text, in the same way as numbers in payloads are cast. The same digits then give the same
-    // number on both sides, whichever way a database rounds.
+    // Casts the number from text in the same way as numbers in payloads. The same digits then give the same number on
+    // both sides, however a database rounds.
     case "number":
       return sql`cast(${JSON.stringify(constant.value)} as double precision)`;
     case "time":
@@ -142,7 +142,7 @@ function textSql({ field }: FieldExpression, form: SqlForm): SqlText {
   return field.kind === "payload" ? sql`coalesce(${text}, '')` : text;
 }
 
-/** Returns SQL for a field as text; null if the field is missing. */
+/** Returns SQL for the text of a field. Its value is null if the field is missing. */
 export function fieldText(field: FeedbackField, form: SqlForm): SqlText {
   switch (field.kind) {
     case "text":
@@ -154,7 +154,7 @@ export function fieldText(field: FeedbackField, form: SqlForm): SqlText {
   }
 }
 
-/** Returns SQL for a field as a number; null if the field is missing or not a number. */
+/** Returns SQL for the number in a field. Its value is null if the field is missing or not a number. */
 export function numberSql(field: FeedbackField, form: SqlForm): SqlNumber {
   return field.kind === "payload"
     ? form.numberOfJson(payloadAt(field, form))

@@ -1,4 +1,4 @@
-// Counts the matching records by type, in the database.
+// Counts the records that match a condition by their feedback type, in the database.
 import { sql } from "kysely";
 import type {
   QueryTurn,
@@ -14,7 +14,11 @@ interface CountRow {
   readonly total: number;
 }
 
-/** Counts records by type. @throws ServiceError with the codes of `Searches.run` */
+/**
+ * Counts the matching records by feedback type.
+ *
+ * @throws ServiceError with the codes of `Searches.run`
+ */
 export async function countTypes(
   tools: SearchTools,
   question: TypeQuestion,

@@ -1,5 +1,5 @@
-// Compares queries in SQL with a naive filter, sort and slice, which follows the request format and shares no code
-// with the parsing, storage or execution of queries.
+// Compares feedback queries in SQL with a naive filter, sort and slice. The naive version follows the request format,
+// and shares no code with the parsing, storage or execution of queries.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ function sqliteFile(t: TestContext): Connection {
 
 async function checkQueries(connection: Connection, queryCount: number): Promise<void> {
   const stores = await openStores(connection);
-  // A limit of ten makes ten records "many", so that the strategies for many records are used.
+  // A store for which ten records already count as many, so that tests reach the strategies for many records.
   const cautious = createFeedbackStore(connection, createOutbox(connection, systemClock), 10);
   const random = seededRandom("feedback queries", searchSeed);
   const drawn = Array.from({ length: 1000 }, (_, index) => randomRecord(random, index));
@@ -43,13 +43,13 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   for (let start = 0; start < drawn.length; start += 250) {
     const chunk = drawn.slice(start, start + 250);
     const [author] = chunk;
-    // Every second chunk is written as a batch, which has a single author.
+    // Every second chunk is stored as a batch, in which all records have the same author.
     const written = start % 500 === 0 ? chunk : chunk.map((record) => ({ ...record, ...authorOf(author) }));
     if (start % 500 === 0) await stores.feedback.create(written);
     else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));
     records.push(...written);
   }
-  // Neither a replaced nor a deleted record may leave entries in an index.
+  // Replaces one record and deletes another, neither of which may leave entries in an index.
   const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
   const old = records.findIndex(({ projectId }) => projectId === project);
   const replaced = await stores.feedback.replace(

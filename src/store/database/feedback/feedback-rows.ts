@@ -1,5 +1,4 @@
-// Converts feedback records to rows and back. A row contains a record's stored form, its sequence number and its
-// times.
+// Converts feedback records to rows and back. A row contains a record's stored form, its sequence number and its times.
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { packedFields, packedValues } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -12,22 +11,22 @@ import type { FeedbackTable, Schema } from "../schema.ts";
 
 export interface NumberedRecord {
   readonly record: FeedbackRecord;
-  /** Number of the record in storage order. */
+  /** Sequence number, which gives the record's place in storage order. */
   readonly sequence: number;
 }
 
-/** Columns of `packedFields`, in their order. */
+/** Names of the columns for `packedFields`, in the order of these fields. */
 export const packedColumns = packedFields.map(snakeCase) as readonly PackedColumn[];
 type PackedColumn = SnakeCase<(typeof packedFields)[number]>;
 
 const columns = ["sequence", "created_at", "vendor_user_id", ...packedColumns] as const;
 type Column = (typeof columns)[number];
 
-/** Maximum number of rows in a statement. */
+/** Maximum number of rows in one SQL statement. */
 const rowsMax = 200;
 
 /**
- * Inserts records, except those whose id exists already.
+ * Inserts records. Skips records whose ids exist already.
  *
  * @returns number of inserted records
  */
@@ -47,18 +46,20 @@ export async function insertRecords(
   return count;
 }
 
-/** Returns a record's values, in the order of {@link packedColumns}. */
+/** Returns the column values of a record, in the order of {@link packedColumns}. */
 function valuesOf(record: FeedbackRecord): readonly (string | number | null)[] {
   const { id, contentHash } = record;
   return packedValues({ id, content: record, contentHash }, storedForm(record));
 }
 
-/** Counts the characters of the row's texts. */
+/** Counts the characters in the texts of a row. */
 function lengthOfRow(row: readonly unknown[]): number {
   return row.reduce<number>((length, value) => length + (typeof value === "string" ? value.length : 0), 0);
 }
 
-/** Returns the columns that a replacement changes: all except project, id, sequence number and creation time. */
+/**
+ * Returns the column values that replacing a record changes: all except project, id, sequence number and creation time.
+ */
 export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable> {
   const values = valuesOf(record);
   const packed = packedColumns.map((column, index) => [column, values[index]] as const);
@@ -66,11 +67,11 @@ export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable
   return { ...Object.fromEntries(changed), vendor_user_id: record.vendorUserId };
 }
 
-/** Columns that exist only so that queries can look up records. */
+/** Columns that exist only so that queries can find records by them. */
 const searchColumns = ["emoji", "has_more_numbers", "call_id"] as const;
 type RecordColumn = Exclude<Column, (typeof searchColumns)[number]>;
 
-/** Columns from which a record is built. */
+/** Columns that are needed to restore a record. */
 export const recordColumns = columns.filter(
   (column): column is RecordColumn => !(searchColumns as readonly Column[]).includes(column),
 );
@@ -84,7 +85,7 @@ export function recordOf(row: RecordRow): FeedbackRecord {
     projectId: row.project_id,
     vendorRef: row.vendor_ref,
     feedbackType: row.feedback_type,
-    // Safe cast: written by `storedForm`.
+    // Safe cast: `storedForm` wrote this JSON.
     payload: exact?.payload ?? (JSON.parse(row.payload) as JsonObject),
     creator: exact === null ? row.creator : exact.creator,
     annotationRef: row.annotation_ref,

@@ -1,4 +1,4 @@
-// Feedback records and their revision history. The caller validates contents before they are stored.
+// Stores feedback records and their revision history. The caller must have validated the contents.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -32,19 +32,16 @@ import { fewRecords } from "./search-sources.ts";
 import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 
 /**
- * Concurrent creations of single records share a transaction. `groupRecordsMax` is the maximum number of records in
- * it, and `groupLengthMax` the maximum number of their payload characters.
+ * Maximum number of records, and maximum number of their payload characters, in one transaction. Concurrent requests
+ * that each create a single record share a transaction.
  */
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
 
-/** Maximum number of records that one statement looks up or removes. */
+/** Maximum number of records that one SQL statement looks up or removes. */
 const idsMax = 500;
 
-/**
- * `waitingBatchesMax` is the maximum number of batches that wait to be written; `batchWaitMs` is their maximum waiting
- * time in milliseconds.
- */
+/** Maximum number of batches that wait to be written, and their maximum waiting time in milliseconds. */
 const waitingBatchesMax = 512;
 const batchWaitMs = 60_000;
 
@@ -52,7 +49,7 @@ const batchWaitMs = 60_000;
  * Creates the feedback store on a migrated database.
  *
  * @param outbox stores webhook events
- * @param few maximum number of matching records for which a search reads each record
+ * @param few maximum number of matching records for which a search may read each record
  */
 export function createFeedbackStore(connection: Connection, outbox: Outbox, few = fewRecords): FeedbackStore {
   const { queries } = connection;
@@ -66,7 +63,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       const answers: (FeedbackRecord | null)[] = [];
       for (const record of records)
         answers.push(await findStoredAnswer(transaction, record, storedOf(stored.records, record)));
-      // An error thrown by `answer` rolls the transaction back.
+      // If `answer` throws, its error rolls the transaction back.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
       const bytes = payloadBytesOf(stored.inserted);
@@ -87,7 +84,8 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
   });
-  // Writes only one batch at a time, and entities take turns. A single record therefore waits for at most one batch.
+  // Writes only one batch at a time, and lets entities take turns. A single record therefore waits for at most one
+  // batch.
   const batches = new FairTurns(1, waitingBatchesMax);
   const inTurn = async <Answer>(projectId: string, write: () => Promise<Answer>): Promise<Answer> => {
     const entity = parseProjectId(projectId)?.entity ?? projectId;
@@ -109,7 +107,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     createBatch: async (batch, author) => {
       const write = (): Promise<Fields> =>
         queries.transaction().execute(async (transaction) => {
-          // From this statement on, other transactions that write feedback wait until this one ends.
+          // This statement makes other transactions that write feedback wait until this transaction ends.
           const last = await nextSequences(transaction, "feedback", batch.count);
           const placed = { ...author, first: last - batch.count + 1 };
           await insertBatch(transaction, connection.form, batch, placed);
@@ -228,8 +226,9 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
 }
 
 /**
- * Returns the answers if every record has one. @throws ServiceError `conflict`, with a fault for each record that has
- * no answer
+ * Returns the stored records if there is one for every given record.
+ *
+ * @throws ServiceError `conflict` with a fault for each record that has none
  */
 function allOrNone(
   records: readonly FeedbackRecord[],
@@ -244,7 +243,7 @@ function allOrNone(
   throw new ServiceError({ code: "conflict", message, faults });
 }
 
-/** Returns an outcome for each record: the stored record, or an error. */
+/** Returns the outcome for each record: the stored record, or an error. */
 function outcomes(
   records: readonly FeedbackRecord[],
   answers: readonly (FeedbackRecord | null)[],
@@ -257,8 +256,8 @@ function outcomes(
 }
 
 /**
- * Returns the stored record with this record's id if this record is a retry. It is a retry if its content equals the
- * stored record's current content, or the content of the stored record's first revision. Otherwise returns null.
+ * If a record is a retry, returns the stored record with the same id; otherwise null. It is a retry if its content
+ * equals the stored record's current content or the content of its first revision.
  */
 async function findStoredAnswer(
   transaction: Transaction<Schema>,
@@ -283,12 +282,14 @@ function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackR
 }
 
 interface Insertion {
-  /** Stored record with each id, by key. */
+  /** The stored records with the given ids, by their keys. */
   readonly records: ReadonlyMap<string, FeedbackRecord>;
   readonly inserted: readonly NumberedRecord[];
 }
 
-/** Inserts the records whose ids do not exist yet, in order. If an id occurs twice, only its first record is inserted. */
+/**
+ * Inserts those records, in order, whose ids do not exist yet. If an id occurs twice, inserts only its first record.
+ */
 async function insertNew(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
@@ -298,7 +299,7 @@ async function insertNew(
     const key = keyOf(record);
     if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
-  // From this statement on, other transactions that write feedback wait. Existing records with these ids are therefore
+  // This statement makes other transactions that write feedback wait. Existing records with these ids are therefore
   // committed and visible.
   const last = await nextSequences(transaction, "feedback", firstByKey.size);
   const first = last - firstByKey.size + 1;
@@ -317,7 +318,7 @@ async function insertNew(
   };
 }
 
-/** Finds the stored records that have the same ids as these records. */
+/** Finds the stored records that have the same ids as the given records. */
 async function findAll(
   database: Kysely<Schema>,
   records: readonly FeedbackRecord[],
@@ -331,7 +332,7 @@ async function findAll(
   return found;
 }
 
-/** Finds records by their ids. The ids must be few enough for one statement. */
+/** Finds records by their ids, of which there must be few enough for one SQL statement. */
 async function findByIds(
   database: Kysely<Schema>,
   projectId: string,
@@ -346,7 +347,7 @@ async function findByIds(
   return rows.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
 }
 
-/** Sums the stored payload sizes by project. */
+/** Returns the total stored size of the records' payloads for each project. */
 function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>();
   for (const { record } of records) {
@@ -357,26 +358,26 @@ function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string,
 }
 
 /**
- * Adds the payload sizes of newly stored records to the totals of their projects. From then on, other transactions
- * that write the same projects' rows wait.
+ * Adds the payload sizes of newly stored records to the totals of their projects. This makes other transactions that
+ * write the same totals wait.
  */
 async function countAdded(
   transaction: Transaction<Schema>,
   bytes: ReadonlyMap<string, number>,
 ): Promise<void> {
-  // The order is fixed to avoid deadlocks.
+  // Updates the projects in a fixed order, to avoid deadlocks.
   for (const projectId of [...bytes.keys()].toSorted())
     await addProjectBytes(transaction, "record_bytes", projectId, bytes.get(projectId) ?? 0);
 }
 
-/** Records that were removed, and the number of payload bytes and history bytes that were removed with them. */
+/** Records that were removed, and the numbers of payload bytes and history bytes that this freed. */
 interface RemovedRecords {
   readonly records: readonly FeedbackRecord[];
   readonly recordBytes: number;
   readonly revisionBytes: number;
 }
 
-/** A record before its replacement, with the size of its payload and of its new history entry. */
+/** A record before it is replaced, with the sizes of its payload and of its new history entry. */
 interface ReplacedRecord extends NumberedRecord {
   readonly payloadBytes: number;
   readonly revisionBytes: number;
@@ -410,8 +411,8 @@ async function removeRecords(
 }
 
 /**
- * Copies the current record to its history and returns it; null if there is no such record. Other transactions that
- * replace the record wait until this one ends.
+ * Copies the current content of a record to its history, and returns the record; null if it does not exist. Other
+ * transactions that replace the record wait until this transaction ends.
  */
 async function putInHistory(
   transaction: Transaction<Schema>,
@@ -469,8 +470,8 @@ function revisionOf(row: Selectable<FeedbackRevisionTable>): FeedbackRevision {
 }
 
 /**
- * Returns the sequence number in a revision id; -1, which no revision has, if the id is not exactly in the form of
- * `revisionOf`.
+ * Returns the sequence number in a revision id. Returns -1, which no revision has, if the id does not have exactly the
+ * form that `revisionOf` writes.
  */
 function sequenceOf(revisionId: string): number {
   const sequence = Number(revisionId);
@@ -478,7 +479,7 @@ function sequenceOf(revisionId: string): number {
 }
 
 function revisedRecord(text: string): FeedbackRecord {
-  // Safe cast: written by `putInHistory`. Only dates have another form in JSON.
+  // Safe cast: `putInHistory` wrote this JSON, in which only dates have another type.
   const record = JSON.parse(text) as Omit<FeedbackRecord, "createdAt"> & { readonly createdAt: string };
   return { ...record, createdAt: new Date(record.createdAt) };
 }

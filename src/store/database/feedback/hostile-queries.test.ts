@@ -1,4 +1,4 @@
-// Tests malicious and pathological queries: each returns a result, or is refused with a clear message.
+// Tests that each malicious or pathological query returns a result, or is refused with a clear message.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

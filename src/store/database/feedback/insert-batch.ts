@@ -1,5 +1,5 @@
-// Inserts the records of a packed batch, with one statement for each pack. The bytes that the request's parser wrote
-// are passed to the database unchanged.
+// Inserts the records of a packed batch, with one SQL statement for each pack. Passes the bytes that the request's
+// parser wrote to the database unchanged.
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type FeedbackBatch, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -9,7 +9,7 @@ import { packedColumns } from "./feedback-rows.ts";
 
 /**
  * Inserts the records of a batch. Fails if an id exists already or occurs twice (see `isKeyTaken` of the connection).
- * Ids are not looked up first, because on PostgreSQL that would take up to a sixth of the insert's time.
+ * Does not look up ids first, because on PostgreSQL that would take up to a sixth of the insert's time.
  *
  * @param first sequence number of the first record
  */

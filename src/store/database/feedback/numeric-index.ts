@@ -1,7 +1,6 @@
 // Index of the numbers in payloads, by path and value, so that a query by a number reads few records. Each pair of
-// project and path has a field id, which keeps an index row at about 20 bytes. A record with too many numbers to index
-// (`base/domain/feedback-query/payload-numbers`) is marked instead, and each query by a number also scans the marked
-// records.
+// project and path has a field id, which keeps index rows at about 20 bytes. A record with too many numbers is only
+// marked, and each query by a number also scans marked records.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -15,15 +14,15 @@ import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../paging.ts";
 
 /**
- * Maximum number of indexed fields in a project. There is a limit because clients may use arbitrary object keys, such
- * as ids, so that paths could grow without bound.
+ * Maximum number of indexed fields in a project. Clients may use arbitrary object keys, such as ids, so paths could
+ * otherwise grow without bound.
  */
 const fieldsMax = 2000;
-/** Maximum number of fields cached in memory, for all projects together. */
+/** Maximum number of field ids that are cached in memory, for all projects together. */
 const knownMax = 100_000;
-/** Maximum number of rows in a statement that has four parameters per row. */
+/** Maximum number of rows in an SQL statement with four parameters per row. */
 const rowsMax = 1000;
-/** Maximum number of rows in a statement whose parameters are whole columns. */
+/** Maximum number of rows in an SQL statement with one parameter per column, each for all rows. */
 const listedMax = 20_000;
 
 export function fieldPath(path: readonly PathStep[]): string {
@@ -35,14 +34,14 @@ interface Numbered {
   readonly sequence: number;
 }
 
-/** Field id, number, and the record's sequence number and creation time. */
+/** A row of the index: field id, number, and the record's sequence number and creation time. */
 type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
 const columns = ["field_id", "number", "sequence", "created_ms"] as const;
 
-/** Field ids by project and path. */
+/** Field ids by project, then by payload path. */
 export type Fields = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** The index of a database's feedback, with a cache of its fields. */
+/** The index of the numbers in a database's feedback, with a cache of field ids. */
 export class FeedbackNumbers {
   readonly #form: SqlForm;
   #known = new Map<string, Map<string, number>>();
@@ -53,7 +52,7 @@ export class FeedbackNumbers {
   }
 
   /**
-   * Adds the numbers of newly inserted records, inside the transaction that inserts them.
+   * Adds the numbers of newly inserted records, within the transaction that inserts them.
    *
    * @returns fields to pass to {@link learn} after the commit
    */
@@ -72,7 +71,7 @@ export class FeedbackNumbers {
     return made;
   }
 
-  /** Adds the numbers of a batch like {@link add}. The sequence numbers of the batch's records start at `first`. */
+  /** Adds the numbers of a batch like {@link add}. `first` is the sequence number of the batch's first record. */
   async addBatch(
     transaction: Transaction<Schema>,
     { fields, triples }: PackedNumbers,
@@ -93,8 +92,10 @@ export class FeedbackNumbers {
   }
 
   /**
-   * Finds or creates the field of a path. @param made the fields created in this transaction; a new field is added to
-   * it @returns null if the project has the maximum number of fields
+   * Finds or creates the field of a path.
+   *
+   * @param made fields created in this transaction; a new field is added to it
+   * @returns null if the project has the maximum number of fields
    */
   async #fieldOf(
     transaction: Transaction<Schema>,
@@ -108,7 +109,10 @@ export class FeedbackNumbers {
     return fieldId;
   }
 
-  /** Caches fields after their transaction is committed. Fields are never deleted, so the cache stays valid. */
+  /**
+   * Caches fields after the transaction that created them is committed. Fields are never deleted, so the cache stays
+   * valid.
+   */
   learn(fields: Fields): void {
     for (const [projectId, paths] of fields) {
       if (this.#knownCount + paths.size > knownMax) [this.#known, this.#knownCount] = [new Map(), 0];
@@ -117,7 +121,7 @@ export class FeedbackNumbers {
     }
   }
 
-  /** Removes a record's numbers, inside the transaction that removes or changes it. */
+  /** Removes a record's numbers from the index, within the transaction that removes or changes the record. */
   async remove(transaction: Transaction<Schema>, { record, sequence }: Numbered): Promise<void> {
     for (const { path, number } of numbersIn(record.payload).numbers) {
       const fieldId = await this.find(transaction, record.projectId, path);
@@ -131,14 +135,14 @@ export class FeedbackNumbers {
     }
   }
 
-  /** Returns the field id of a path; null if the index contains no number of the project at this path. */
+  /** Returns the field id of a path; null if the index contains no number at this path for the project. */
   async find(database: Kysely<Schema>, projectId: string, path: string): Promise<number | null> {
     const known = this.#known.get(projectId)?.get(path);
     return known ?? (await storedField(database, projectId, path)) ?? null;
   }
 }
 
-/** Inserts numbers of new records, which have no entries in the index yet. */
+/** Inserts the numbers of new records, which have no rows in the index yet. */
 async function insertNumbers(
   transaction: Transaction<Schema>,
   { givenNumbers }: SqlForm,

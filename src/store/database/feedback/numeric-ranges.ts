@@ -1,21 +1,21 @@
-// Derives number ranges from a condition: for each path, the range in which every matching record must have a number
-// at this path.
+// Derives number ranges from a condition. A range says that every matching record must have a number within it at a
+// certain path.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Comparison, Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { fieldPath } from "./numeric-index.ts";
 
 export interface NumericRange {
-  /** Path in the form that the index uses. */
+  /** Payload path in the form that the index of numbers uses. */
   readonly path: string;
   readonly bounds: readonly { readonly operator: Comparison; readonly value: number }[];
 }
 
-/** Returns the parts of a condition that must all be true. */
+/** Splits a condition into parts that must all be true. */
 export function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === "and" ? condition.conditions.flatMap(conjuncts) : [condition];
 }
 
-/** Returns a range for each path at which every matching record must have a number in that range. */
+/** Returns a range for each path at which every record that matches the condition must have a number in this range. */
 export function numericRanges(condition: Condition): readonly NumericRange[] {
   const ranges = new Map<string, NumericRange>();
   for (const part of conjuncts(condition)) {
@@ -36,8 +36,8 @@ function rangeOf(condition: Condition): NumericRange | null {
 }
 
 /**
- * Returns those parts of a condition that a range does not express. A comparison of the number at the range's path is
- * expressed by it; all other parts are not.
+ * Returns those parts of a condition that a range does not express. A range expresses the comparisons of the number at
+ * its path, and nothing else.
  */
 export function conditionsOutsideRange(
   condition: Condition,
@@ -46,7 +46,7 @@ export function conditionsOutsideRange(
   return conjuncts(condition).filter((part) => rangeOf(part)?.path !== path);
 }
 
-/** True if a condition only requires a number to be in a range. */
+/** True if a condition requires nothing but a number in a range. */
 export function isOnlyRange(condition: Condition): boolean {
   const ranges = numericRanges(condition);
   return ranges.length === 1 && conditionsOutsideRange(condition, ranges[0]).length === 0;
@@ -60,7 +60,7 @@ const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {
   lte: sql`<=`,
 };
 
-/** Returns the condition on the table `feedback_numbers` that a field's number is in a range. */
+/** Returns the condition, on the table `feedback_numbers`, that a field's number is within a range. */
 export function inRange(fieldId: number, { bounds }: Pick<NumericRange, "bounds">): RawBuilder<SqlBool> {
   const parts = bounds.map(
     ({ operator, value }) =>

@@ -1,5 +1,5 @@
-// Reads a project's records by their sequence numbers, up to a byte limit. Reads the records' sizes first, and then
-// only the records that fit.
+// Reads a project's records by their sequence numbers, up to a byte limit. First reads the sizes of the records, then
+// only those that fit.
 import { type Kysely } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { fittingCount } from "../../../base/domain/page.ts";
@@ -8,22 +8,19 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
-/**
- * Maximum number of rows that one statement reads. `sizesMax` is for statements that read only sizes, and `recordsMax`
- * for statements that read records.
- */
+/** Maximum number of rows that one SQL statement reads: if it reads only sizes, and if it reads records. */
 const sizesMax = 1000;
 const recordsMax = 200;
-/** Maximum size of a statement's result. */
+/** Maximum size in bytes of the result of one SQL statement. */
 const statementBytesMax = 1 << 20;
-/** Text columns that have no small maximum length. */
+/** SQL for the size of those text columns that have no small maximum length. */
 const contentBytes = sizeOf(["payload", "exact", "vendor_ref", "creator"]);
-/** Assumed size in bytes of the columns that are not measured. */
+/** Assumed size in bytes of a record's other columns, which are not measured. */
 const otherBytes = 512;
 
 /**
- * Reads the records with these sequence numbers, in this order, until the byte limit is reached. Skips records that
- * were deleted meanwhile.
+ * Reads the records with the given sequence numbers, in their order, until the byte limit is reached. Skips records
+ * that were deleted meanwhile.
  *
  * @returns the records, and as `lastIndex` the index of the last sequence number read; -1 if none was read
  */
@@ -65,7 +62,7 @@ export async function recordsAt(
 }
 
 /**
- * Reads the records in one statement, which suffices for nearly all pages. Returns null if a record is missing or
+ * Reads all records in one SQL statement, which suffices for nearly all pages. Returns null if a record is missing or
  * exceeds its share of the byte limit.
  */
 async function smallRecords(

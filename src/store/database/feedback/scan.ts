@@ -1,5 +1,5 @@
-// Reads matching records in the order of storage or of changes, for clients that read all records or poll for new
-// ones. A page scans a limited number of records, whether or not they match.
+// Reads matching records in the order of storage or of changes, for clients that read all records or poll for new ones.
+// A page scans a limited number of records, of which any number may match.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   FeedbackScan,
@@ -13,10 +13,14 @@ import { searchTurn } from "./answer-query.ts";
 import { conditionSql } from "./condition-sql.ts";
 import { recordsAt } from "./records-at.ts";
 
-/** Maximum number of records scanned for one page. Scanning this number takes about 50 milliseconds. */
+/** Maximum number of records that are scanned for one page. Scanning that many takes about 50 milliseconds. */
 const scannedMax = 20_000;
 
-/** Reads a page of a scan. @throws ServiceError with the codes of `Searches.run` */
+/**
+ * Reads one page of a scan.
+ *
+ * @throws ServiceError with the codes of `Searches.run`
+ */
 export async function scanPage(
   { queries, searches, form }: Connection,
   { projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
@@ -24,7 +28,7 @@ export async function scanPage(
 ): Promise<FeedbackScanPage> {
   const search = searchTurn(turn);
   const start = after ?? 0;
-  // Each source has an index in the order of the scan, so the database merges the sources while reading.
+  // Each source of records has an index in the order of the scan, so the database merges the sources while it reads.
   const placed = (holds: (place: RawBuilder<number>) => RawBuilder<SqlBool>): RawBuilder<unknown> =>
     sql.join(
       placesOf[order].map(
@@ -46,13 +50,15 @@ export async function scanPage(
   const places = await searches.run(found.compile(queries), search);
   const sequences = places.map(({ sequence }) => sequence);
   const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
-  // If the page is full or has reached its byte limit, some of the scanned records may match but not be in the page.
+  // If the page is full or has reached its byte limit, some of the scanned records may match without being on the page.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === scannedMax };
 }
 
-/** Returns SQL for `isSampled`. It is the first condition, because it needs only a record's sequence number. */
+/**
+ * Returns SQL for `isSampled`. It comes first among the conditions, because it needs only a record's sequence number.
+ */
 function sampleSql(share: number): RawBuilder<unknown> {
   if (share >= 1) return sql``;
   const place = sql`(feedback.sequence % ${sampleCycle} * ${sampleFactor} % ${sampleCycle})`;
@@ -60,8 +66,8 @@ function sampleSql(share: number): RawBuilder<unknown> {
 }
 
 /**
- * Sources of records for each order of a scan. No record matches the conditions of two sources, so each record has
- * exactly one position.
+ * Sources of records for each order of a scan. No record belongs to two sources, so each record has exactly one
+ * position.
  */
 const placesOf: Readonly<
   Record<

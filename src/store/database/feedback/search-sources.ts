@@ -1,6 +1,5 @@
-// Sources of a query's records. One source is all records of the project, read with any index that the database
-// chooses for the condition; the other is the index of numbers at a path, if it yields few records. All sources give
-// the same matches.
+// Chooses the source from which a query reads records: all records of the project, for which the database chooses an
+// index, or the index of the numbers at a path, if it yields few records. All sources give the same matches.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackQuery } from "../../../base/domain/feedback-query/feedback-query.ts";
@@ -19,18 +18,18 @@ import {
 } from "./numeric-ranges.ts";
 
 /**
- * Maximum number of records that count as few. Reading this number takes about 50 milliseconds, and sorting it takes
- * as long.
+ * Maximum number of records that count as few. Reading that many takes about 50 milliseconds, and sorting them takes as
+ * long.
  */
 export const fewRecords = 10_000;
-/** Factor by which the limit for few records is raised if the alternative is to read all records. */
+/** Factor by which the limit for few records is raised if the alternative is to read all records of the project. */
 const fewBesideOthers = 8;
 
-/** Dependencies of a search. */
+/** Objects that every search needs. */
 export interface SearchTools {
   readonly connection: Connection;
   readonly numbers: FeedbackNumbers;
-  /** Maximum number of records that count as few. */
+  /** Maximum number of records that count as few; a search reads so many one by one. */
   readonly few: number;
 }
 
@@ -39,22 +38,24 @@ export interface SearchSource {
   readonly where: RawBuilder<SqlBool>;
 }
 
-/** Statistics of the numbers that the condition compares. */
+/** Facts about the numbers that a condition compares, which decide the source of records. */
 export interface NumericFacts {
   /** True if the index contains all numbers of the project's records. */
   readonly isComplete: boolean;
-  /** Range with the fewest records; null if no range is known to have few. */
+  /** The range with the fewest records; null if no range is known to have few records. */
   readonly few: { readonly path: string; readonly where: RawBuilder<SqlBool> } | null;
   /**
-   * Index condition that is equivalent to the whole condition; null unless the condition is only a number range and
-   * the index is complete.
+   * Condition on the index that is equivalent to the whole condition. Null unless the condition is only a number range
+   * and the index contains all numbers.
    */
   readonly all: RawBuilder<SqlBool> | null;
 }
 
 export const noNumbers: NumericFacts = { isComplete: false, few: null, all: null };
 
-/** Counts the records in each range of a condition. Counting stops at the number that counts as few. */
+/**
+ * Counts the records in each number range of a condition. Stops counting at the number of records that counts as few.
+ */
 export async function numericFacts(
   { connection, numbers, few: fewAlone }: SearchTools,
   { projectId, condition }: Pick<FeedbackQuery, "projectId" | "condition">,
@@ -78,7 +79,9 @@ export async function numericFacts(
   return { isComplete, few, all };
 }
 
-/** Returns the index condition of a range. It matches nothing if the index has no numbers at the path. */
+/**
+ * Returns the condition on the index for a range. It matches nothing if the index has no numbers at the range's path.
+ */
 async function rangeSql(
   { queries }: Connection,
   numbers: FeedbackNumbers,
@@ -98,7 +101,7 @@ export async function hasAllNumbers(
   return (await searches.run(marked.compile(queries), turn)).length === 0;
 }
 
-/** True if the condition can use an index and is likely to match few records. */
+/** True if the database can use an index for the condition, and the condition is likely to match few records. */
 function isSelective(condition: Condition): boolean {
   if (condition.kind !== "compare" || condition.operator !== "eq" || condition.right.kind !== "constant")
     return false;
@@ -120,26 +123,26 @@ export function sourceOf(
     const holds = sql<SqlBool>`${conditionSql(condition, form)}${emojiSql(condition)}`;
     return { from: sql`feedback`, where: sql`${ofProject} and ${holds}` };
   }
-  // The index already evaluates this comparison, so it is not evaluated again on the payload.
+  // The index already evaluates the comparisons of the range, so they need not be evaluated on the payload.
   const rest: Condition = isComplete
     ? { kind: "and", conditions: conditionsOutsideRange(condition, few) }
     : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
-  // Records whose numbers are not all in the index are read too.
+  // Also reads the records of which the index does not contain all numbers.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;
   return {
-    // On SQLite, a cross join fixes the join order: from the few numbers to their records.
+    // On SQLite, a cross join fixes the order of the join: from the few numbers to their records.
     from: sql`(select sequence from feedback_numbers where ${few.where}${marked}) as numbered cross join feedback`,
     where: sql`feedback.sequence = numbered.sequence and ${ofProject}${holds}`,
   };
 }
 
 /**
- * Adds a condition with which the database can use the index of emoji. It is redundant: the condition on the payload
- * stays in the query.
+ * Adds a condition with which the database can use the index of emoji. It restricts nothing further, because the
+ * condition on the payload stays in the query.
  */
 function emojiSql(condition: Condition): RawBuilder<unknown> {
   for (const part of conjuncts(condition)) {

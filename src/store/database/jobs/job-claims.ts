@@ -1,4 +1,4 @@
-// Selection of the next job, and its claim by a server.
+// Selects the next job, and claims it for a server.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Connection } from "../dialect.ts";
@@ -6,7 +6,7 @@ import { jobOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
 
-/** A server's attempt to claim a job, and the time. */
+/** A server that wants to claim a job, and the current time. */
 export interface JobClaim {
   readonly owner: string;
   readonly at: Date;
@@ -15,25 +15,25 @@ export interface JobClaim {
 type Claims = Pick<Connection, "queries" | "form">;
 
 /**
- * Implements `claim` of the job store. Concurrent claims take different jobs and never wait for each other. If other
- * servers are just claiming every claimable job, it returns null although jobs are queued.
+ * Implements `claim` of the job store. Concurrent claims take different jobs and never wait for each other. Returns
+ * null although jobs are queued if other servers are claiming all of them at this moment.
  */
 export async function claimJob({ queries, form }: Claims, claim: JobClaim): Promise<TrainingJob | null> {
   for (let seen: string | null = null; ;) {
-    // Searches outside a transaction first, because most searches find no job.
+    // First searches outside a transaction, because most searches find no job.
     const candidate = await findClaimable(queries, claim, "");
     if (candidate === null || candidate === seen) return null;
     const lock = form.lockUnlocked("job");
     const job = await queries.transaction().execute((transaction) => takeJob(transaction, claim, lock));
     if (job !== null) return job;
-    // Between the search and the claim, another server claimed the job that was found, or the job was cancelled. The
-    // search is repeated, because there may be another job. It finds none if the owner has no lease.
+    // After the search, another server claimed the job that was found, or the job was cancelled. The search is
+    // repeated, because there may be another job. It finds none if the claiming server has no lease.
     seen = candidate;
   }
 }
 
 /**
- * Claims a job in a transaction. Returns null if every queued job is being claimed by other servers, or if the owner
+ * Claims a job in a transaction. Returns null if other servers are claiming every queued job, or if the claiming server
  * has no lease.
  */
 async function takeJob(
@@ -42,8 +42,8 @@ async function takeJob(
   lock: string,
 ): Promise<TrainingJob | null> {
   const { owner, at } = claim;
-  // Updating the lease's row locks it. A server that ends this lease waits for the lock, and then finds this job among
-  // those to rescue.
+  // Locks the lease by updating its row. A server that ends this lease waits for the lock, and then finds this job
+  // among those to rescue.
   const lease = await transaction
     .updateTable("servers")
     .set((row) => ({ lease_until: row.ref("lease_until") }))
@@ -75,9 +75,9 @@ async function takeJob(
 }
 
 /**
- * Finds the next claimable job. Entities take turns, and so do the models of an entity: the one whose last claimed job
- * is longest ago is next, and if several are equal, the one with the oldest job. Many queued jobs of one entity
- * therefore delay a job of another entity by only one turn.
+ * Finds the next claimable job. Entities take turns, and so do the models of an entity: the one whose last claim is
+ * longest ago is next, or among equals, the one with the oldest job. Many queued jobs of one entity thus delay another
+ * entity's job by only one turn.
  */
 async function findClaimable(
   database: Kysely<Schema>,
@@ -85,8 +85,8 @@ async function findClaimable(
   lock: string,
 ): Promise<string | null> {
   const row = await database
-    // Only the first queued job of each model is considered. If that job must wait before its next attempt, the
-    // model's later jobs wait too.
+    // Considers only the first queued job of each model. If that job must wait before its next attempt, the model's
+    // later jobs wait, too.
     .selectFrom((queued) =>
       queued
         .selectFrom("jobs")

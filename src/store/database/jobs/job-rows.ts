@@ -1,5 +1,5 @@
-// Conversion of a training job to a row and back. Also the job's events: each event is written once, and events are
-// read in pages.
+// Converts a training job to a row and back. Also stores the job's events, each of which is written once, and reads
+// them in pages.
 import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import type {
   JobCounts,
@@ -29,10 +29,10 @@ import type { Page, PageRequest } from "../../../base/domain/page.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { readPage } from "../paging.ts";
 
-/** Text of a time in the past, used for times that are not set. */
+/** Text of a time in the past, which stands for a time that is not set. */
 export const epoch = new Date(0).toISOString();
 
-/** Returns the row of a job that is not running and whose content hash is not computed yet. */
+/** Returns the row of a new job, which is not running and has no content hash yet. */
 export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTable> {
   return {
     id: job.id,
@@ -69,12 +69,12 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
 }
 
 /**
- * A job's row. If no server has the base model that a queued job needs, `missing_base` is the name of that model. The
- * name is computed on each read and never stored, because servers start and stop.
+ * The row of a job. If no server has the base model that a queued job needs, `missing_base` is that model's name. It is
+ * computed on each read and never stored, because servers start and stop.
  */
 type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
 
-/** Selects jobs for {@link jobOf}. */
+/** Selects the rows of jobs, for {@link jobOf} to convert. */
 export function selectJobs(database: Kysely<Schema>) {
   return database
     .selectFrom("jobs")
@@ -90,12 +90,12 @@ export function selectJobs(database: Kysely<Schema>) {
     );
 }
 
-/** Returns the reason why the job of this row waits; null if there is none. */
+/** Returns the reason why a job waits, given the job's row; null if there is none. */
 export function waitOf({ missing_base: missing, waiting_for }: Pick<JobRow, "missing_base" | "waiting_for">) {
   return typeof missing === "string" ? missingBaseError(missing).message : waiting_for;
 }
 
-/** Returns the job of a row. `jobRowOf` created the row, and later updates may have changed it. */
+/** Converts a row to a job. `jobRowOf` created the row, and later updates may have changed it. */
 export function jobOf(row: JobRow): TrainingJob {
   return {
     id: row.id,
@@ -126,7 +126,7 @@ export function jobOf(row: JobRow): TrainingJob {
   };
 }
 
-/** A configuration field that did not exist when the job was submitted gets its default. */
+/** Restores the task of a job. A configuration field that did not exist when the job was submitted gets its default. */
 function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">): JobTask {
   const stored: unknown = JSON.parse(config);
   switch (kind) {
@@ -140,7 +140,7 @@ function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">)
 }
 
 function progressOf(text: string): JobProgress {
-  // Safe cast: written by `updateProgress`.
+  // Safe cast: `updateProgress` wrote this JSON.
   const { endsAt, ...reported } = JSON.parse(text) as JsonProgress;
   return { ...reported, endsAt: endsAt === null ? null : new Date(endsAt) };
 }
@@ -148,12 +148,15 @@ function progressOf(text: string): JobProgress {
 type JsonProgress = Omit<JobProgress, "endsAt"> & { readonly endsAt: string | null };
 
 /**
- * Sequence of the job's last event. It is higher than the sequence of any gradient step. A sequence is unique within a
- * job, so a job can have only one last event.
+ * Sequence number of a job's last event, above that of any gradient step. Sequence numbers are unique within a job, so
+ * a job can have only one last event.
  */
 export const terminalSequence = 2 ** 31 - 1;
 
-/** Appends an event inside the caller's transaction. Does nothing if the job has an event with this sequence. */
+/**
+ * Appends an event to a job, within the caller's transaction. Does nothing if the job already has an event with this
+ * sequence number.
+ */
 export async function appendJobEvent(
   transaction: Transaction<Schema>,
   jobId: string,
@@ -167,7 +170,11 @@ export async function appendJobEvent(
     .execute();
 }
 
-/** Reads a page of a job's events. @throws ServiceError `invalid` if `after` is not an event of the job */
+/**
+ * Reads a page of a job's events.
+ *
+ * @throws ServiceError `invalid` if `after` is not an event of the job
+ */
 export async function listJobEvents(
   database: Kysely<Schema>,
   jobId: string,
@@ -187,7 +194,7 @@ export async function listJobEvents(
       },
       itemOf: (row) => ({
         id: eventId(jobId, row.sequence),
-        // Safe casts: written by `appendJobEvent`.
+        // Safe casts: `appendJobEvent` wrote these values.
         type: row.type as JobEventType,
         data: JSON.parse(row.data) as JsonObject,
       }),
@@ -201,8 +208,8 @@ function eventId(jobId: string, sequence: number): string {
 }
 
 /**
- * Returns the sequence in an event id; undefined unless the id has exactly the form that `eventId` gives it for this
- * job.
+ * Returns the sequence number in an event id; undefined unless the id has exactly the form that `eventId` gives it for
+ * this job.
  */
 function sequenceOf(jobId: string, id: string): number | undefined {
   const sequence = Number(id.slice(jobId.length + 1));

@@ -1,5 +1,6 @@
-// Training jobs, their training data and their events. Each state change is checked against the domain's transition
-// table inside its transaction, so a server that no longer owns the job gets `conflict` and writes nothing.
+// Stores training jobs, their training data and their events. Checks each state change against the domain's transition
+// table, within the change's transaction. A server that no longer owns the job therefore gets `conflict` and writes
+// nothing.
 import type { Kysely, Transaction, Updateable } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import {
@@ -33,7 +34,11 @@ import { addModelBytes } from "../retention/model-bytes.ts";
 import type { JobTable, Schema } from "../schema.ts";
 import type { Outbox } from "../webhooks/outbox.ts";
 
-/** Creates the job store on a migrated database. @param outbox stores webhook events when jobs end */
+/**
+ * Creates the job store on a migrated database.
+ *
+ * @param outbox stores webhook events when jobs end
+ */
 export function createJobStore(connection: Connection, outbox: Outbox): JobStore {
   const { queries: database, isMissingParent } = connection;
   return {
@@ -75,8 +80,8 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
         "warnings",
         "comparison",
       ];
-      // A job can still serve as a cursor after its state has changed. A job that the list can never contain in any
-      // state is not a valid cursor.
+      // A job remains a valid cursor after its state has changed. A job that the list can never contain, in any state,
+      // is not one.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;
@@ -103,7 +108,7 @@ type AttemptQueries = Pick<
   | "appendEvent"
 >;
 
-/** Returns the queries for a job's attempts, from claim to end. */
+/** Returns those operations of the job store that serve a job's attempts, from claim to end. */
 function attemptQueries({ queries: database, form }: Connection): AttemptQueries {
   return {
     claim: (owner, at) => claimJob({ queries: database, form }, { owner, at }),
@@ -208,13 +213,13 @@ async function pinJob(
     .returning("pins")
     .executeTakeFirst();
   if (row === undefined) throw await refusedPin(transaction, id);
-  // Safe cast: written by this function.
+  // Safe cast: this function wrote the pins.
   return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
 }
 
 /**
- * Returns the step of the model's next version; 0 if there is no such job. Until this transaction ends, no other
- * transaction can use the step.
+ * Returns the number of the model's next version; 0 if there is no such job. Until this transaction ends, no other
+ * transaction can use this number.
  */
 async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Promise<number> {
   const job = await transaction.selectFrom("jobs").select("model_id").where("id", "=", id).executeTakeFirst();
@@ -341,26 +346,30 @@ async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJo
   return row === undefined ? null : jobOf(row);
 }
 
-/** Columns that decide whether a state change is allowed. */
+/** The columns of a job that decide whether a state change is allowed. */
 interface LockedJob {
   readonly state: JobState;
   readonly owner: string | null;
 }
 
-/** Reads a job's state and locks its row until the transaction ends; null if there is no such job. */
+/** Reads a job's state and locks its row until the transaction ends. Returns null if there is no such job. */
 async function lockJobIfAny(transaction: Transaction<Schema>, id: string): Promise<LockedJob | null> {
   const row = await transaction
     .updateTable("jobs")
-    // Updating a row locks it on every database, even if the value does not change.
+    // Locks the row by updating it, which works on every database, even if the value does not change.
     .set((row) => ({ owner: row.ref("owner") }))
     .where("id", "=", id)
     .returning(["state", "owner"])
     .executeTakeFirst();
-  // Safe cast: written by this file.
+  // Safe cast: only this file writes the column.
   return row === undefined ? null : { state: row.state as JobState, owner: row.owner };
 }
 
-/** Locks a job like {@link lockJobIfAny}. @throws ServiceError `not_found` if there is no such job */
+/**
+ * Locks a job like {@link lockJobIfAny}.
+ *
+ * @throws ServiceError `not_found` if there is no such job
+ */
 async function lockJob(transaction: Transaction<Schema>, id: string): Promise<LockedJob> {
   const job = await lockJobIfAny(transaction, id);
   if (job === null) throw notFound("training job", id);
@@ -379,7 +388,7 @@ function notRunning(id: string, state: JobState): ServiceError {
   });
 }
 
-/** Implements `rescue` of the job store. */
+/** Implements `rescue` of the job store: queues the jobs of servers without a lease again. */
 async function rescueJobs(
   transaction: Transaction<Schema>,
   { at, notBefore, runs }: Parameters<JobStore["rescue"]>[0],

@@ -1,4 +1,4 @@
-// Submission of a job: its idempotency key, its training data and its place in the queue.
+// Stores a submitted job: its idempotency key, its training data and its place in the queue.
 import { createHash, type Hash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
@@ -52,7 +52,7 @@ export async function createJob(
   }
 }
 
-/** Training data of a job. It is hashed and counted while it is stored. */
+/** The training data of a job, which is hashed and counted while it is stored. */
 class JobContent {
   readonly #jobId: string;
   readonly #hash: Hash;
@@ -77,7 +77,7 @@ class JobContent {
 }
 
 /**
- * Checks whether the job exists already and whether the queue has room for it.
+ * Checks whether the job exists already, and whether the queue has room for it.
  *
  * @returns the existing job with this idempotency key, or the API key whose limits apply to the new job
  * @throws ServiceError as {@link createJob}
@@ -96,8 +96,8 @@ async function findPlace(
 }
 
 /**
- * Inserts a job. The job gets its sequence at the end of the transaction, because other submissions wait from that
- * moment until the transaction ends.
+ * Inserts a job. Gives it its sequence number only at the end of the transaction, because from that moment on, other
+ * submissions wait until the transaction ends.
  */
 async function insertJob(
   transaction: Transaction<Schema>,
@@ -114,13 +114,13 @@ async function insertJob(
   const { keyId } = found;
   await transaction.insertInto("jobs").values(jobRowOf(job, keyId)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
-    // A concurrent transaction stored a job with this idempotency key after the lookup.
+    // The key is taken: a concurrent transaction stored a job with this idempotency key after the lookup.
     await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
     const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
     return { id, isNew: false };
   }
   await requireData(transaction, job);
-  // A retry has no groups of its own: it uses the data that is stored with the retried job.
+  // A retry has no groups of its own. It uses the data that is stored with the retried job.
   await groups?.finish(transaction);
   const contentHash = job.retryOf === null ? content.hash() : await hashOf(transaction, job.retryOf);
   const { bytes } = content;
@@ -145,7 +145,7 @@ async function insertJob(
 }
 
 /**
- * Returns the id of the API key with which a job was requested; null if it was requested without a key, or if there is
+ * Returns the id of the API key with which a job was submitted; null if it was submitted without a key, or if there is
  * no such job.
  */
 async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promise<string | null> {
@@ -155,8 +155,8 @@ async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promis
 }
 
 /**
- * Protects the training data of a retried or repeated job until the new job has ended. To exclude a concurrent removal
- * of the data, this locks the model's row, as the removal does.
+ * Keeps the training data of a retried or repeated job until the new job has ended. Locks the model's row, as a removal
+ * of the data does, so that no concurrent removal interferes.
  *
  * @throws ServiceError `conflict` if the data was removed already
  */
@@ -256,8 +256,8 @@ function fullQueue(reason: string): ServiceError {
 }
 
 /**
- * Stores the idempotency key for a job; returns false if the key is in use. Waits for a concurrent transaction that is
- * storing the same key.
+ * Stores the idempotency key of a job. Returns false if the key is in use. If a concurrent transaction is storing the
+ * same key, waits for it.
  */
 async function takeIdempotency(
   transaction: Transaction<Schema>,
@@ -273,8 +273,9 @@ async function takeIdempotency(
 }
 
 /**
- * Finds the job with this idempotency key; null if there is none. @throws ServiceError `conflict` if the key was used
- * with another body
+ * Finds the job with this idempotency key; null if there is none.
+ *
+ * @throws ServiceError `conflict` if the key was used with another body
  */
 export async function findByIdempotency(
   queries: Kysely<Schema>,

@@ -1,4 +1,4 @@
-// Tests that cached keys are never stale, in every order of lookups and changes.
+// Tests that cached access keys are never stale, in every order of lookups and changes.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { moment, sampleKey } from "../contract/storage-under-test.ts";

@@ -1,4 +1,4 @@
-// Access keys with their limits, and a cache of recently used keys. Only hashes of secrets are stored.
+// Stores access keys with their limits, and caches recently used keys. Stores only hashes of secrets.
 import { sql, type Kysely, type Transaction, type Insertable, type Selectable } from "kysely";
 import {
   keyFields,
@@ -14,7 +14,7 @@ import type { Schema, AccessKeyTable } from "../schema.ts";
 import { columnsOf, type ColumnsOf } from "../columns/resource-columns.ts";
 import { type KeyLimits, limitFields, type LimitStore } from "../../../base/domain/keys/limits.ts";
 
-/** Maximum number of keys that one query looks up. */
+/** Maximum number of access keys that one query looks up. */
 const lookupsMax = 500;
 
 /** Creates the key store on a migrated database. */
@@ -25,13 +25,13 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
     lengthMax: lookupsMax,
     lengthOf: () => 1,
   });
-  /** Starts an update of a key that has no effect if the key is revoked. */
+  /** Begins an update of an access key, which has no effect if the key is revoked. */
   const update = () => database.updateTable("access_keys").where("revoked_at", "is", null);
   return {
     create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
     find: (id) => findKey(database, id),
-    // Every request looks up its key, so concurrent lookups are combined into one query. The query starts after all of
-    // the requests that it serves, so it sees every key that was revoked before one of them arrived.
+    // Every request looks up its key, so concurrent lookups share one query. The query starts after the arrival of all
+    // requests that it serves, so that it sees every key that was revoked before.
     findByHash: (secretHash) => lookups.add(secretHash),
     findEnded: async (ids, at) => {
       if (ids.length === 0) return [];
@@ -67,7 +67,7 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
     },
     change: async (id, choices) => {
       const columns = keyColumns.writeSome(choices);
-      // An empty update is invalid SQL.
+      // Without columns to change, only reads the key, because an empty update is invalid SQL.
       if (Object.keys(columns).length === 0) return liveOnly(await findKey(database, id));
       const row = await update().set(columns).where("id", "=", id).returningAll().executeTakeFirst();
       return row === undefined ? null : keyOf(row);
@@ -129,8 +129,8 @@ async function findByHashes(
   const keys = rows.map((row) => ({ ...keyOf(row), entityLimits: entityLimitsOf(row) }));
   const found = new Map<string, OpeningKey>();
   for (const key of keys) if (key.previous !== null) found.set(key.previous.secretHash, key);
-  // A hash may match one key's current secret and another key's previous secret. The key with the current secret takes
-  // precedence.
+  // If a hash matches the current secret of one key and the previous secret of another, the key with the current secret
+  // takes precedence.
   for (const key of keys) found.set(key.secretHash, key);
   return hashes.map((hash) => ({ result: found.get(hash) ?? null }));
 }
@@ -170,7 +170,7 @@ function keyOf(row: Selectable<AccessKeyTable>): AccessKey {
   return {
     id: row.id,
     entity: row.entity,
-    // Safe cast: written by `rowOf`.
+    // Safe cast: `rowOf` wrote this value.
     role: row.role as KeyRole,
     owner: row.owner,
     ...keyColumns.read(row),
@@ -189,7 +189,7 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }
 
-// Columns with limits: those of the key, and, with the prefix `entity_`, those of its entity.
+// Columns with limits. They exist for the key itself and, with the prefix `entity_`, for the key's entity.
 type LimitColumns = ColumnsOf<typeof limitFields>;
 
 export const limitColumns = columnsOf(limitFields);
@@ -199,14 +199,18 @@ type EntityColumn = {
   [Column in keyof LimitColumns]: `entity_limits.${Column} as entity_${Column}`;
 }[keyof LimitColumns];
 
-// Safe cast: one name for each column.
+// Safe cast: the list has one name for each column.
 const entityColumns = names.map((name) => `entity_limits.${name} as entity_${name}`) as EntityColumn[];
 
-/** @param row entity's limits, with null in all columns if the entity has none */
+/**
+ * Reads the limits of a key's entity from a row.
+ *
+ * @param row limits of the entity; all columns are null if the entity has none
+ */
 function entityLimitsOf(row: {
   readonly [Column in keyof LimitColumns as `entity_${Column}`]: LimitColumns[Column];
 }): KeyLimits {
-  // Safe cast: a value for each column.
+  // Safe cast: the object has a value for each column.
   return limitColumns.read(
     Object.fromEntries(names.map((name) => [name, row[`entity_${name}`]])) as unknown as LimitColumns,
   );
@@ -221,15 +225,16 @@ interface KeyStores {
 const keptMax = 10_000;
 
 /**
- * Wraps the stores with a cache of keys. An entry is valid until the key, or the limits of its entity, change. Only
- * for a database with a single server, because other servers could change keys without clearing this cache.
+ * Wraps the stores with a cache of access keys. An entry is valid until the key, or the limits of its entity, change.
+ * Must be used only if the database has a single server, because other servers could change keys without clearing this
+ * cache.
  */
 export function withKeyCache({ keys, limits }: KeyStores): KeyStores {
   let found = new Map<string, OpeningKey>();
   const forget = (): void => {
     found = new Map();
   };
-  /** A lookup during a change may return the old value, so the cache is cleared before and after the change. */
+  /** Clears the cache before and after the change, because a lookup during the change may return the old value. */
   const changing = async <Result>(change: Promise<Result>): Promise<Result> => {
     forget();
     return await change.finally(forget);

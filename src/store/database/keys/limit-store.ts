@@ -1,5 +1,5 @@
-// Limits of entities, and usage counts of keys and entities: each server adds its own counts and reads the totals of
-// all servers.
+// Stores the limits of entities, and counts the usage of keys and entities. Each server adds its own counts, and reads
+// the totals of all servers.
 import { type Kysely, sql } from "kysely";
 import {
   noLimits,
@@ -12,10 +12,14 @@ import {
 import type { Schema } from "../schema.ts";
 import { limitColumns } from "./key-store.ts";
 
-/** Maximum number of rows in a statement. */
+/** Maximum number of rows in one SQL statement. */
 const rowsMax = 300;
 
-/** @param isShared true if other servers may use the database */
+/**
+ * Creates the limit store on a migrated database.
+ *
+ * @param isShared true if other servers may use the database
+ */
 export function createLimitStore(database: Kysely<Schema>, isShared: boolean): LimitStore {
   const findEntityLimits = async (entity: string): Promise<KeyLimits> => {
     const row = await database
@@ -29,7 +33,7 @@ export function createLimitStore(database: Kysely<Schema>, isShared: boolean): L
     findEntityLimits,
     changeEntityLimits: async (entity, limits) => {
       const columns = limitColumns.writeSome(limits);
-      // An empty update is invalid SQL.
+      // Without columns to change, only reads the limits, because an empty update is invalid SQL.
       if (Object.keys(columns).length === 0) return findEntityLimits(entity);
       const row = await database
         .insertInto("entity_limits")
@@ -69,7 +73,8 @@ async function readCounts(
     .select(["subject", "slot", "requests", "tokens"])
     .where("subject", "in", subjects)
     .where("slot", ">=", sinceSlot);
-  // The numbers of running requests are read in the same statement, as a row with a slot number that no slot has.
+  // Reads the numbers of running requests in the same statement, as rows with the slot number -1, which no time slot
+  // has.
   const others = database
     .selectFrom("limit_running")
     .innerJoin("servers", "servers.id", "limit_running.server_id")
@@ -95,7 +100,7 @@ async function readCounts(
   };
 }
 
-/** Writes the rows in a fixed order, to avoid deadlocks between servers. */
+/** Adds counts to time slots. Writes the rows in a fixed order, to avoid deadlocks between servers. */
 async function addSlots(transaction: Kysely<Schema>, slots: readonly SlotCounts[]): Promise<void> {
   const sorted = slots.toSorted((one, other) => one.slot - other.slot || compare(one.subject, other.subject));
   for (let start = 0; start < sorted.length; start += rowsMax) {

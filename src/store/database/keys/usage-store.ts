@@ -1,4 +1,4 @@
-// Usage of keys, with one row for each day, key and model.
+// Stores the usage of access keys, with one row for each day, key and model.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import {
   parseUsageId,
@@ -13,7 +13,7 @@ import type { Schema, UsageTable } from "../schema.ts";
 import { unknownCursor } from "../paging.ts";
 import { type JobCounts, trainedTokens } from "../../../base/domain/job.ts";
 
-/** Maximum number of rows in a statement. */
+/** Maximum number of rows in one SQL statement. */
 const rowsMax = 300;
 
 const counts = columnsOf(usageFields);
@@ -47,7 +47,7 @@ export function createUsageStore(database: Kysely<Schema>): UsageStore {
   };
 }
 
-/** Adds usage inside the caller's transaction, in a fixed order to avoid deadlocks. */
+/** Adds usage, within the caller's transaction. Writes the rows in a fixed order, to avoid deadlocks. */
 async function addUsage(transaction: Transaction<Schema>, rows: readonly UsageRow[]): Promise<void> {
   const sorted = rows.toSorted((one, other) => compare(orderOf(one), orderOf(other)));
   for (let start = 0; start < sorted.length; start += rowsMax) {
@@ -84,7 +84,7 @@ function usageOf({ day, key_id: keyId, entity, model, ...columns }: Selectable<U
 }
 
 /**
- * Adds the usage of a succeeded job to its key, in the transaction that ends the job.
+ * Adds the training usage of a succeeded job to its key, within the transaction that ends the job.
  *
  * @param at time at which the job ended
  */

@@ -1,4 +1,4 @@
-// Tests which steps count as additions, with which older servers can keep running.
+// Tests which migration steps count as additions. With such a step, servers with older programs can keep running.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refusedAddition } from "./additions.ts";

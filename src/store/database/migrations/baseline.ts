@@ -1,11 +1,14 @@
-// Tables at the baseline version. A new database gets these tables and then applies every step of steps.ts. The tables
-// never change, because `hone import` and `hone restore` load a backup into the tables of the backup's version.
+// Tables of the baseline version. A new database gets these tables, and then every step of steps.ts. The tables never
+// change, because `hone import` and `hone restore` load a backup into the tables of the backup's version.
 import type { SqlForm } from "../sql-form.ts";
 
-/** Version of the tables below, and the oldest version that this program reads. */
+/** Version of the baseline tables, and the oldest version of a database that this program reads. */
 export const baselineVersion = 35;
 
-/** Statements in the order of execution, run in one transaction. A table comes after the tables to which it refers. */
+/**
+ * Statements that create the baseline tables, to be run in this order in one transaction. Each table follows those to
+ * which it refers.
+ */
 export const baselineTables = ({ clusteredTable }: SqlForm): readonly string[] => [
   "create table sequences (list text primary key, sequence integer not null)",
   "create table servers (id text primary key, lease_until text not null, artifacts text)",

@@ -1,5 +1,5 @@
-// Tests two programs on one database, one of which knows one more step: the older one continues to work if that step
-// only adds.
+// Tests two programs on one database, of which the newer one knows one more migration step. If that step only adds, the
+// older program continues to work.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ const places: readonly (readonly [string, (t: TestContext) => Promise<Open>, str
   ["PostgreSQL", onPostgres, withoutPostgres],
 ];
 
-/** Returns rows for every table, as written by a program of this version. */
+/** Returns rows for every table, as a program of the given version writes them. */
 async function rowsOf(version: number): Promise<readonly SampleTable[]> {
   const connection = openSqlite({ file: ":memory:", isShared: true });
   try {
@@ -61,18 +61,18 @@ async function rowsOf(version: number): Promise<readonly SampleTable[]> {
   }
 }
 
-/** Returns the steps that a program of a version knows. */
+/** Returns the migration steps that a program of the given version knows. */
 function knownAt(version: number): readonly Step[] {
   return steps.slice(0, version - baselineVersion);
 }
 
-/** Versions of programs that can work alongside this one, newest last. */
+/** Versions of the programs that can work on the same database as this program, newest last. */
 const servableVersions = Array.from(
   { length: newestDatabaseVersion + 1 - servesFrom(newestDatabaseVersion) },
   (_, index) => servesFrom(newestDatabaseVersion) + index,
 );
 
-/** A step that makes every allowed kind of addition to each table. */
+/** Returns a migration step with every allowed kind of addition to each table. */
 const addingTo = (tables: readonly string[]): Step => ({
   adds: [
     ...tables.flatMap((table) => [
@@ -117,7 +117,7 @@ for (const [name, place, skip] of places)
               of.table,
             );
         });
-        // Data that newer programs keep for a model is deleted with it.
+        // If an older program deletes a model, the data that newer programs keep for the model is deleted, too.
         await sql`insert into later_marks values ('models 1', 'a')`.execute(newer.queries);
         for (const { of } of samples.toReversed())
           await sql`delete from ${sql.table(of.table)}`.execute(older.queries);

@@ -1,6 +1,6 @@
-// Versions of a database, and its migration to the newest version. A new database gets the baseline tables and every
-// step; an older database gets the steps after its version. A newer database is not changed; if the newer steps only
-// add to it, this program can use it, so a deployment can upgrade and roll back one server at a time.
+// Stores the version of a database, and migrates it to the newest version. A new database gets the baseline tables and
+// every step; an older one gets the steps after its version. A newer one is not changed, and can be used if its newer
+// steps only add, so that servers can be upgraded and rolled back one at a time.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,10 +13,10 @@ import { type Step, steps } from "./steps.ts";
 
 export const newestDatabaseVersion = newestOf(steps);
 
-/** Version information that is stored in a database. */
+/** Version information, as a database stores it. */
 export interface DatabaseVersion {
   readonly version: number;
-  /** Oldest version that a program must know to use the database: the version of the last breaking step. */
+  /** Oldest version that a program must know to use the database, which is that of the last breaking step. */
   readonly servesFrom: number;
 }
 
@@ -24,7 +24,7 @@ export interface DatabaseVersion {
  * Migrates the database to the newest version in one transaction. Concurrent migrations are safe, and a newer database
  * is not changed.
  *
- * @param known the steps that this program knows
+ * @param known the migration steps that this program knows
  * @throws ServiceError `unsupported` if the database is older than the baseline, or a newer program changed it so that
  * this program cannot use it
  */
@@ -48,14 +48,14 @@ function newestOf(known: readonly Step[]): number {
   return baselineVersion + known.length;
 }
 
-/** Returns the oldest version that a program must know to use a database at `version`. */
+/** Returns the oldest version that a program must know to use a database of the given version. */
 export function servesFrom(version: number, known: readonly Step[] = steps): number {
   const taken = known.slice(0, version - baselineVersion);
   return baselineVersion + taken.findLastIndex((step) => !("adds" in step)) + 1;
 }
 
 /**
- * Creates the tables of a version in a database without tables of this program.
+ * Creates the tables of a version in a database that has no tables of this program.
  *
  * @param version from {@link baselineVersion} to the newest
  */
@@ -100,7 +100,7 @@ function statementsOf(step: Exclude<Step, (...of: never) => unknown>, form: SqlF
   return typeof step.adds === "function" ? step.adds(form) : step.adds;
 }
 
-/** Returns the version of a database without changing it; null if it has no tables of this program. */
+/** Returns the version of a database, which it does not change; null if the database has no tables of this program. */
 export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
   const tables = await queries.introspection.getTables();
   return tables.some(({ name }) => name === "database_version") ? readPresentVersion(queries) : null;
@@ -128,7 +128,7 @@ function schemaTooNewError({ version, servesFrom: oldest }: DatabaseVersion, new
   });
 }
 
-/** Returns the error for a database older than the baseline, which cannot be migrated. */
+/** Returns the error for a database that is older than the baseline, and therefore cannot be migrated. */
 export function schemaTooOldError(version: number): ServiceError {
   return new ServiceError({
     code: "unsupported",

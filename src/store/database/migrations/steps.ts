@@ -1,21 +1,21 @@
-// Steps from each version of the database to the next, starting at the baseline. A released step must never be
-// changed: add a new step after it. Each step states whether servers with older programs may continue to use the
+// Migration steps from each version of the database to the next, starting at the baseline. A released step must never
+// change: add a new step after it. Each step states whether servers with older programs may continue to use the
 // database.
 import type { Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 
 /**
- * Step after which older programs cannot use the database. It is a list of statements or a function. When a newer
+ * A step after which older programs cannot use the database. It is a list of statements or a function. When a newer
  * server applies it, servers with older programs stop.
  */
 type BreakingStep = readonly string[] | ((transaction: Transaction<Schema>, form: SqlForm) => Promise<void>);
 
 /**
- * Step that only adds tables, columns and indexes (`additions.ts`), so that servers with older programs continue to
- * run. Its author must check two cases: rows that older programs write without the additions, and rows of newer
- * programs that older programs change. If such rows would be wrong, or if the step changes the layout of the
- * artifacts, it must be a breaking step.
+ * A step that only adds tables, columns and indexes (`additions.ts`), so that servers with older programs continue to
+ * run. Its author must consider rows that older programs write without the additions, and rows of newer programs that
+ * older programs change. If such rows would be wrong, or if the step changes the layout of the artifacts, the step must
+ * be a breaking one.
  */
 interface AddingStep {
   readonly adds: readonly string[] | ((form: SqlForm) => readonly string[]);
@@ -23,7 +23,7 @@ interface AddingStep {
 
 export type Step = BreakingStep | AddingStep;
 
-/** Steps to the versions `baselineVersion` + 1, `baselineVersion` + 2 and so on. */
+/** Migration steps to the versions `baselineVersion` + 1, `baselineVersion` + 2 and so on. */
 export const steps: readonly Step[] = [
   // Older programs create webhooks without a description, and never change a description.
   { adds: ["alter table webhooks add column description text"] },

@@ -1,4 +1,4 @@
-// Trained models. Their versions are stored by version-store.ts.
+// Stores trained models; version-store.ts stores their versions.
 import type { Selectable, Transaction } from "kysely";
 import type { ModelStore, ProjectionName, TrainedModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -22,7 +22,7 @@ export function createModelStore(connection: Pick<Connection, "queries" | "form"
       return row === undefined ? null : modelOf(row);
     },
     findMany: async (ids) => {
-      // An empty list is invalid SQL.
+      // Returns early, because an empty list is invalid SQL.
       if (ids.length === 0) return [];
       return (await database.selectFrom("models").selectAll().where("id", "in", ids).execute()).map(modelOf);
     },
@@ -97,7 +97,7 @@ function modelOf(row: Selectable<ModelTable>): TrainedModel {
     adapter: {
       rank: row.adapter_rank,
       alpha: row.adapter_alpha,
-      // Safe cast: written by `insertModel`.
+      // Safe cast: `insertModel` wrote this JSON.
       targets: row.adapter_targets === null ? null : (JSON.parse(row.adapter_targets) as ProjectionName[]),
     },
     createdAt: new Date(row.created_at),

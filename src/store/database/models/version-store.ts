@@ -1,4 +1,5 @@
-// Versions of trained models. The row of a deleted version is kept, so that its step is never reused.
+// Stores the versions of trained models. Keeps the row of a deleted version, so that the version's number is never
+// reused.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import type { JobPins } from "../../../base/domain/job.ts";
 import {
@@ -38,7 +39,7 @@ type VersionQueries = Pick<
   | "acceptBase"
 >;
 
-/** Returns the model store's queries for versions. */
+/** Returns those operations of the model store that concern versions. */
 export function versionQueries(connection: Pick<Connection, "queries" | "form">): VersionQueries {
   const { queries: database } = connection;
   return {
@@ -67,7 +68,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
         page,
       ),
     listVersionTimes: async (modelIds, after, limit) => {
-      // An empty list is invalid SQL.
+      // Returns early, because an empty list is invalid SQL.
       if (modelIds.length === 0) return [];
       let rows = database
         .selectFrom("model_versions")
@@ -115,7 +116,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
       database.transaction().execute((transaction) => addVersion(transaction, draft, place)),
     oldTrainerStates: (modelId, keptCount) => oldTrainerStates(database, modelId, keptCount),
     dropTrainerStates: async (modelId, states) => {
-      // An empty list is invalid SQL.
+      // Returns early, because an empty list is invalid SQL.
       if (states.length === 0) return;
       await database
         .updateTable("model_versions")
@@ -128,7 +129,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
   };
 }
 
-/** Returns the model store's queries about the base models on which versions were trained. */
+/** Returns those operations of the model store that concern the base models on which versions were trained. */
 function baseQueries(
   database: Kysely<Schema>,
 ): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase"> {
@@ -236,8 +237,8 @@ async function deleteOlderVersions(
 }
 
 /**
- * Records that a server uses a version. It locks the model first. A concurrent deletion of versions therefore either
- * waits, or is already committed when this function checks that the version exists.
+ * Records that a server uses a version. First locks the model, so that a concurrent deletion of versions either waits,
+ * or is already committed when this function checks that the version exists.
  */
 async function useVersion(
   transaction: Transaction<Schema>,
@@ -277,7 +278,7 @@ async function markDeleted(transaction: Transaction<Schema>, modelId: string, st
     .execute();
 }
 
-/** Locks the model's row by updating it without a change. Returns false if there is no such model. */
+/** Locks the model's row by updating it without a change. Returns false if the model does not exist. */
 export async function lockModel(transaction: Transaction<Schema>, modelId: string): Promise<boolean> {
   const result = await transaction
     .updateTable("models")
@@ -287,7 +288,7 @@ export async function lockModel(transaction: Transaction<Schema>, modelId: strin
   return result.numUpdatedRows > 0n;
 }
 
-/** Returns the steps of the versions from which unfinished jobs start. */
+/** Returns the numbers of the versions from which unfinished jobs start. */
 async function startStepsOfJobs(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -299,7 +300,7 @@ async function startStepsOfJobs(
     .where("state", "in", ["queued", "running"])
     .where("pins", "is not", null)
     .execute();
-  // Safe cast: written by the job store.
+  // Safe cast: the job store wrote this JSON.
   return new Set(rows.map(({ pins }) => (JSON.parse(String(pins)) as JobPins).startStep));
 }
 
@@ -328,7 +329,7 @@ async function addVersion(
   return version;
 }
 
-/** Error for a version that a job is already creating. */
+/** Returns the error for a version that a job is already creating. */
 function versionIsTaken(): ServiceError {
   return new ServiceError({
     code: "conflict",
@@ -337,7 +338,7 @@ function versionIsTaken(): ServiceError {
   });
 }
 
-/** Returns the highest step of the model's versions, including deleted ones. */
+/** Returns the highest version number of the model, including deleted versions. */
 export async function greatestStep(database: Kysely<Schema>, modelId: string): Promise<number> {
   const row = await database
     .selectFrom("model_versions")
@@ -364,8 +365,9 @@ async function oldTrainerStates(
 }
 
 /**
- * Stores a version inside the caller's transaction. @throws ServiceError `conflict` if a version with its step or from
- * its job exists
+ * Stores a version within the caller's transaction.
+ *
+ * @throws ServiceError `conflict` if the model already has a version with this number or from this job
  */
 export async function insertVersion(transaction: Transaction<Schema>, version: ModelVersion): Promise<void> {
   const result = await transaction
@@ -396,13 +398,13 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
   }
 }
 
-/** Reads single metrics with SQL, because all metrics of a version may be many times as long. */
+/** Reads single metrics of versions with SQL, because all metrics of a version may be many times as long. */
 async function findMetrics(
   { queries, form }: Pick<Connection, "queries" | "form">,
   versions: readonly VersionKey[],
   names: readonly string[],
 ): Promise<readonly VersionMetrics[]> {
-  // An empty list is invalid SQL.
+  // Returns early, because an empty list is invalid SQL.
   if (versions.length === 0) return [];
   const steps = new Map<string, number[]>();
   for (const { modelId, step } of versions) steps.set(modelId, [...(steps.get(modelId) ?? []), step]);
@@ -427,7 +429,7 @@ async function findMetrics(
 }
 
 /**
- * Merges metrics into those of a version, inside the caller's transaction. Metrics that the version was created with
+ * Merges metrics into those of a version, within the caller's transaction. Metrics with which the version was created
  * do not change. Does nothing if the version does not exist or is deleted.
  */
 export async function mergeMetrics(
@@ -438,8 +440,7 @@ export async function mergeMetrics(
 ): Promise<void> {
   const row = await transaction
     .updateTable("model_versions")
-    // Updating the row locks it until the transaction ends, so the metrics that are read here cannot change before the
-    // merge.
+    // Locks the row by updating it, so that the metrics that are read here cannot change before the merge.
     .set((row) => ({ metrics: row.ref("metrics") }))
     .where("model_id", "=", modelId)
     .where("step", "=", step)
@@ -468,7 +469,7 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
     isPinned: row.is_pinned === 1,
     base: row.base,
     adapterHash: row.adapter_hash,
-    // Safe cast: written by this file.
+    // Safe cast: only this file writes the column.
     copiedKind: row.copied_kind as ModelVersion["copiedKind"],
     createdAt: new Date(row.created_at),
   };

@@ -1,6 +1,6 @@
-// Announcements with PostgreSQL's LISTEN and NOTIFY, which reach every server within milliseconds. They are sent after
-// the commit, several in one statement, because NOTIFY inside transactions would serialize the commits. If an
-// announcement is lost, polling finds the change.
+// Sends and receives announcements with PostgreSQL's LISTEN and NOTIFY, which reach every server within milliseconds.
+// Sends them after the commit, because NOTIFY inside transactions would serialize the commits. If an announcement is
+// lost, polling finds the change.
 import { Client, type ClientConfig } from "pg";
 import { type AnnouncedKind, announcedKinds } from "../../../base/domain/servers/pubsub.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -8,20 +8,20 @@ import { type Announcer, LocalAnnouncer } from "../pubsub/announcer.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /**
- * Name of the channel. All servers on the database share it, including those that use another schema. Such servers
- * receive each other's announcements, and ignore ids that they do not have.
+ * Name of the channel for announcements. Servers that use another schema of the same database share it. They ignore
+ * announcements of ids that they do not have.
  */
 const channel = "hone";
-/** Maximum number of announcements that wait to be sent. Further ones are dropped, and polling finds their changes. */
+/** Maximum number of announcements that wait to be sent. Further ones are dropped; polling finds their changes. */
 const waitingMax = 1000;
-/** Maximum time in milliseconds that a stop waits for unsent announcements and for a connection attempt. */
+/** Maximum time in milliseconds for which stopping waits for unsent announcements and for a connection attempt. */
 const stopMsMax = 1000;
-/** Interval in milliseconds at which the connection is probed, and time limit for the answer. */
+/** Interval in milliseconds at which the connection is probed, and time limit in milliseconds for the answer. */
 const probeMs = 10_000;
 const answerMs = 5000;
 /**
- * First and longest pause after a lost connection, in milliseconds. Pauses double until the longest, which is then
- * repeated.
+ * Pause in milliseconds after a lost connection. It starts at the first value, doubles each time, and stays at the
+ * second value.
  */
 const firstPauseMs = 50;
 const longestPauseMs = 2000;
@@ -33,10 +33,16 @@ export class PostgresAnnouncer implements Announcer {
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<string>();
   #sending: Promise<void> | null = null;
-  /** Task that listens; null until there is a listener, because commands without listeners need no connection. */
+  /**
+   * The running task that listens; null until there is a listener, because commands that never listen need no
+   * connection.
+   */
   #listening: Promise<void> | null = null;
 
-  /** @param url database to listen on with a separate connection @param pool connections for sending */
+  /**
+   * @param url database to which a separate connection listens
+   * @param pool connections for sending
+   */
   constructor(url: string, pool: PostgresPool) {
     this.#config = {
       connectionString: url,
@@ -60,16 +66,16 @@ export class PostgresAnnouncer implements Announcer {
     return leave;
   }
 
-  /** Stops listening and sending. Call it before closing the pool. */
+  /** Stops listening and sending. Must be called before the pool is closed. */
   async close(): Promise<void> {
     await atMost(stopMsMax, this.#sending);
     this.#stopping.abort();
     await atMost(stopMsMax, this.#listening);
   }
 
-  /** Sends announcements until none is waiting. Never rejects. */
+  /** Sends announcements until none is waiting; never rejects. */
   async #send(): Promise<void> {
-    // Waits until the current microtask ends, so that announcements made in it are sent in one statement.
+    // Waits for one microtask, so that announcements that are made in the same one are sent in a single statement.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const payloads = [...this.#waiting];
@@ -83,7 +89,8 @@ export class PostgresAnnouncer implements Announcer {
             () => client.release(true),
           );
       } catch {
-        // The database is unreachable, which other code reports. Listeners check everything after the next connection.
+        // Ignores the error, because other code reports an unreachable database. After the next connection, listeners
+        // check everything.
       }
     }
     this.#sending = null;
@@ -94,12 +101,14 @@ export class PostgresAnnouncer implements Announcer {
     while (!signal.aborted) {
       const wasThere = await this.#listenOnce(signal);
       pauseMs = wasThere ? firstPauseMs : Math.min(2 * pauseMs, longestPauseMs);
-      // The pause ends early only when the announcer stops.
+      // The sleep rejects only if the announcer stops.
       await systemClock.sleep(pauseMs, { signal }).catch(() => undefined);
     }
   }
 
-  /** Listens until the connection is lost or the announcer stops. Returns whether it was connected. Never rejects. */
+  /**
+   * Listens until the connection is lost or the announcer stops. Resolves to true if it was connected; never rejects.
+   */
   async #listenOnce(signal: AbortSignal): Promise<boolean> {
     const client = new Client(this.#config);
     const lost = new AbortController();
@@ -112,16 +121,16 @@ export class PostgresAnnouncer implements Announcer {
       await client.connect();
       await client.query(`listen ${channel}`);
       isThere = true;
-      // Announcements that were sent while there was no connection were missed.
+      // Announces a gap, because announcements that were sent while there was no connection were missed.
       this.#here.announceGap();
       while (!either.aborted) {
         await systemClock.sleep(probeMs, { signal: either });
         await client.query("select 1");
       }
     } catch {
-      // The connection was lost, or the announcer was stopped. The next connection announces a gap.
+      // Ignores the error: the connection was lost, or the announcer was stopped. The next connection announces a gap.
     }
-    // The wait is limited, because a connection that was lost without notice never reports its end.
+    // Limits the wait, because a connection that was lost without notice never reports its end.
     await atMost(
       answerMs,
       client.end().catch(() => undefined),
@@ -132,12 +141,12 @@ export class PostgresAnnouncer implements Announcer {
   #hear(payload: string): void {
     const [kind, ...id] = payload.split(" ");
     const known = announcedKinds.find((each) => each === kind);
-    // Newer servers may announce kinds that this one does not know.
+    // Ignores unknown kinds, because newer servers may announce kinds that this one does not know.
     if (known !== undefined) this.#here.announce(known, id.join(" "));
   }
 }
 
-/** Waits for the work, at most for this duration. */
+/** Waits for the work, but not longer than `durationMs`. */
 async function atMost(durationMs: number, work: Promise<void> | null): Promise<void> {
   const over = new AbortController();
   const tooLate = systemClock.sleep(durationMs, { signal: over.signal }).catch(() => undefined);

@@ -1,5 +1,5 @@
-// Tests PostgreSQL beyond the stores' contracts: concurrent opening, a database that goes away and returns, cancelled
-// searches, and unusable databases.
+// Tests PostgreSQL beyond the contracts of the stores: concurrent opening, a database that goes away and returns,
+// cancelled searches, and unusable databases.
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { CompiledQuery, sql } from "kysely";
@@ -133,7 +133,7 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
 });
 
 describe("PostgreSQL that goes away", { skip: withoutPostgres }, () => {
-  /** Opens stores through a proxy that can be cut. */
+  /** Opens stores that reach the database through a proxy, whose connections the test can break. */
   async function reached(
     t: TestContext,
     patienceMs = 60_000,

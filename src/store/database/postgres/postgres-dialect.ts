@@ -1,4 +1,4 @@
-// PostgreSQL as the stores' database, shared by any number of servers.
+// Connects the stores to a PostgreSQL database, which any number of servers may share.
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
@@ -11,12 +11,14 @@ import { openPostgresSnapshot } from "./postgres-snapshot.ts";
 import { postgresSearches, searchConnections } from "./postgres-searches.ts";
 import { shownUrl } from "./postgres-url.ts";
 
-/** Advisory lock of processes that change tables. The number is arbitrary, and nothing else uses it. */
+/**
+ * Number of the advisory lock that a process takes before it changes tables. It is arbitrary, and nothing else uses it.
+ */
 const migrationLock = 4_866_371_026;
-/** Maximum time in minutes to wait for another process's migration. */
+/** Maximum time in minutes to wait while another process migrates the database. */
 const migrationMinutes = 30;
 
-/** Opens a PostgreSQL database. No connection is made before the first query. */
+/** Opens a PostgreSQL database. Makes no connection before the first query. */
 export function openPostgres(options: PoolOptions): Connection {
   const pool = new PostgresPool(options);
   const searchPool = new PostgresPool({ url: options.url, connections: searchConnections });

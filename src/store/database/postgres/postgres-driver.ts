@@ -1,5 +1,5 @@
-// kysely's driver for PostgreSQL. Outside a transaction, each statement takes a connection from the pool. If that
-// connection turns out to be lost, a read or the start of a transaction is retried once on another connection.
+// Driver with which kysely uses PostgreSQL. Outside a transaction, each statement takes a connection from the pool. If
+// that connection turns out to be lost, a read or the start of a transaction is retried once on another connection.
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
@@ -8,20 +8,20 @@ import type { PostgresPool } from "./postgres-pool.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
-/** The fields of `pg`'s result that are used. */
+/** The fields of a result from `pg` that the driver uses. */
 export interface Answer {
   readonly rows: readonly object[];
   readonly rowCount: number | null;
   readonly command: string;
 }
 
-/** A pooled connection of `pg`, or its replacement in tests. */
+/** A pooled connection of `pg`, or a fake one in tests. */
 export interface PooledClient {
   query(sql: string, parameters: unknown[]): Promise<Answer>;
   release(): void;
 }
 
-/** The driver's source of connections; see {@link PostgresPool}. */
+/** Pool from which the driver takes connections; see {@link PostgresPool}. */
 export interface ClientPool extends Pick<PostgresPool, "deadlineMs" | "close"> {
   take(untilMs: number): Promise<PooledClient>;
   drop(client: PooledClient): void;
@@ -32,7 +32,10 @@ export class PostgresDriver implements Driver {
   readonly #closeOthers: () => Promise<void>;
   readonly #clock: Pick<Clock, "monotonicMs">;
 
-  /** @param closeOthers closes other resources that belong to the database @param clock clock of the pool's deadlines */
+  /**
+   * @param closeOthers closes other resources that belong to the database
+   * @param clock clock of the pool's deadlines
+   */
   constructor(
     pool: ClientPool,
     closeOthers: () => Promise<void>,
@@ -74,7 +77,7 @@ export class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: ClientPool;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** Connection; null before the first statement, and after the connection was lost. */
+  /** The connection in use; null before the first statement, and after the connection was lost. */
   #client: PooledClient | null = null;
   #isInTransaction = false;
 
@@ -88,7 +91,11 @@ class PostgresConnection implements DatabaseConnection {
     this.#isInTransaction = true;
   }
 
-  /** Commits the transaction. @throws ServiceError `unavailable` if it is unknown whether the commit succeeded */
+  /**
+   * Commits the transaction.
+   *
+   * @throws ServiceError `unavailable` if it is unknown whether the commit succeeded
+   */
   async commit(): Promise<void> {
     await this.#ask({ sql: "commit", parameters: [] });
     this.#isInTransaction = false;
@@ -108,7 +115,7 @@ class PostgresConnection implements DatabaseConnection {
   async executeQuery<Row>(statement: CompiledQuery): Promise<QueryResult<Row>> {
     const isRead = !this.#isInTransaction && /^\s*select\b/i.test(statement.sql);
     const { rows, rowCount, command } = await (isRead ? this.#askAgain(statement) : this.#ask(statement));
-    // Safe cast: the schema defines the rows of a query.
+    // Safe cast: the schema defines the type of a query's rows.
     const found = rows as Row[];
     if (command === "SELECT") return { rows: found };
     return { rows: found, numAffectedRows: BigInt(rowCount ?? 0) };

@@ -1,12 +1,14 @@
-// Classifies the errors of PostgreSQL and of connections to it. Pure. The codes are from
-// https://www.postgresql.org/docs/current/errcodes-appendix.html, or from the operating system.
+// Classifies errors of PostgreSQL and of connections to it. The codes are from
+// https://www.postgresql.org/docs/current/errcodes-appendix.html, or from the operating system. Pure functions.
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Retry delay in seconds that errors suggest. A restarted database is usually available within seconds. */
+/**
+ * Delay in seconds after which errors ask clients to retry. A restarted database is usually available within seconds.
+ */
 const retryAfterSeconds = 5;
 
-/** Codes for a lost connection, or for a connection that could not be made. */
+/** Error codes for a connection that was lost or could not be made. */
 const unreachableCodes: ReadonlySet<string> = new Set([
   "57P01", // shut down, or session terminated
   "57P02", // crashed
@@ -28,11 +30,11 @@ const unreachableCodes: ReadonlySet<string> = new Set([
   "ENOENT", // no such socket
 ]);
 
-/** Messages of `pg` that mean the same but have no code. */
+/** Matches error messages of `pg` that mean the same as `unreachableCodes`, but come without a code. */
 const unreachableMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired)/;
 
-/** Codes for a lock timeout, a deadlock, and a serialization failure. */
+/** Error codes for a lock timeout, a deadlock, and a serialization failure. */
 const busyCodes: ReadonlySet<string> = new Set(["55P03", "40P01", "40001"]);
 
 /** Returns the code of an error; empty if it has none. */
@@ -62,7 +64,7 @@ export function isKeyTaken(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/** Converts an error for callers. An error that a retry cannot resolve is returned unchanged. */
+/** Converts an error for callers. Returns an error unchanged if retrying cannot help. */
 export function serviceErrorOf(error: unknown): unknown {
   if (isUnreachable(error)) return lostError(error);
   if (busyCodes.has(codeOf(error)) || isOutOfTime(error)) return busyError(error);

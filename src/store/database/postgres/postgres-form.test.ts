@@ -1,4 +1,5 @@
-// Tests numbers in texts, which PostgreSQL parses differently from JSON and JavaScript, against JavaScript's results.
+// Tests how PostgreSQL reads numbers in texts. It parses them differently from JSON and JavaScript, whose results are
+// expected.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
@@ -9,7 +10,7 @@ import { createPostgres, withoutPostgres } from "../testing/postgres-databases.t
 import { openPostgres } from "./postgres-dialect.ts";
 import { postgresForm } from "./postgres-form.ts";
 
-/** Separated by blanks. */
+/** Texts of numbers, separated by blanks. */
 const written = `
   0 -0 -0.0e5 0e99999 0.000e-99999 1e0 1E+5 12.50 1e308 1e309 -1e309
   1.7976931348623157e308 1.7976931348623158e308 1.7976931348623159e308 17976931348623157e292

@@ -1,4 +1,4 @@
-// PostgreSQL's SQL for JSON, numbers and texts; requires version 15 or later.
+// SQL of PostgreSQL for JSON, numbers and texts. Requires version 15 or later.
 import { sql, type RawBuilder } from "kysely";
 import { types } from "pg";
 import { assert } from "../../../base/domain/assert.ts";
@@ -6,7 +6,7 @@ import { packedFields } from "../../../base/domain/feedback-query/feedback-batch
 import { numberPattern, numberTextLengthMax } from "../../../base/domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
-/** SQL for PostgreSQL. It uses the type `json`, because that type keeps texts as they were written. */
+/** SQL of PostgreSQL. It uses the type `json`, because that type keeps texts as they were written. */
 export const postgresForm: SqlForm = {
   jsonAt: (json, path) =>
     path.reduce<SqlText>(
@@ -41,19 +41,19 @@ export const postgresForm: SqlForm = {
 };
 
 /**
- * Midpoint between the largest double and 2^1024, the next larger power of two. A number of at least this size rounds
- * out of a double's range.
+ * Midpoint between the largest double and 2^1024, the next larger power of two. From here on, a number rounds out of
+ * the range of doubles.
  */
 const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
 /**
- * Half of the smallest double, 2^-1075, with more digits than a number's text may have. Smaller numbers are rounded to
+ * Half of the smallest double (2^-1075), with more digits than the text of a number may have. Smaller numbers round to
  * zero.
  */
 const halfOfLeast = `0.${"0".repeat(323)}247032822920623272088284396434110686182529901307`;
 
 /**
- * Returns SQL for the number in a text. A cast fails if the number is outside the range of a double, so such numbers
- * are detected before the cast.
+ * Returns SQL for the number in a text. Detects numbers outside the range of doubles before the cast, which would fail
+ * for them.
  */
 function numberOfText(text: SqlText): SqlNumber {
   const isNumber = sql`length(${text}) <= cast(${numberTextLengthMax} as integer) and ${text} ~ cast(${`^${numberPattern}$`} as text)`;
@@ -74,19 +74,19 @@ function matches(text: SqlText, pattern: string): RawBuilder<boolean> {
 }
 
 // Arrays are sent in binary form, so that PostgreSQL need not parse text. The form is that of `array_recv` in
-// https://github.com/postgres/postgres/blob/REL_16_STABLE/src/backend/utils/adt/arrayfuncs.c; all integers are
+// https://github.com/postgres/postgres/blob/REL_16_STABLE/src/backend/utils/adt/arrayfuncs.c. All integers are
 // big-endian.
 
 /**
- * Size of the header: number of dimensions, null flag (0: unspecified) and element type, then length and lower bound
- * of the only dimension.
+ * Size in bytes of an array's header: number of dimensions, null flag (0: unspecified) and element type, then length
+ * and lower bound of the only dimension.
  */
 const headerBytes = 5 * 4;
 
-/** Encodes a parameter of type `double precision[]`. */
+/** Encodes numbers as a parameter of type `double precision[]`. */
 function doubleArray(values: Float64Array): Uint8Array {
   const elementBytes = 4 + 8;
-  // A DataView is used because it writes numbers four times as fast as a Buffer.
+  // Uses a DataView, which writes numbers four times as fast as a Buffer.
   const bytes = new DataView(new ArrayBuffer(headerBytes + values.length * elementBytes));
   writeHeader(bytes, types.builtins.FLOAT8, values.length);
   let at = headerBytes;
@@ -99,7 +99,7 @@ function doubleArray(values: Float64Array): Uint8Array {
 }
 
 /**
- * Encodes a parameter of type `text[]`.
+ * Encodes texts as a parameter of type `text[]`.
  *
  * @param column `count` texts in the form of `packed-columns`, which is also PostgreSQL's form of elements: length,
  * then bytes

@@ -1,5 +1,5 @@
-// Connection pool for a PostgreSQL database. Connections are opened on demand, all with the same configuration, and
-// closed when they have been idle for a while. While the database cannot be reached, callers wait up to a deadline.
+// Connection pool for a PostgreSQL database. Opens connections on demand, all with the same configuration, and closes
+// those that have been idle for a while. While the database cannot be reached, callers wait up to a deadline.
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, types } from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,26 +10,29 @@ import { Reach, reasonOf } from "./reach.ts";
 const connectMsMax = 5000;
 /** Time in milliseconds after which an idle connection is closed. */
 const idleMs = 30_000;
-/** Time limit of a statement in milliseconds. The stores' statements take a few milliseconds, plus the wait for locks. */
+/**
+ * Time limit of an SQL statement in milliseconds. Statements of the stores take a few milliseconds, besides waiting for
+ * locks.
+ */
 const statementMsMax = 120_000;
-/** Time limit in milliseconds of the wait for another transaction's lock. */
+/** Time limit in milliseconds for waiting for a lock of another transaction. */
 const lockMsMax = 15_000;
-/** Time in milliseconds after which an idle transaction is ended, which releases its locks. */
+/** Time in milliseconds after which the database ends an idle transaction, which releases its locks. */
 const idleTransactionMsMax = 60_000;
 /**
- * Additional time in milliseconds after the database's own limits. A statement that has no answer by then fails in
- * this process.
+ * Time in milliseconds beyond the database's own limits. If a statement has no answer by then, it fails in this
+ * process.
  */
 const graceMs = 10_000;
 
-/** Pause in milliseconds before the next connection attempt, after the database has refused one. */
+/** Pause in milliseconds before the next attempt to connect, after the database has refused a connection. */
 const refusedPauseMs = 50;
 
 const oldestVersion = 15;
 
 /**
- * Statement that configures a session. Its settings override the database's defaults, in particular so that
- * acknowledged writes are on disk.
+ * Statement that configures a new session. Its settings replace the database's defaults; in particular, they make sure
+ * that acknowledged writes are on disk.
  */
 const setUp = `select
     current_setting('server_version_num')::integer / 10000 as version,
@@ -47,11 +50,11 @@ const setUp = `select
 export interface PoolOptions {
   /** URL in the form `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: string;
-  /** Maximum number of connections. */
+  /** Maximum number of connections in the pool. */
   readonly connections: number;
-  /** Time in milliseconds that a statement waits while the database cannot be reached; 15,000 by default. */
+  /** Time in milliseconds for which a statement waits while the database cannot be reached; 15,000 by default. */
   readonly patienceMs?: number;
-  /** Called with the reason when the database can no longer be reached, and with null when it can be reached again. */
+  /** Called with the reason when the database becomes unreachable, and with null when it is reachable again. */
   readonly onChange?: (fault: string | null) => void;
 }
 
@@ -59,7 +62,7 @@ export class PostgresPool {
   readonly #pool: Pool;
   readonly #reach: Reach;
   readonly #patienceMs: number;
-  /** Connections that already have this configuration. */
+  /** Connections whose session is already configured. */
   readonly #ready = new WeakSet<PoolClient>();
 
   constructor({ url, connections, patienceMs = 15_000, onChange = () => undefined }: PoolOptions) {
@@ -79,25 +82,25 @@ export class PostgresPool {
       idleTimeoutMillis: idleMs,
     });
     this.#reach = new Reach({ probe: () => probe(config), onChange });
-    // When an idle connection is lost, the pool removes it. This listener only reports the loss.
+    // If an idle connection is lost, the pool itself removes it. This listener only reports the loss.
     this.#pool.on("error", () => this.#reach.lose());
-    // A busy connection reports its loss as the error of its query. This listener only prevents the unhandled event
-    // from ending the process.
+    // If a busy connection is lost, its query fails. This listener only keeps the unhandled event from ending the
+    // process.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  /** Reason why the database cannot be reached; null if it can, as far as is known. */
+  /** Reason why the database cannot be reached; null if no problem is known. */
   get fault(): string | null {
     return this.#reach.fault;
   }
 
-  /** Returns the deadline of a statement that starts now, on the monotonic clock. */
+  /** Returns the deadline, on the monotonic clock, of a statement that starts now. */
   deadlineMs(): number {
     return systemClock.monotonicMs() + this.#patienceMs;
   }
 
   /**
-   * Takes a connection, which the caller must return.
+   * Takes a connection from the pool; the caller must return it.
    *
    * @param untilMs deadline on the monotonic clock
    * @throws ServiceError `unavailable` if no connection was available in time, `unsupported` if the database cannot be
@@ -112,7 +115,7 @@ export class PostgresPool {
         return await this.#connected();
       } catch (error) {
         const isTooLate = systemClock.monotonicMs() >= untilMs;
-        // All connections stayed in use until the timeout.
+        // A full pool means that all connections stayed in use until the timeout.
         if (isFull(error)) {
           if (isTooLate) throw busyError(error);
           continue;
@@ -120,7 +123,7 @@ export class PostgresPool {
         if (!isUnreachable(error)) throw error;
         if (isTooLate) throw unreachableError(reasonOf(error), error);
         this.#reach.lose();
-        // Waits, because the database may answer a probe and still have no free connection.
+        // Waits before trying again, because a database that answers a probe may still have no free connection.
         await systemClock.sleep(refusedPauseMs);
       }
     }
@@ -139,7 +142,7 @@ export class PostgresPool {
     return client;
   }
 
-  /** Discards a lost connection. */
+  /** Discards a connection that was lost, instead of returning it to the pool. */
   drop(client: PoolClient): void {
     client.release(true);
     this.#reach.lose();
