@@ -7,7 +7,7 @@ import { checkService, type ServiceUnderTest } from "./testing/check-service.ts"
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const refusal = new ServiceError({ code: "invalid", message: "It cannot start." });
 
-/** A service that takes a while to start and to stop. */
+/** Returns a service that takes a while to start and to stop. */
 function slow(fails = false): ServiceUnderTest {
   let count = 0;
   const service = serviceOf("slow thing", {
@@ -24,7 +24,7 @@ function slow(fails = false): ServiceUnderTest {
   return { service, upCount: () => count };
 }
 
-/** Several slow services as one. */
+/** Returns a service that consists of several slow services. */
 function composed(fails = false): ServiceUnderTest {
   const parts = [slow(), slow(fails), slow()];
   const service = serviceOfParts("whole", async (start) => {
@@ -47,7 +47,7 @@ test("a service needs neither a start nor a stop", async () => {
   await service.stop();
 });
 
-/** Parts that log their starts and stops. */
+/** Returns a service that logs its starts and stops, or fails to start or stop. */
 function recorded(log: string[], name: string, life: { failsTo?: "start" | "stop" } = {}): Service {
   const act = async (what: "start" | "stop"): Promise<void> => {
     log.push(`${what} ${name}`);

@@ -1,10 +1,10 @@
-// Contract of long-lived components. An implementation defines how it starts and stops; this module handles repeated,
-// premature and concurrent calls.
+// Contract of long-lived components (services). An implementation only says how to start and stop; this module handles
+// repeated, premature and concurrent calls.
 import { ServiceError } from "./service-error.ts";
 
 export interface Service {
   /**
-   * Starts the service and resolves when it runs. Repeated calls wait for the same start.
+   * Starts the service. Resolves when the service runs. Repeated calls wait for the same start.
    *
    * @throws any error of the start; `stop` cleans up after a failed start
    * @throws ServiceError `unavailable` if the service was stopped before or during the start; a stopped service cannot
@@ -12,21 +12,27 @@ export interface Service {
    */
   start(): Promise<void>;
   /**
-   * Stops the service and resolves when it has stopped. Repeated calls wait for the same stop. A stop before the start
-   * prevents the start; a stop during the start aborts it.
+   * Stops the service. Resolves when it has stopped. Repeated calls wait for the same stop; a stop before the start
+   * prevents the start, and a stop during the start aborts it.
    */
   stop(): Promise<void>;
 }
 
-/** Functions that start and stop a service. */
+/** Functions with which an implementation starts and stops its service. */
 export interface Life {
   /** Starts the service; called at most once. It may continue in the background until the signal aborts. */
   start?(signal: AbortSignal): Promise<void>;
-  /** Stops the service. Called once, while no start is in progress; also after a failed start, or without any start. */
+  /**
+   * Stops the service. Called once, but not while the service is starting. Also called after a failed start, and
+   * without any start.
+   */
   stop?(): Promise<void>;
 }
 
-/** Returns a service. `name` is used in messages: `The <name> was stopped while it started.` */
+/**
+ * Returns a service with these functions. @param name name for error messages, such as `The <name> was stopped while it
+ * started.`
+ */
 export function serviceOf(name: string, life: Life): Service {
   const stopping = new AbortController();
   let started: Promise<void> | null = null;
@@ -38,7 +44,7 @@ export function serviceOf(name: string, life: Life): Service {
   const stop = async (): Promise<void> => {
     const how = started === null ? "before it started" : "while it started";
     stopping.abort(unavailable(`The ${name} was stopped ${how}.`));
-    // Ignores the error of the start, because the caller of `start` gets it.
+    // The caller of `start` gets the error of the start, so it is ignored here.
     await started?.catch(() => undefined);
     await life.stop?.();
   };
@@ -53,8 +59,8 @@ export function serviceOf(name: string, life: Life): Service {
 }
 
 /**
- * Returns a service that consists of parts. `build` starts the parts in order, by calling the function that it is
- * given. The parts are stopped in reverse order, even if some never started or one fails to stop.
+ * Returns a service that consists of parts. `build` starts the parts in order by calling its argument. The parts are
+ * stopped in reverse order, even if some never started or one fails to stop.
  */
 export function serviceOfParts(
   name: string,
@@ -64,10 +70,11 @@ export function serviceOfParts(
   return serviceOf(name, {
     start: (signal) =>
       build(async (part) => {
-        // Adds the part even if the service is already stopping, because the part may hold open resources.
+        // The part is added even if the service is already stopping, because the part may hold open resources.
         parts.push(part);
         signal.throwIfAborted();
-        // Stops the part immediately: a slow start must not delay the stop. Errors are reported again at the end.
+        // The part is stopped immediately, so that a slow start does not delay the stop. Its error is ignored here,
+        // because the stop at the end reports it again.
         const breakOff = (): void => void part.stop().catch(() => undefined);
         signal.addEventListener("abort", breakOff, { once: true });
         try {

@@ -1,4 +1,5 @@
-// Host names that refer to this machine. A name that only begins like a loopback address refers to another host.
+// Recognizes host names that refer to this machine. A name that only begins like a loopback address refers to another
+// host.
 
 /** True if a host, as written in a URL or a setting, is a loopback address or a name for one. */
 export function isLoopback(host: string): boolean {

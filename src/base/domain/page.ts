@@ -1,6 +1,6 @@
-// Pages of lists, with a cursor and limits on items and bytes, and iteration over all pages.
+// Pages of lists, with a cursor and limits on the number of items and on bytes. Also iterates over all pages of a list.
 
-/** Default maximum size of a page's content: 4 MiB. */
+/** Default maximum size in bytes of a page's content: 4 MiB. */
 export const pageBytesMax = 4 * 1024 * 1024;
 
 export interface PageRequest {
@@ -9,8 +9,8 @@ export interface PageRequest {
   /** Maximum number of items, 1 to 100. */
   readonly limit: number;
   /**
-   * Maximum size of the page's content as stored, in bytes. A page contains at least one item even if that exceeds the
-   * limit. Defaults to {@link pageBytesMax}.
+   * Maximum size in bytes of the page's content as stored. The first item is returned even if it exceeds the limit.
+   * Defaults to {@link pageBytesMax}.
    */
   readonly bytesMax?: number;
   readonly order: "asc" | "desc";
@@ -21,22 +21,25 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** A page of items that are numbered in storage order. */
+/** A page of items that are numbered in the order in which they were stored. */
 export interface NumberedPage<T> extends Page<T> {
   /**
-   * Number after which the next page continues; 0 if there are no items. If the list is filtered, this may be the
-   * number of an item that does not match and is not on the page.
+   * Number after which the next page continues; 0 if there are no items. If the list is filtered, it may be the number
+   * of an item that does not match and is not on the page.
    */
   readonly last: number;
 }
 
-/** Request for a page, with numbers as cursors instead of ids. */
+/** Request for a page whose cursor is a number instead of an id. */
 export interface NumberedPageRequest extends Pick<PageRequest, "limit" | "order"> {
-  /** Number after which to continue; null for the first page. */
+  /** Number of the item after which the page begins; null for the first page. */
   readonly after: number | null;
 }
 
-/** Returns the number of leading items that fit in a page, given all items' sizes; at least one if there is any. */
+/**
+ * Returns how many of the first items fit into a page, but at least one if there are any. @param sizes size of each
+ * item in bytes
+ */
 export function fittingCount(sizes: readonly number[], bytesMax: number): number {
   let count = 0;
   let bytes = 0;
@@ -48,7 +51,7 @@ export function fittingCount(sizes: readonly number[], bytesMax: number): number
   return count;
 }
 
-/** Yields all items of a list in the requested order, with one page in memory at a time. */
+/** Yields all items of a list in the requested order. Only one page is in memory at a time. */
 export async function* allItems<T extends { readonly id: string }>(
   readPage: (page: PageRequest) => Promise<Page<T>>,
   order: PageRequest["order"] = "asc",

@@ -1,5 +1,4 @@
-// Projects, named `<entity>/<project>`. A project is created when it is first used with a key that may access the
-// entity.
+// Projects, named `<entity>/<project>`. A project exists as soon as a key that may access the entity uses it.
 import { foreignMessage, mayReach, type Caller } from "./access.ts";
 import { quoted, ServiceError } from "./service-error.ts";
 import { isStorable } from "./text/storable.ts";
@@ -11,16 +10,16 @@ export interface ProjectName {
   readonly project: string;
 }
 
-/** Splits `<entity>/<project>`; null if the text has another form. */
+/** Splits a project id `<entity>/<project>` into its parts; null if the text has another form. */
 export function parseProjectId(text: string): ProjectName | null {
   const match = projectIdPattern.exec(text);
   return match ? { entity: match[1], project: match[2] } : null;
 }
 
 /**
- * Returns the project with an id that a caller sent.
+ * Returns the project that a caller's request names, after checking the caller's access.
  *
- * @param location where the id was sent
+ * @param location location of the id in the request
  * @throws ServiceError `invalid` for a malformed id, `forbidden` for a project that the caller may not access
  */
 export function reachProject(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { randomFrom, seededRandom, shuffled } from "./random.ts";
 
 test("draws the numbers of xoshiro128**, 53 bits at a time", () => {
-  // Output of another implementation of the algorithm from the state 1, 2, 3, 4.
+  // Output of another implementation of xoshiro128**, from the state 1, 2, 3, 4.
   const words = [11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849];
   const random = randomFrom([1, 2, 3, 4]);
   for (let at = 0; at < words.length; at += 2) {
@@ -27,7 +27,7 @@ test("shuffles to every order equally often and leaves its input unchanged", () 
     counts.set(order, (counts.get(order) ?? 0) + 1);
   }
   assert.deepEqual([...counts.keys()].sort(), ["abc", "acb", "bac", "bca", "cab", "cba"]);
-  // Six standard deviations of a fair count.
+  // 173 is six standard deviations of the count, if all orders are equally probable.
   for (const [order, count] of counts) assert.ok(Math.abs(count - 1000) < 173, `${order}: ${count}`);
   assert.deepEqual(items, ["a", "b", "c"]);
 });

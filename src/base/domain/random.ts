@@ -1,4 +1,4 @@
-// Randomness: a seeded generator for reproducible results, and the system's generator for secrets and ids.
+// Randomness: a seeded generator for reproducible results, and the operating system's generator for secrets and ids.
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
@@ -10,7 +10,10 @@ export interface Random {
   index(count: number): number;
 }
 
-/** Returns a stream of xoshiro128** (Blackman and Vigna, 2018), seeded with the SHA-256 of the key's parts. */
+/**
+ * Returns a stream of random numbers from xoshiro128** (Blackman and Vigna, 2018). Its seed is the SHA-256 of the key's
+ * parts, so equal keys give equal streams.
+ */
 export function seededRandom(...key: readonly (string | number)[]): Random {
   const digest = createHash("sha256").update(JSON.stringify(key)).digest();
   return randomFrom([
@@ -21,7 +24,7 @@ export function seededRandom(...key: readonly (string | number)[]): Random {
   ]);
 }
 
-/** Returns the stream of xoshiro128** that starts from this state. */
+/** Returns the stream of xoshiro128** that begins with this state. */
 export function randomFrom(state: readonly [number, number, number, number]): Random {
   let [a, b, c, d] = state.map((word) => word | 0) as [number, number, number, number];
   const next = (): number => {
@@ -46,17 +49,17 @@ function rotateLeft(word: number, count: number): number {
   return (word << count) | (word >>> (32 - count));
 }
 
-/** Returns cryptographically secure bytes from the system. */
+/** Returns cryptographically secure random bytes from the operating system. */
 export function secureBytes(count: number): Uint8Array {
   return randomBytes(count);
 }
 
-/** Returns a random seed for a request without one: a safe integer. */
+/** Returns a random seed, which is a safe integer, for a request that sets no seed. */
 export function freshSeed(): number {
   return randomBytes(6).readUIntBE(0, 6);
 }
 
-/** Returns the items in random order; does not modify the input. */
+/** Returns the items in random order, as a new list. */
 export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {
@@ -73,7 +76,7 @@ export function newUuid(): string {
   return randomUUID();
 }
 
-/** Returns a UUID of version 7; ids sort by creation time, to the millisecond. */
+/** Returns a UUID of version 7. Such ids sort by their time of creation, to the millisecond. */
 export function newUuid7(clock: Clock): string {
   const bytes = secureBytes(16);
   const milliseconds = BigInt(clock.now().getTime());

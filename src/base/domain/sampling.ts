@@ -1,7 +1,7 @@
-// Sampling parameters. The API validates their values; the engine does not check them again.
+// Sampling parameters. The API validates their values, so the engine does not check them again.
 import type { Json, JsonObject } from "./text/json.ts";
 
-/** Call of a logits processor that the operator registered by name. */
+/** Call of a logits processor, which the operator has registered under a name. */
 export interface LogitsProcessorCall {
   readonly name: string;
   readonly args: readonly Json[];
@@ -9,40 +9,46 @@ export interface LogitsProcessorCall {
 }
 
 export interface SamplingParameters {
-  /** Temperature: 0 for greedy decoding; otherwise at least 0.01. */
+  /** Temperature: 0 for greedy decoding, otherwise at least 0.01. */
   readonly temperature: number;
-  /** Nucleus sampling, (0, 1]; 1 disables it. */
+  /** Nucleus sampling: the total probability of the most probable tokens to sample from, above 0. With 1 it is off. */
   readonly topP: number;
-  /** Number of most probable tokens to sample from, at least 1; 0 disables the limit. */
+  /** Number of most probable tokens to sample from, at least 1; 0 for no limit. */
   readonly topK: number;
-  /** [0, 1]: minimum probability relative to the most probable token; 0 is off. */
+  /** Minimum probability of a token relative to the most probable one, from 0 to 1. With 0 it is off. */
   readonly minP: number;
-  /** At least 0: excludes tokens whose logit is more than this many standard deviations below the maximum; 0 is off. */
+  /**
+   * Excludes tokens whose logit is more than this many standard deviations below the maximum. At least 0; with 0 it is
+   * off.
+   */
   readonly topNSigma: number;
-  /** Above 0: divides positive and multiplies negative logits of tokens in the prompt or answer; 1 is off. */
+  /**
+   * Divides positive and multiplies negative logits of tokens that occur in the prompt or the answer. Above 0; with 1
+   * it is off.
+   */
   readonly repetitionPenalty: number;
-  /** [-2, 2]: subtracted from a logit for each occurrence of the token in the answer; 0 is off. */
+  /** Is subtracted from a token's logit for each of its occurrences in the answer. From -2 to 2; with 0 it is off. */
   readonly frequencyPenalty: number;
-  /** [-2, 2]: subtracted from a logit if the token occurs in the answer; 0 is off. */
+  /** Is subtracted from a token's logit if the token occurs in the answer. From -2 to 2; with 0 it is off. */
   readonly presencePenalty: number;
-  /** Biases to add to the logits of these token ids; each id occurs at most once. */
+  /** Values to add to the logits of these token ids. Each id occurs at most once. */
   readonly logitBias: readonly (readonly [id: number, bias: number])[];
-  /** Token ids that may be drawn; null allows all. */
+  /** Ids of the tokens that may be drawn; null for all tokens. */
   readonly allowedTokenIds: readonly number[] | null;
   /** Sequences of token ids that the answer must not contain. No sequence is empty. */
   readonly badWords: readonly (readonly number[])[];
   /** Logits processors, in the order in which they are applied. */
   readonly processors: readonly LogitsProcessorCall[];
-  /** Arguments that the request passes to every processor, in addition to those of the processor's call. */
+  /** Arguments from the request that every processor gets, besides those of its call. */
   readonly extraArguments: JsonObject;
   /**
-   * Seed, which makes the answer reproducible regardless of concurrent requests. Choice i draws from a stream derived
-   * from (seed, i).
+   * Seed. With it, the answer can be reproduced, regardless of other requests. Choice i draws from a random stream
+   * derived from (seed, i).
    */
   readonly seed: number;
 }
 
-/** Parameters for sampling from the model's own distribution: every parameter is off. */
+/** Parameters with which tokens are sampled from the model's own distribution. Each of them is off. */
 export const plainSampling: Omit<SamplingParameters, "seed"> = {
   temperature: 1,
   topP: 1,
@@ -60,8 +66,8 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
 };
 
 /**
- * Parameters that some engines do not support. If a request's value differs from {@link plainSampling}, it needs the
- * named feature.
+ * Parameters that some engines do not support. A request needs the named feature if its value differs from that in
+ * {@link plainSampling}.
  */
 export const samplingFeatures = {
   minP: "min-p",
@@ -80,13 +86,13 @@ type FeatureParameter = keyof typeof samplingFeatures;
 export type SamplingFeature = (typeof samplingFeatures)[FeatureParameter];
 
 /**
- * Returns the features that these parameters need: one for each value that differs from {@link plainSampling}. Null
- * counts as equal.
+ * Returns the names of the parameters whose values differ from those in {@link plainSampling}, and therefore need a
+ * feature of the engine. Null counts as no difference.
  */
 export function askingParameters(
   sampling: Readonly<Record<FeatureParameter, unknown>>,
 ): readonly FeatureParameter[] {
-  // The record's keys are the parameters.
+  // Safe cast: the keys of the record are the parameters.
   return (Object.keys(samplingFeatures) as FeatureParameter[]).filter((parameter) => {
     const plain = plainSampling[parameter];
     const value = sampling[parameter] ?? plain;

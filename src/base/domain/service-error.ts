@@ -1,7 +1,7 @@
-// The error that Hone throws for expected failures, and its codes. A code names the kind of failure; only `api/http`
-// maps codes to HTTP status numbers.
+// The error that Hone throws for expected failures, with its codes. A code names the kind of failure; only `api/http`
+// maps codes to HTTP statuses.
 
-/** Kinds of errors, independent of the transport. */
+/** Kinds of failures, independent of HTTP. */
 export type ErrorCode =
   | "invalid" // wrong shape, type, range or combination
   | "unsupported" // well formed, but this model or server cannot do it
@@ -19,19 +19,19 @@ export type ErrorCode =
   | "internal";
 
 /**
- * A fault in a caller's input. `location` names a field with the domain's names (`["stopping", "maxTokens"]`), or
- * starts with `body`, `path`, `query` or `header` if the HTTP layer found the fault. List indices are decimal strings.
+ * A fault in a caller's input. `location` is a field by the domain's names (`["stopping", "maxTokens"]`). If the HTTP
+ * layer found the fault, it begins with `body`, `path`, `query` or `header`. Indices of lists are decimal texts.
  */
 export interface Fault {
   readonly location: readonly string[];
   readonly message: string;
-  /** Machine-readable kind, such as `missing`, `int_type`, `value_error`. */
+  /** Kind of the fault for programs, such as `missing`, `int_type` or `value_error`. */
   readonly type: string;
 }
 
 /**
- * Condition of the machine that prevents work until it changes, such as a full disk. Jobs wait until the condition
- * changes and lose no data. Callers get the error's message.
+ * Condition of the machine that prevents work until it changes, such as a full disk. Meanwhile, jobs wait and lose no
+ * data, and callers get the error's message.
  */
 export type Obstacle =
   | "full-disk"
@@ -50,16 +50,16 @@ export interface ServiceErrorOptions {
    * Message for the caller: the problem, the value, the limit, and the remedy. Defaults to the messages of the faults.
    */
   readonly message?: string;
-  /** All faults that were found; empty if the message is sufficient. */
+  /** All faults that were found; empty if the message says everything. */
   readonly faults?: readonly Fault[];
-  /** For `overloaded` and `unavailable`: seconds after which a retry may succeed. */
+  /** Number of seconds after which a retry may succeed; only for `overloaded` and `unavailable`. */
   readonly retryAfterSeconds?: number;
-  /** Condition that blocks the work; only for `unavailable`. */
+  /** Condition of the machine that prevents the work; only for `unavailable`. */
   readonly obstacle?: Obstacle;
   readonly cause?: unknown;
 }
 
-/** An expected error with a message for the caller. Its cause is only written to the log. */
+/** An expected failure, with a message for the caller. Its cause only goes to the log. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
@@ -77,24 +77,25 @@ export class ServiceError extends Error {
   }
 }
 
-/** Returns the `not_found` error for a thing of the given kind. */
+/** Returns the `not_found` error for an object. @param kind kind of the object for the message, such as `model` */
 export function notFound(kind: string, id: string): ServiceError {
   return new ServiceError({ code: "not_found", message: `There is no ${kind} ${quoted(id)}.` });
 }
 
-/** Returns an `invalid` error. */
 export function invalid(message: string): ServiceError {
   return new ServiceError({ code: "invalid", message });
 }
 
-/** Quotes a caller's text for a message and truncates it if it is long. */
+/** Quotes a text of the caller for a message, and cuts it if it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(cut(text));
 }
 
 const repeatedLengthMax = 200;
 
-/** Returns the text, truncated to `lengthMax` characters with an ellipsis at the end if it is longer. */
+/**
+ * Returns the text. If it has more than `lengthMax` characters, cuts it to that length, with an ellipsis at the end.
+ */
 export function cut(text: string, lengthMax = repeatedLengthMax): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }

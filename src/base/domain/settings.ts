@@ -1,42 +1,39 @@
-// Settings as data. Each folder describes its settings in one record: default, range, and a sentence for people. From
-// these records, the composition root reads flags, environment variables and the settings file; this module does not
-// read them.
+// Settings as data. Each folder describes its settings in one record, with default, range, and a sentence for people.
+// From these records, the composition root reads flags, environment variables and the settings file; this module reads
+// nothing.
 import { unreachable } from "./assert.ts";
 import { invalid, type ServiceError } from "./service-error.ts";
 
-/** The machine on which a server runs. */
+/** Properties of the machine on which a server runs. */
 export interface Machine {
   readonly coreCount: number;
-  /** Memory limit of this process. */
+  /** Memory limit of this process in bytes. */
   readonly memoryBytes: number;
-  /** Memory limit for base models; absent if the operator set none. */
+  /** Memory limit for base models in bytes; absent if the operator has set none. */
   readonly modelBytes?: number;
 }
 
-/** One setting. */
+/** A setting: its kind of value, default, range and description. */
 export type Setting = SettingValue & {
   /** Description for people, in one sentence. */
   readonly about: string;
-  /** True for the few settings that most people need; help texts show these first. */
+  /** True for the few settings that most people need. Help texts show these first. */
   readonly isEssential?: true;
-  /**
-   * True for a text that is never shown. Its value may also be `file:<path>`, which names a file that contains the
-   * text.
-   */
+  /** True for a text that is never shown. Its value may also be `file:<path>`, which names a file with the text. */
   readonly isSecret?: true;
 };
 
-/** A `flag` is true or false; a `list` is a list of texts. */
+/** Kind of a setting's value. A `flag` is true or false, and a `list` is a list of texts. */
 type SettingValue =
   | {
       readonly kind: "integer" | "number";
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      /** Computes the effective value from the machine if the setting is 0. */
+      /** If the setting is 0, computes the value in effect from the machine. */
       readonly byMachine?: (machine: Machine) => number;
     }
-  /** If the default is null, null is also a valid value. It means that the setting is not set. */
+  /** A text. If its default is null, null is also a valid value, which means that the setting is not set. */
   | { readonly kind: "text"; readonly default: string | null }
   | { readonly kind: "choice"; readonly default: string; readonly choices: readonly string[] }
   | { readonly kind: "flag"; readonly default: boolean }
@@ -56,31 +53,31 @@ type ValueOf<S extends Setting> = S extends { readonly kind: "integer" | "number
           ? string
           : string | null;
 
-/** Types of the values that a schema describes. */
+/** Types of the settings' values, by name of the setting. */
 export type SettingsOf<Schema extends SettingsSchema> = {
   readonly [Name in keyof Schema]: ValueOf<Schema[Name]>;
 };
 
-/** Returns the schema's defaults. */
+/** Returns the defaults of all settings in the schema. */
 export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): SettingsOf<Schema> {
   const values = Object.fromEntries(Object.entries(schema).map(([name, setting]) => [name, setting.default]));
-  // Safe cast: built from the schema's own keys and kinds.
+  // Safe cast: the object has the schema's keys, and the default of each.
   return values as SettingsOf<Schema>;
 }
 
-/** Settings of one part of the server. */
+/** Settings of one part of the server, such as HTTP. */
 export interface Section<Schema extends SettingsSchema, Fixed extends object> {
   /** Settings that operators can change. */
   readonly schema: Schema;
-  /** Returns all settings of the section: defaults and constants, overridden by the given values. */
+  /** Returns all settings of the section. These are the given values, and for all others the defaults and constants. */
   with(given?: Partial<SettingsOf<Schema> & Fixed>): SettingsOf<Schema> & Readonly<Fixed>;
 }
 
-/** All settings of a section. */
+/** Type of all settings of a section. */
 export type SettingsIn<S extends Section<SettingsSchema, object>> = ReturnType<S["with"]>;
 
 /**
- * Creates a section.
+ * Creates the section for one part of the server.
  *
  * @param fixed constants, which only embedding programs and tests override
  * @param following computes further settings from the schema's settings and the constants
@@ -91,7 +88,7 @@ export function section<
   Following extends object = object,
 >(
   schema: Schema,
-  // Safe cast: the default type parameter has no members.
+  // Safe cast: this default is only used if the type parameter has its own default, which has no members.
   fixed: Fixed = {} as Fixed,
   following: (set: SettingsOf<Schema> & Fixed) => Following = () => ({}) as Following,
 ): Section<Schema, Fixed & Following> {
@@ -106,9 +103,9 @@ export function section<
 }
 
 /**
- * Checks one value, given as parsed JSON or as text, against its setting.
+ * Checks a value against its setting. The value may be parsed JSON or a text.
  *
- * @param name the value's name in its source, for the message
+ * @param name name of the value in its source, for the message
  * @throws ServiceError `invalid`, with the problem, the value and the limit
  */
 export function readSetting(

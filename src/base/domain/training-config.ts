@@ -1,4 +1,4 @@
-// Options of a reinforcement learning job, with defaults and ranges. Formulas are in train/trainer/losses.
+// Options of a reinforcement learning job, with their defaults. The formulas are in train/trainer/losses.
 
 import type { BasePrecision } from "./trainer/base-precision.ts";
 
@@ -8,75 +8,80 @@ export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
 export const klPenaltySources = ["current_learner", "sample"] as const;
 export type KlPenaltySource = (typeof klPenaltySources)[number];
 
-/** Effective configuration: the request's options, with defaults for nulls. */
+/** Options in effect: those of the request, with defaults for null. */
 export interface TrainingConfig {
-  /** [-1, 1]; positive values shrink negative advantages, negative values shrink positive ones. */
+  /**
+   * Balance of advantages, from -1 to 1. Positive values shrink negative advantages, and negative values shrink
+   * positive ones.
+   */
   readonly advantageBalance: number;
-  /** True if assistant messages without recorded tokens are also trained on; see train/trajectories. */
+  /** True if the job also trains on assistant messages without recorded tokens; see train/trajectories. */
   readonly allowTrainingWithoutLogprobs: boolean;
   /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** Number of sequences in one optimizer step, at least 1; null to use `stepCount` or the server's default. */
+  /** Number of sequences in one optimizer step, at least 1; null if `stepCount` or the server's default decides. */
   readonly batchSize: number | null;
-  /** At least 0: the lower clip bound is 1 - epsilon. */
+  /** Distance of the lower clip bound, which is 1 - epsilon; at least 0. */
   readonly epsilon: number;
-  /** At least 0: the upper clip bound is 1 + epsilonHigh. */
+  /** Distance of the upper clip bound, which is 1 + epsilonHigh; at least 0. */
   readonly epsilonHigh: number;
-  /** At least 0: gradients are clipped to this norm, 0 disables clipping; null lets the server choose. */
+  /** Norm to which gradients are clipped, at least 0; 0 disables clipping, and null lets the server choose. */
   readonly gradientNormMax: number | null;
   readonly importanceSamplingLevel: ImportanceSamplingLevel;
-  /** Weight of the K2 term, at least 0; 0 disables it. See train/trainer/losses. */
+  /** Weight of the K2 term, at least 0; 0 disables the term. See train/trainer/losses. */
   readonly k2Tau: number;
   /**
-   * Penalty on tokens that the base model finds unlikely, in normalised advantage per nat; at least 0, and 0 disables
-   * it.
+   * Penalty on tokens that the base model finds unlikely, in normalized advantage per nat. At least 0; 0 disables the
+   * penalty.
    */
   readonly klPenaltyCoefficient: number;
   /**
-   * Policy whose log-probabilities are compared with the base model's: the current policy, or the policy that sampled
-   * the tokens.
+   * Policy whose log-probabilities are compared with those of the base model: the current policy, or the one that
+   * sampled the tokens.
    */
   readonly klPenaltySource: KlPenaltySource;
   /**
-   * Maximum distance that a job may move the policy, in nats per token; at least 0. A job that exceeds it publishes no
-   * version. 0 disables the limit, null lets the server choose.
+   * Maximum distance by which a job may move the policy, in nats per token, at least 0. A job that exceeds it publishes
+   * no version. 0 disables the limit, and null lets the server choose.
    */
   readonly klUpdateMax: number | null;
   /** Learning rate; above 0. */
   readonly learningRate: number;
-  /** Exponent, at least 0: a step's learning rate is multiplied by the step's number of sequences to this power. */
+  /**
+   * Exponent, at least 0. The learning rate of a step is multiplied by the step's number of sequences to this power.
+   */
   readonly learningRatePower: number;
   readonly maskProbRatio: boolean;
-  /** Upper bound of every importance ratio; 0 disables the bound. */
+  /** Upper bound of all importance ratios; 0 disables the bound. */
   readonly maxNegativeAdvantageImportanceSamplingWeight: number;
-  /** Maximum length of a sequence that is trained on, at least 2; null lets the server choose. */
+  /** Maximum number of tokens in a sequence on which to train, at least 2; null lets the server choose. */
   readonly packedSequenceLength: number | null;
-  /** Number of passes over each sequence; at least 1. */
+  /** Number of passes that the job makes over each sequence; at least 1. */
   readonly passCount: number;
-  /** True to clip as PPO does; false to clip as CISPO does. */
+  /** True to clip ratios as PPO does; false to clip them as CISPO does. */
   readonly ppo: boolean;
   readonly precalculateLogprobs: boolean;
   readonly scaleRewards: boolean;
   /**
-   * Number of optimizer steps in a pass, all of equal size, at least 1; null to use `batchSize` or the server's
-   * default.
+   * Number of optimizer steps in one pass, all of equal size, at least 1; null if `batchSize` or the server's default
+   * decides.
    */
   readonly stepCount: number | null;
   /**
-   * Upper bound of the truncated importance-sampling weights, at least 0; 0 disables them. A token's weight is the
-   * ratio of its probability before the first step to the recorded probability.
+   * Upper bound of the weights of truncated importance sampling, at least 0; 0 disables these weights. A token's weight
+   * is the ratio of its probability before the first step to its recorded probability.
    */
   readonly truncatedImportanceSampling: number;
-  /** At least 0: weight decay of AdamW; null lets the server choose. */
+  /** Weight decay of AdamW, at least 0; null lets the server choose. */
   readonly weightDecay: number | null;
 }
 
-/** Options of a request; null or absent means the default. */
+/** Options as a request sends them. Null or absent means the default. */
 export type TrainingConfigInput = { readonly [Field in keyof TrainingConfig]?: TrainingConfig[Field] | null };
 
 /**
- * Returns the effective configuration. By default, CISPO clips ratios to [0, 5] and PPO to [0.8, 1.2]; PPO's default
- * upper bound is derived from the lower one.
+ * Returns the options in effect. By default, CISPO clips ratios to [0, 5], and PPO to [0.8, 1.2]. PPO's default upper
+ * bound follows from its lower bound.
  */
 export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfig {
   const ppo = input.ppo ?? false;

@@ -1,5 +1,5 @@
-// Trajectories: a policy's actions with their rewards, as clients record them and send them for training. Unknown keys
-// are kept, because clients add their own.
+// Trajectories: the actions of a policy with their rewards, as clients record them and send them for training. Unknown
+// keys are kept, because clients add their own.
 import type { Page, PageRequest, NumberedPage, NumberedPageRequest } from "./page.ts";
 import type { Json, JsonObject } from "./text/json.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
 export type MessageRecord = { readonly role: string } & JsonObject;
 
 /**
- * A choice recorded from a response of the chat endpoint, with the API's field names (`finish_reason`, `message`,
+ * A Choice recorded from an answer of the chat endpoint, with the API's field names (`finish_reason`, `message`,
  * `logprobs`, `token_ids`, `prompt_token_ids`, ...).
  */
 export type ChoiceRecord = { readonly finish_reason: Json; readonly message: JsonObject } & JsonObject;
@@ -21,19 +21,19 @@ export type ChoiceRecord = { readonly finish_reason: Json; readonly message: Jso
 export type HistoryItem = MessageRecord | ChoiceRecord;
 
 /**
- * True for a choice of the chat endpoint, which has `message` and `finish_reason`. A message has its role at the top
- * level.
+ * True for a Choice of the chat endpoint, which has `message` and `finish_reason`. A message has its role at the top
+ * level instead.
  */
 function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
   return typeof item["message"] === "object" && item["message"] !== null && "finish_reason" in item;
 }
 
-/** Fields of a Choice that identify its tokens. */
+/** Fields of a Choice that say which tokens it has. */
 const tokenFields = ["token_ids", "prompt_token_ids", "logprobs"] as const;
 
 /**
- * Returns the item as a choice; null for a message without tokens. An assistant message with tokens also counts as a
- * choice, because some client libraries put the tokens on the message instead of the choice.
+ * Returns the item as a Choice; null for a message without tokens. An assistant message with tokens also counts as a
+ * Choice, because some client libraries put the tokens on the message.
  */
 export function asChoice(item: HistoryItem): ChoiceRecord | null {
   if (!isChoiceRecord(item)) {
@@ -47,7 +47,7 @@ export function asChoice(item: HistoryItem): ChoiceRecord | null {
   return { ...item, ...(Object.fromEntries(lifted) as JsonObject) };
 }
 
-/** Returns the message without its tokens, so that it serves as context and is excluded from training. */
+/** Returns the message without its tokens. It then serves only as context, and the model is not trained on it. */
 export function withoutTokens(message: MessageRecord): MessageRecord {
   const rest = Object.entries(message).filter(([name]) => !(tokenFields as readonly string[]).includes(name));
   return { ...Object.fromEntries(rest), role: message.role };
@@ -57,7 +57,7 @@ function carriesTokens(record: JsonObject): boolean {
   return tokenFields.some((name) => isGiven(record[name]));
 }
 
-/** True unless the value is empty: null, an empty list, or log-probabilities without entries. */
+/** True unless the value is null, an empty list, or log-probabilities without entries. */
 function isGiven(value: Json | undefined): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.length > 0;
@@ -74,19 +74,19 @@ export interface Trajectory extends History {
   readonly reward: number;
   readonly initialPolicyVersion: number | null;
   readonly finalPolicyVersion: number | null;
-  /** Metrics of the trajectory. In means, booleans count as 0 or 1. */
+  /** Metrics of the trajectory. In means, true counts as 1 and false as 0. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
   readonly metadata: JsonObject;
   readonly logs: readonly Json[];
-  /** Start time in ISO 8601; null if the client sent none. */
+  /** Time at which the trajectory began, in ISO 8601; null if the client sent none. */
   readonly startTime: string | null;
-  /** Keys that are not fields of this interface, as sent. */
+  /** Keys that the client sent but that are not fields of this interface. */
   readonly extra: JsonObject;
 }
 
 export interface TrajectoryGroup {
   readonly trajectories: readonly Trajectory[];
-  /** Exceptions of rollouts that failed. They count only in the exception rate. */
+  /** Exceptions of failed rollouts. They count only in the exception rate. */
   readonly exceptions: readonly JsonObject[];
   readonly metadata: JsonObject;
   readonly metrics: Readonly<Record<string, number | boolean>>;
@@ -95,8 +95,8 @@ export interface TrajectoryGroup {
 }
 
 /**
- * Trajectories that were logged under a split at a step of a model. The log does not contain the trajectories, which
- * are read separately.
+ * Trajectories that a client has logged under a split, at a step of a model. The log has only data about the
+ * trajectories, which are read separately.
  */
 export interface TrajectoryLog {
   readonly id: string;
@@ -106,56 +106,56 @@ export interface TrajectoryLog {
   readonly recordedAt: Date;
   readonly metrics: Metrics;
   readonly groupCount: number;
-  /** Size of the stored groups in bytes. */
+  /** Size in bytes of the stored trajectory groups. */
   readonly contentBytes: number;
 }
 
-/** A log to store. Its metrics depend on earlier logs and are computed while it is stored. */
+/** A log that is not stored yet. Its metrics depend on earlier logs, so they are computed while it is stored. */
 export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
 > {
-  /** Groups as folded lines, one line of JSON per group. May be iterated more than once. */
+  /** Trajectory groups as folded lines, one line of JSON per group. They may be iterated over more than once. */
   readonly lines: Iterable<string>;
-  /** Summaries of the trajectories in the groups, in order. Iterated once. */
+  /** Summaries of the trajectories in the groups, in order. The store iterates over them once. */
   readonly outlines: Iterable<TrajectoryOutline>;
   readonly groupCount: number;
-  /** Ids of all scenarios in the groups. */
+  /** Ids of all scenarios that occur in the groups. */
   readonly scenarioIds: readonly string[];
 }
 
-/** State of a model's logs before the new log. */
+/** State of a model's logs before a new log is added. */
 export interface EarlierLogs {
-  /** Metrics of the newest log under any split, including its running sums; empty before the first log. */
+  /** Metrics of the newest log under any split, with its running sums; empty before the first log. */
   readonly metrics: Metrics;
-  /** Number of the model's distinct scenarios, including the new log's. */
+  /** Number of different scenarios in all logs of the model, including the new log. */
   readonly scenarioCount: number;
 }
 
-/** Combined logs of one split at one version. */
+/** Result of combining all logs of one split at one version. */
 export interface CombinedLogs {
-  /** Tally stored with the newest log. The next log is added to it. */
+  /** Tally (running sums) that is stored with the newest log. The next log is added to it. */
   readonly tally: JsonObject;
-  /** Metrics to store with the version, applied after those of the newest log and overriding them. */
+  /** Metrics to store with the version. They are applied after those of the newest log, and override them. */
   readonly metrics: Metrics;
 }
 
 export type Metrics = Readonly<Record<string, number>>;
 
-/** Filter for a model's logs. Absent and null fields match everything. */
+/** Filter of a model's logs. Fields that are absent or null match all logs. */
 export interface TrajectoryLogFilter {
   readonly split: string | null;
   readonly step?: number | null;
-  /** Earliest recording time, inclusive. */
+  /** Includes logs stored at this time or later. */
   readonly recordedFrom?: Date | null;
-  /** Latest recording time, exclusive. */
+  /** Includes logs stored before this time. */
   readonly recordedBefore?: Date | null;
 }
 
 export interface TrajectoryStore {
   /**
-   * Stores a log and merges its metrics into those of the version `log.step`, in one transaction. Logs of one model
-   * are appended one at a time, even across processes, so that no running sum is lost.
+   * Stores a log and merges its metrics into those of the version `log.step`, in one transaction. Logs of one model are
+   * appended one after the other, even across processes, so that no running sum is lost.
    *
    * @param measure returns the log's metrics; pure, because the store may call it again
    * @param combine adds the log to the tally of earlier logs of its split and step (null if there are none); pure. If
@@ -169,27 +169,33 @@ export interface TrajectoryStore {
     combine?: (earlier: JsonObject | null) => CombinedLogs,
   ): Promise<Metrics>;
   find(logId: string): Promise<TrajectoryLog | null>;
-  /** Returns logs in order of creation. Only the headers count towards a page's size. */
+  /**
+   * Returns the logs of a model in order of creation. Their trajectories are not included and do not count towards a
+   * page's size.
+   */
   list(modelId: string, filter: TrajectoryLogFilter, page: PageRequest): Promise<Page<TrajectoryLog>>;
   /**
-   * Returns the logged groups as folded lines, one line of JSON per group, with one part in memory at a time; null if
+   * Returns the groups of a log as folded lines, one line of JSON per group, with one part in memory at a time; null if
    * there is no such log. Reading throws `not_found` if the log is deleted meanwhile.
    *
    * @param from number of stored parts to skip; 0 by default
    */
   lines(logId: string, from?: number): Promise<AsyncIterable<string> | null>;
-  /** Returns summaries of the model's trajectories, including those in its jobs, ordered by number. */
+  /**
+   * Returns summaries of a model's trajectories, ordered by their number. Trajectories in the model's jobs are
+   * included.
+   */
   listOutlines(
     modelId: string,
     filter: OutlineFilter,
     page: NumberedPageRequest,
   ): Promise<NumberedPage<ListedOutline>>;
-  /** Returns the summary with this number; null if the model has no such trajectory. */
+  /** Returns the summary of the trajectory with this number; null if the model has none. */
   findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
   /**
-   * Returns the number of trajectories by source and split, most frequent first; at most a hundred rows.
+   * Returns the number of trajectories by source and split, the most frequent first; at most a hundred rows.
    *
-   * @param step restricts the count to trajectories logged at this version; null for all
+   * @param step counts only trajectories that were logged at this version; null for all
    */
   countOutlines(modelId: string, step: number | null): Promise<readonly OutlineCount[]>;
 }

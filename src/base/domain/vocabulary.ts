@@ -1,14 +1,14 @@
-// Bytes of a model's tokens, packed for transfer between processes and threads. The process with the tokenizer packs
-// them; the engine's constraints read them.
+// Bytes of a model's tokens, packed for transfer between processes and threads. The process that has the tokenizer
+// packs them, and the constraints of the engine read them.
 
 export interface TokenVocabulary {
-  /** Bytes of all tokens, concatenated. */
+  /** Bytes of all tokens, one token after the other. */
   readonly bytes: Uint8Array;
-  /** End offset of each token's bytes, indexed by token id. Structural tokens and unused ids have no bytes. */
+  /** For each token id, the offset at which the token's bytes end. Structural tokens and unused ids have no bytes. */
   readonly ends: Uint32Array;
 }
 
-/** Packs the bytes of the tokens; null for an id without bytes. */
+/** Packs the bytes of tokens. @param tokens bytes by token id; null for an id without bytes */
 export function packVocabulary(tokens: readonly (Uint8Array | null)[]): TokenVocabulary {
   const ends = new Uint32Array(tokens.length);
   let size = 0;
@@ -21,7 +21,7 @@ export function packVocabulary(tokens: readonly (Uint8Array | null)[]): TokenVoc
   return { bytes, ends };
 }
 
-/** Returns the bytes of each token as views of the packed bytes; null for an id without bytes. */
+/** Returns the bytes of each token, as views of the packed bytes; null for an id without bytes. */
 export function unpackVocabulary({ bytes, ends }: TokenVocabulary): readonly (Uint8Array | null)[] {
   return Array.from(ends, (end, id) => {
     const start = id === 0 ? 0 : ends[id - 1];

@@ -1,5 +1,5 @@
-// The client against Node's own server on loopback: pooling, timeouts, limits, aborts, checked addresses and error
-// messages.
+// Tests of the HTTP client with Node's own server on the loopback address: pooling, timeouts, limits, aborts, checked
+// addresses and error messages.
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ import { readText } from "./read-answer.ts";
 const longMs = 60_000;
 const timeouts = { connectMs: longMs, answerMs: longMs, nextMs: longMs };
 
-/** A server that counts its connections, and a client for it. */
+/** Starts a server that counts its connections. Also returns a client for it. */
 async function served(t: TestContext, listener: RequestListener) {
   const server = createServer({ keepAliveTimeout: longMs }, listener);
   let connectionCount = 0;
@@ -43,7 +43,8 @@ test("reuses a connection for the next request, and returns a redirect as an ans
     const { status, header, body } = await send();
     assert.deepEqual([status, header("location"), await readText(body, 10)], [307, "/elsewhere", "/a?b"]);
   }
-  // The pool may not have taken a connection back by the time the next request is sent.
+  // When the next request is sent, the pool may not have taken the first connection back yet. A second connection is
+  // therefore possible.
   assert.ok(connections() <= 2, `${connections()} connections`);
 });
 
@@ -104,7 +105,7 @@ test("limits the time of each phase of a request", async (t) => {
 });
 
 test("gives up a connection that is never ready after its deadline", async (t) => {
-  // The server does not speak TLS, and waits for a request.
+  // This server does not speak TLS. It accepts the connection and sends nothing.
   const mute = createTcpServer((socket) => t.after(() => socket.destroy()));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
   const client = new HttpClient();
@@ -124,7 +125,7 @@ test("reads the rest of a released answer completely", async (t) => {
       resolve();
     });
     response.write("first");
-    // More than the buffers of a connection hold.
+    // This answer is larger than the buffers of a connection.
     setImmediate(() => response.end("x".repeat(16 * 2 ** 20)));
   });
   for (const isBegun of [false, true]) {

@@ -1,20 +1,23 @@
-// Outgoing HTTP requests of the server: pooled connections, a timeout for each phase, no redirects, no decompression.
-// Loads undici, which manages the connections, at the first request.
+// Client for the server's outgoing HTTP requests: pooled connections, a timeout for each phase, no redirects, no
+// decompression. It loads undici, which manages the connections, at the first request.
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { unlessAborted } from "../domain/waiting/unless-aborted.ts";
 import { failureOf, HttpFailure, HttpTimeout, type Phase } from "./http-failure.ts";
 
-/** Timeouts of a request's phases, in milliseconds. An omitted phase is bounded only by the request's signal. */
+/**
+ * Timeouts in milliseconds for the phases of a request. A phase without a timeout ends only when the request's signal
+ * aborts.
+ */
 export interface Timeouts {
-  /** Timeout for opening a connection. */
+  /** Timeout for opening the connection. */
   readonly connectMs?: number;
-  /** Timeout for the head of the answer. */
+  /** Timeout for the head of the answer (status and headers). */
   readonly answerMs?: number;
-  /** Timeout for the first bytes of the answer's body; `answerMs` by default. */
+  /** Timeout for the first bytes of the answer's body; by default `answerMs`. */
   readonly firstMs?: number;
-  /** Maximum pause between bytes of the body while it is being read. */
+  /** Maximum time between two pieces of the body while it is being read. */
   readonly nextMs?: number;
 }
 
@@ -29,51 +32,57 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | null;
   readonly timeouts?: Timeouts;
-  /** Ends the request and closes its connection; its reason is thrown. */
+  /** Aborts the request and closes its connection. The client then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** If true, a redirect is a failure; otherwise the redirect itself is the answer. */
+  /** If true, a redirect is a failure. Otherwise the client returns the redirect as the answer. */
   readonly refusesRedirects?: boolean;
-  /** Addresses that the caller has checked: the request uses one of them, on a separate connection. */
+  /** Addresses that the caller has checked. The request uses one of them, on a separate connection. */
   readonly addresses?: readonly FoundAddress[];
 }
 
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Returns a header by its name in lowercase. */
+  /** Returns the value of a header; null if the answer does not have it. The name must be in lower case. */
   readonly header: (name: string) => string | null;
-  /** Read it once only. A reader that stops early closes the connection. @throws HttpFailure; the signal's reason */
+  /**
+   * Body of the answer, which can be read only once. A reader that stops early closes the connection. @throws
+   * HttpFailure; the signal's reason
+   */
   readonly body: AsyncGenerator<Uint8Array, void>;
-  /** Skips the rest of the body, and keeps the connection if the rest arrives soon. */
+  /** Skips the rest of the body. If it arrives soon, the connection can be used again. */
   readonly release: () => void;
 }
 
 /**
- * Maximum idle time of a pooled connection. Servers close idle connections, vLLM after 5 s; one about to be closed
- * must not be used.
+ * Maximum time in milliseconds for which a pooled connection may be idle. Servers close idle connections (vLLM after 5
+ * s), and a request must not use a connection that is about to be closed.
  */
 const idleMs = 3000;
-/** Upper bound for the system's connection attempts; requests have shorter timeouts. */
+/** Maximum time in milliseconds for which the operating system tries to connect. Requests have shorter timeouts. */
 const connectMsMax = 120_000;
-/** Timeout for the skipped rest of an answer. */
+/** Timeout in milliseconds for the rest of an answer that is skipped. */
 const restMs = 1000;
-/** Codes of a connection that the other side closed. */
+/** Codes of errors that occur because the other side has closed the connection. */
 const closed: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
 
 interface Pool {
   readonly dispatcher: Dispatcher;
-  /** True while a new connection sends its first request. */
+  /** True while a new connection is about to send its first request. */
   isFresh: boolean;
 }
 
-/** Error for a pooled connection that the server closed just as it was taken. The server saw nothing of the request. */
+/**
+ * Error for a pooled connection that the server closed just as the client took it. The server has seen nothing of the
+ * request, so the client can send it again.
+ */
 class StaleConnection extends Error {}
 
 export class HttpClient {
   #pool: Promise<Pool> | null = null;
 
   /**
-   * Sends a request and waits for the head of its answer.
+   * Sends a request. Resolves when the head of the answer has arrived.
    *
    * @throws HttpFailure; the signal's reason
    */
@@ -84,7 +93,7 @@ export class HttpClient {
     throw new HttpFailure("unexpected redirect", { wasSent: true });
   }
 
-  /** Closes all connections; requests on them fail. */
+  /** Closes all connections. Requests that are using them fail. */
   close(): void {
     void this.#pool?.then(({ dispatcher }) => dispatcher.destroy());
     this.#pool = null;
@@ -105,11 +114,11 @@ export function isRedirect({ status }: Pick<HttpAnswer, "status">): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Sends a request on a connection that serves no other. */
+/** Sends a request on a connection that no other request uses. */
 async function sendAlone(request: HttpRequest): Promise<HttpAnswer> {
   const pool = await openPool(request.addresses);
   const answer = exchange(pool, request, true);
-  // Closes the pool once the answer has ended.
+  // The pool closes only when the answer has ended.
   void pool.dispatcher.close();
   return await answer;
 }
@@ -120,7 +129,7 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
     connect: { timeout: connectMsMax, ...(addresses && { lookup: lookupOf(addresses) }) },
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
-    // Disabled: each request has its own timeouts.
+    // These timeouts are disabled, because each request has its own.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -128,7 +137,7 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
     const started: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
     const start = started.onRequestStart?.bind(started);
     started.onRequestStart = (...all) => {
-      // Safe cast: `exchange` passes this callback to learn when a request starts on a connection.
+      // Safe cast: `exchange` passes this callback, in order to learn when a connection begins to send the request.
       (options as { readonly opaque?: () => void }).opaque?.();
       start?.(...all);
     };
@@ -136,7 +145,7 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
   });
   const pool = { dispatcher, isFresh: false };
   agent.on("connect", () => {
-    // The first request of a connection is sent in the same turn.
+    // A new connection sends its first request in the same turn of the event loop.
     pool.isFresh = true;
     queueMicrotask(() => (pool.isFresh = false));
   });
@@ -151,7 +160,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   const onAbort = (): void => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   let timer: NodeJS.Timeout | undefined;
-  /** Starts the timeout of a phase, replacing the one before; without a duration it never expires. */
+  /** Starts the timeout of a phase and ends that of the phase before. Without a duration, the phase has no timeout. */
   const startTimeout = (phase: Phase, durationMs: number | undefined): void => {
     clearTimeout(timer);
     if (durationMs === undefined || ending.signal.aborted) return;
@@ -178,7 +187,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       signal: ending.signal,
       opaque: onStart,
     });
-    // A request that still waits for its connection does not see the signal.
+    // undici does not look at the signal while a request waits for a connection, so the wait is aborted here.
     const answer = await unlessAborted(sending, ending.signal);
     startTimeout("first-part", firstMs);
     const { statusCode: status, headers: answered } = answer;
@@ -198,7 +207,8 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       const limits = { limit: Number.MAX_SAFE_INTEGER, signal: AbortSignal.timeout(restMs) };
       void answer.dump(limits).catch(() => undefined);
     };
-    // An error that occurs while no one reads is thrown to the next reader.
+    // Without a listener, an error that occurs while nobody reads would end the process. The next read throws the
+    // error.
     answer.on("error", () => undefined);
     return {
       body: read(),
@@ -211,10 +221,10 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
     async function* read(): AsyncGenerator<Uint8Array, void> {
       isReading = true;
       try {
-        // Safe casts: the types are those of streams of any values.
+        // Safe casts: an answer is a stream of bytes, while the types allow streams of any values.
         const pieces = (answer as Readable).iterator({ destroyOnReturn: false });
         for await (const piece of pieces as AsyncIterable<Uint8Array>) {
-          // The timer stops while the reader is busy: a slow reader is not a slow server.
+          // The timer stops while the reader is busy, because a slow reader does not mean that the server is slow.
           clearTimeout(timer);
           yield piece;
           startTimeout("next-part", nextMs);
@@ -230,7 +240,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   }
 }
 
-/** Returns a lookup that always resolves to these addresses, for any name. */
+/** Returns a lookup function that resolves every name to these addresses. */
 function lookupOf(addresses: readonly FoundAddress[]): LookupFunction {
   return (_host, { all }, done) => {
     if (all === true) done(null, [...addresses]);

@@ -1,14 +1,14 @@
-// Errors of outgoing HTTP requests. Their messages hold no addresses, since some readers may not know them; the cause
-// has them.
+// Errors of outgoing HTTP requests. Their messages contain no addresses, because some readers must not learn them; the
+// cause has them.
 
-/** The phases of a request, in order. */
+/** Phases of a request, in order. */
 export type Phase = "connection" | "head" | "first-part" | "next-part";
 
-/** A request without a whole answer: the server could not be reached, or the connection broke. */
+/** A request without a complete answer, because the server could not be reached or the connection broke. */
 export class HttpFailure extends Error {
   /** True if the server may have begun to work on the request. */
   readonly wasSent: boolean;
-  /** The code of the system or of the library, such as `ECONNREFUSED`; empty if there is none. */
+  /** Error code of the operating system or of undici, such as `ECONNREFUSED`; empty if there is none. */
   readonly code: string;
 
   constructor(message: string, { wasSent, cause }: { readonly wasSent: boolean; readonly cause?: unknown }) {
@@ -18,7 +18,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** A phase that timed out. */
+/** A request that failed because one of its phases took longer than its timeout. */
 export class HttpTimeout extends HttpFailure {
   readonly phase: Phase;
   readonly durationMs: number;
@@ -30,15 +30,15 @@ export class HttpTimeout extends HttpFailure {
   }
 }
 
-/** An answer, or a part of it, above the caller's limit. */
+/** An answer, or a part of one, that is larger than the caller's limit. */
 export class AnswerTooLarge extends Error {}
 
-/** Returns the failure for an error of a socket or of the library. */
+/** Returns the failure for an error of a socket or of undici. */
 export function failureOf(cause: unknown, wasSent: boolean): HttpFailure {
   return new HttpFailure(messageOf(cause), { wasSent, cause });
 }
 
-/** Returns the code of an error if it has one, else its message. */
+/** Returns an error's code if it has one; otherwise its message. */
 export function describeFailure(error: unknown): string {
   return codeOf(error) || (error instanceof Error ? error.message : String(error));
 }
@@ -46,9 +46,9 @@ export function describeFailure(error: unknown): string {
 function messageOf(cause: unknown): string {
   const code = codeOf(cause);
   if (!(cause instanceof Error)) return String(cause);
-  // The message of a system error contains the address.
+  // The message of a system error contains an address, so only the system call and the code are used.
   if ("syscall" in cause && typeof cause.syscall === "string") return `${cause.syscall} ${code}`;
-  // Texts of Node's own client, which operators know.
+  // These are the texts of Node's own client, which operators know.
   if (code === "UND_ERR_SOCKET") return "socket hang up";
   return cause.message.replace(/^Response does not match .* \((.*)\)$/, "Parse Error: $1") || code;
 }

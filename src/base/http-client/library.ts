@@ -1,3 +1,3 @@
-// The part of undici that the client uses. A separate module, so that it is loaded at the first request and found by
-// name in the bundle, where a dynamic import of a CommonJS package has only a default export.
+// The part of undici that the client uses. It is a separate module, so that it is loaded only at the first request, and
+// its exports have names in the bundle. There, a dynamic import of a CommonJS package has only a default export.
 export { Agent, DecoratorHandler } from "undici";

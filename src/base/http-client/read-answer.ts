@@ -1,7 +1,7 @@
-// Reads the bytes of an answer into memory, within a limit.
+// Reads the bytes of an answer into memory, up to a limit.
 import { AnswerTooLarge } from "./http-failure.ts";
 
-/** @throws AnswerTooLarge above the limit; errors of the body */
+/** Returns all bytes of a body. @throws AnswerTooLarge above the limit; errors of the body */
 export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let byteCount = 0;
@@ -13,7 +13,7 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: numbe
   return Buffer.concat(pieces);
 }
 
-/** Reads like {@link readBytes} and decodes as UTF-8. */
+/** Returns a body as text, like {@link readBytes}. The text is decoded as UTF-8. */
 export async function readText(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string> {
   return (await readBytes(body, bytesMax)).toString();
 }

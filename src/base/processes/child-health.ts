@@ -1,19 +1,22 @@
-// Diagnosis of a child process: detects silence while it has work, and death from lack of memory.
+// Diagnoses a child process: it recognizes silence while the child has work, and death from lack of memory.
 import type { Clock } from "../domain/clock.ts";
 
-/** Length of the tail of standard error that is searched; long, because V8 writes much after the cause of death. */
+/**
+ * Number of characters from the end of standard error that are searched. It is high, because V8 writes much after the
+ * cause of death.
+ */
 export const stderrTailLength = 16_384;
 
 /**
- * Describes the end of a process that ran out of memory, as a clause to follow the process's name; null without
+ * Returns a clause that says that a process ran out of memory, to follow the process's name in a message; null without
  * evidence of that.
  *
- * @param how the process ended, such as `was ended by SIGABRT`
- * @param stderrTail the end of its standard error
+ * @param how end of the process, such as `was ended by SIGABRT`
+ * @param stderrTail last text that the process wrote to standard error
  */
 export function describeOutOfMemory(how: string, stderrTail: string): string | null {
   if (stderrTail.includes("JavaScript heap out of memory")) {
-    // The size in V8's last garbage-collection report: the live objects that filled the heap.
+    // Size of the live objects that filled the heap, from V8's last report on garbage collection.
     const size = [...stderrTail.matchAll(/-> ([\d.]+) \([\d.]+\) MB/g)].at(-1)?.[1];
     const full = size === undefined ? "" : `, full at ${Math.round(Number(size))} MB`;
     return `ran out of memory (its JavaScript heap${full}) and ${how}`;
@@ -24,7 +27,7 @@ export function describeOutOfMemory(how: string, stderrTail: string): string | n
 interface SilenceOptions {
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** Called at most once per period of work, when the deadline passes in silence. */
+  /** Called when the child has been silent for too long, at most once per period of work. */
   readonly onSilence: () => void;
 }
 
@@ -37,12 +40,12 @@ export class SilenceWatch {
     this.#options = options;
   }
 
-  /** Records a heartbeat, which restarts the deadline. */
+  /** Records a sign of life of the child. The deadline for the next one begins again. */
   hear(): void {
     this.#heardAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** Starts or ends a period of work. The deadline starts with the work; silence without work means nothing. */
+  /** Begins or ends a period of work. The deadline begins with the work, because a child without work may be silent. */
   setWorking(isWorking: boolean): void {
     if (isWorking === (this.#working !== null)) return;
     this.#working?.abort();
@@ -51,12 +54,12 @@ export class SilenceWatch {
     this.hear();
     this.#watch(this.#working.signal).then(
       () => this.#options.onSilence(),
-      // The sleep rejects only when the work has ended.
+      // The sleep is aborted only when the work has ended, which is no error.
       () => undefined,
     );
   }
 
-  /** Resolves when the deadline has passed in silence. */
+  /** Resolves when the child has been silent until the deadline. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, deadlineMs } = this.#options;
     for (;;) {
@@ -64,8 +67,8 @@ export class SilenceWatch {
       if (remainingMs <= 0) return;
       const wakeAtMs = clock.monotonicMs() + remainingMs;
       await clock.sleep(remainingMs, { signal });
-      // If this process itself was suspended (by a terminal, for example), messages may still be unread, so the
-      // deadline restarts.
+      // If this process itself was suspended (for example by a terminal), messages of the child may be unread, so the
+      // deadline begins again.
       if (clock.monotonicMs() - wakeAtMs > deadlineMs / 2) this.hear();
     }
   }

@@ -1,4 +1,4 @@
-// Real processes that do very little: start, answers, silence, and end.
+// Real processes that do very little: they start, answer, become silent, and end.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ async function start(given: Given = {}): Promise<Child<SmallProtocol>> {
   return child;
 }
 
-/** Waits until the clock has this many sleepers; without a sleeper, no deadline is armed. */
+/** Waits until this many sleeps are pending on the clock. Before that, no deadline is running. */
 async function sleepers(clock: FakeClock, count: number): Promise<void> {
   while (clock.sleepingCount !== count) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -156,7 +156,7 @@ test("describes a death once", async () => {
   process.kill(other.id ?? 0, "SIGKILL");
   assert.equal(await other.exited, "was ended by SIGKILL");
   assert.equal(other.id, null);
-  // A dead process accepts all calls without an error.
+  // All calls to a dead process succeed without an error.
   other.send({ kind: "die" });
   other.setWorking(true);
   await Promise.all([other.kill(), other.stop(1000)]);
@@ -216,7 +216,7 @@ for (const [title, mode] of [
     const closed = once(parent, "close");
     await once(parent.stdout, "data");
     if (mode === "stay") parent.kill("SIGKILL");
-    // The grandchild inherits standard error, so it closes only when both processes are gone.
+    // The grandchild inherits standard error, which therefore closes only when both processes are gone.
     await closed;
   });
 }

@@ -1,6 +1,6 @@
-// A child process from the parent's side: its start with a deadline, requests, supervision and end. The child does not
-// outlive its parent, and keeps the parent alive only while the child loads, works or ends. Callers decide the
-// consequences of its death.
+// A child process from the side of its parent: its start with a deadline, its requests, supervision and end. The child
+// does not outlive the parent, and keeps the parent alive only while it loads, works or ends. Callers decide what its
+// death means.
 import { fork, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -15,46 +15,46 @@ import { stderrTailLength, describeOutOfMemory, SilenceWatch } from "./child-hea
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 
 export interface ChildOptions<P extends Protocol> {
-  /** The built module that the process runs; it calls `serveParent`. */
+  /** Built module that the process runs. The module must call `serveParent`. */
   readonly module: URL;
-  /** Name in messages to people, such as `training process`. */
+  /** Name of the process in messages to people, such as `training process`. */
   readonly name: string;
   readonly load: P["load"];
-  /** Hint of the process to adopt: a process pre-started with an equal hint is preferred. */
+  /** Hint for the choice among pre-started processes. One that was started with an equal hint is preferred. */
   readonly hint?: unknown;
-  /** The last input that the child needs before it can work, sent as soon as it is available. */
+  /** Last input that the child needs before it can work. It is sent as soon as it is available. */
   readonly supplement?: Promise<unknown>;
   readonly clock: Clock;
-  /** Deadline for becoming ready. */
+  /** Maximum time in milliseconds until the process is ready. */
   readonly startDeadlineMs: number;
-  /** Maximum silence while the child has work, after which it is killed. */
+  /** Maximum time in milliseconds for which the child may be silent while it has work. After that, it is killed. */
   readonly silenceDeadlineMs: number;
   readonly onEvent: (event: P["event"]) => void;
 }
 
-/** A process that is, or was, ready to work. */
+/** A child process that has become ready to work. It may have ended since then. */
 export interface Child<P extends Protocol> {
-  /** The child's message on becoming ready. */
+  /** Message that the child sent when it became ready. */
   readonly ready: P["ready"];
-  /** Process id; null when the process is gone. */
+  /** Id of the process; null once it is gone. */
   readonly id: number | null;
   /**
-   * Resolves when the process is gone, with a description of its end for people: `was ended by SIGKILL`. Never
+   * Resolves when the process is gone, with a description of its end for people, such as `was ended by SIGKILL`. Never
    * rejects.
    */
   readonly exited: Promise<string>;
-  /** True if the process is known to have died from lack of memory. */
+  /** True if the process is known to have died because it ran out of memory. */
   readonly ranOutOfMemory: boolean;
-  /** Sends a request; does nothing when the process is gone. */
+  /** Sends a request to the child. Does nothing if the process is gone. */
   send(request: P["request"]): void;
   /**
-   * Starts or ends a period of work. During such a period the child's silence is supervised, and the child keeps this
+   * Begins or ends a period of work. During such a period, the child must not be silent for too long, and it keeps this
    * process alive.
    */
   setWorking(isWorking: boolean): void;
-  /** Asks the child to end, and kills it after the deadline; resolves when it is gone. Idempotent. */
+  /** Asks the child to end, and kills it after the deadline. Resolves when it is gone. Idempotent. */
   stop(deadlineMs: number): Promise<void>;
-  /** Kills the child immediately; resolves when it is gone. Idempotent. */
+  /** Kills the child at once. Resolves when it is gone. Idempotent. */
   kill(): Promise<void>;
 }
 
@@ -63,32 +63,35 @@ interface AheadProcess {
   readonly hint: unknown;
 }
 
-/** Pre-started processes, by module. */
+/** Pre-started processes that nobody has adopted yet, by module. */
 const ahead = new Map<string, AheadProcess[]>();
 
 /**
- * Pre-starts a process that a later call of {@link startChild} adopts. Until then it loads its module and prepares for
- * the hint, in parallel to this process. It does not keep this process alive, and ends with it at the latest.
+ * Pre-starts a process, which a later call of {@link startChild} adopts. Until then, the process loads its module and
+ * prepares for the hint, in parallel to this process. It does not keep this process alive, and does not outlive it.
  *
  * @returns the process, which the caller must not touch
  */
 export function startAhead(module: URL, hint?: unknown): ChildProcess {
   const child = forked(module);
   if (hint !== undefined) child.send({ kind: "hint", hint }, () => undefined);
-  // Errors are ignored here, because the adopter notices that the process is gone.
+  // An error means that the process is gone, which the adopter will notice, so it is ignored here.
   child.on("error", () => undefined);
   keepParentAlive(child, false);
   ahead.set(module.href, [...(ahead.get(module.href) ?? []), { process: child, hint }]);
   return child;
 }
 
-/** Ends a module's pre-started processes that were not adopted. */
+/** Ends those pre-started processes of a module that nobody has adopted. */
 export function endAhead(module: URL): void {
   for (const { process } of ahead.get(module.href) ?? []) process.kill("SIGKILL");
   ahead.delete(module.href);
 }
 
-/** Takes a live pre-started process, preferring one with an equal hint; otherwise forks a new one. */
+/**
+ * Returns a pre-started process that still runs, preferably one with an equal hint. If there is none, starts a new
+ * process.
+ */
 function takenOrForked(module: URL, hint: unknown): ChildProcess {
   const waiting = ahead.get(module.href) ?? [];
   const own = waiting.findIndex((one) => isDeepStrictEqual(one.hint, hint));
@@ -101,17 +104,17 @@ function takenOrForked(module: URL, hint: unknown): ChildProcess {
 function forked(module: URL): ChildProcess {
   return fork(fileURLToPath(module), [], {
     serialization: "advanced",
-    // The child must not inherit flags of this process, such as a test runner's.
+    // The child must not inherit flags of this process, such as those of a test runner.
     execArgv: [],
-    // This process reads both outputs and forwards them to standard error. If the child wrote to that directly, it
-    // could block on a slow reader.
+    // This process reads both outputs of the child and forwards them to its own standard error. If the child wrote to
+    // that directly, a slow reader could block the child.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }
 
 /** Sets whether the child keeps this process alive. */
 function keepParentAlive(child: ChildProcess, isKept: boolean): void {
-  // The casts are safe: a child's pipe is a socket, although its type does not say so.
+  // Safe casts: the pipe of a child is a socket, although its type does not say so.
   const outputs = [child.stdout, child.stderr] as (Socket | null)[];
   for (const handle of [child, child.channel, ...outputs]) {
     if (isKept) handle?.ref();
@@ -120,10 +123,10 @@ function keepParentAlive(child: ChildProcess, isKept: boolean): void {
 }
 
 /**
- * Starts a process; resolves when it is ready. If this function throws, the process is gone.
+ * Starts a process. Resolves when it is ready; if this function throws, the process is gone.
  *
- * @throws ServiceError the child's own if it refuses its load, the supplement's, `unavailable` if it dies, `timeout`
- * at the deadline; the signal's reason if that aborts
+ * @throws ServiceError the child's own if it refuses its load, the supplement's, `unavailable` if it dies, `timeout` at
+ * the deadline; the signal's reason if that aborts
  */
 export async function startChild<P extends Protocol>(
   options: ChildOptions<P>,
@@ -158,10 +161,10 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   readonly #silence: SilenceWatch;
   #ready: { readonly answer: P["ready"] } | null = null;
   #isAlive = true;
-  /** Reason for which this process killed the child; null if it did not. */
+  /** Reason for which this process has killed the child; null if it has not. */
   #killedFor: string | null = null;
   #stopped: Promise<void> | null = null;
-  /** The end of the child's standard error, where a failing process writes the reason. */
+  /** Last text that the child wrote to standard error, where a failing process writes the reason. */
   #stderrTail = "";
   #ranOutOfMemory = false;
 
@@ -217,12 +220,13 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 
   async #exit(): Promise<string> {
     const how = await new Promise<string>((resolve) => {
-      // Unlike `exit`, `close` comes after the last message.
+      // The event `close` comes after the last message of the child; `exit` may come before it.
       this.#process.once("close", (code, signal) =>
         resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
       );
       this.#process.on("error", (error) => {
-        // Other errors concern messages that a dead process did not receive; its end is reported separately.
+        // Other errors are about messages that a dead process did not receive. The end of the process is reported
+        // separately.
         if (this.#process.pid === undefined) resolve(`could not be started: ${error.message}`);
       });
     });
@@ -238,7 +242,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     if (supplement !== undefined) this.#post({ kind: "supplement", supplement: await supplement });
   }
 
-  /** Resolves when the child is ready; rejects when it refuses its load. */
+  /** Resolves when the child is ready. Rejects if the child refuses its load. */
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#process.on("message", (message: MessageToParent<P>) => {
@@ -262,7 +266,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     const gone = new AbortController();
     const late = this.#options.clock.sleep(deadlineMs, { signal: gone.signal }).then(
       () => this.#kill(`did not end within ${deadlineMs} ms, and was ended`),
-      // The sleep rejects only when the process is gone.
+      // The sleep is aborted only when the process is gone, which is no error here.
       () => undefined,
     );
     await this.exited;
@@ -278,15 +282,15 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   }
 
   #post(message: MessageToChild<P>): void {
-    // A failure means that the process has just died; its end is reported separately.
+    // If sending fails, the process has just died. Its end is reported separately.
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
 }
 
-/** Maximum number of characters of an unfinished line that are buffered. */
+/** Maximum number of characters of an unfinished line that are held back. */
 const lineLengthMax = 64 * 1024;
 
-/** Writes the lines of a child's output to this process's log, which never blocks. */
+/** Writes the lines of a child's output to this process's log. The log never blocks. */
 function forwardLines(from: Readable | null, onText: (text: string) => void = () => undefined): void {
   const decoder = new StringDecoder("utf8");
   let begun = "";

@@ -1,4 +1,4 @@
-// Resource usage of running children.
+// Tests of the memory and processor time that child processes use.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

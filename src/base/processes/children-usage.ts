@@ -1,30 +1,30 @@
-// Memory and processor time of the processes that this process has started. Available only on Linux.
+// Memory and processor time of the processes that this process has started. They are known only on Linux.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { privateBytesOf } from "./private-memory.ts";
 
 export interface ProcessUsage {
   readonly id: number;
-  /** The module that the process runs, without its extension, such as `embedded-main`. */
+  /** Name of the module that the process runs, without its extension, such as `embedded-main`. */
   readonly module: string;
-  /** Resident bytes without mapped files: see `private-memory.ts`. */
+  /** Number of resident bytes, without mapped files (see `private-memory.ts`). */
   readonly memoryBytes: number;
-  /** Processor time of all threads since the process started. */
+  /** Processor time of all threads since the start of the process. */
   readonly cpuSeconds: number;
 }
 
-/** Unit of the kernel's processor times, the same on every architecture that Node supports. */
+/** Number of ticks per second in the kernel's processor times, the same on every architecture that Node supports. */
 const ticksPerSecond = 100;
 
-/** Returns the current children; empty if the system does not list them. */
+/** Returns the usage of each running child; empty if the system does not list the children. */
 export function childrenUsage(): readonly ProcessUsage[] {
   return childIds().flatMap((id) => usageOf(id) ?? []);
 }
 
 function childIds(): readonly number[] {
   try {
-    // Only the main thread's children are read, because Node starts processes from its main thread, whose id is the
-    // process's.
+    // Only the children of the main thread are read, because Node starts all processes from it. The id of the main
+    // thread is that of the process.
     const listed = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8");
     return listed.trim().split(/\s+/).filter(Boolean).map(Number);
   } catch {
@@ -32,13 +32,13 @@ function childIds(): readonly number[] {
   }
 }
 
-/** Returns null if the process has just ended. */
+/** Returns the memory and processor time of a process; null if it has just ended. */
 function usageOf(id: number): ProcessUsage | null {
   try {
     const words = readFileSync(`/proc/${id}/cmdline`, "utf8").split("\0");
     const script = words.find((word) => /\.[cm]?js$/.test(word));
     const memoryBytes = privateBytesOf(id);
-    // The program's name, in parentheses before the fields, may contain anything.
+    // Before the fields stands the program's name in parentheses, which may contain any characters.
     const [, fields = ""] = /\) (.*)$/s.exec(readFileSync(`/proc/${id}/stat`, "utf8")) ?? [];
     const [user, system] = fields.split(" ").slice(11, 13).map(Number);
     if (script === undefined || memoryBytes === null) return null;

@@ -1,4 +1,4 @@
-// Recorded messages of V8 and the C++ library when memory runs out.
+// Tests with recorded messages that V8 and the C++ library write when memory runs out.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeOutOfMemory } from "./child-health.ts";

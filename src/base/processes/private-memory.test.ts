@@ -1,4 +1,4 @@
-// Private memory includes what a process allocates.
+// Tests that the memory which a process allocates counts as its private memory.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { privateBytes } from "./private-memory.ts";

@@ -1,5 +1,5 @@
-// Errors as data. Between threads and processes an error loses its class and its `code`, and an error whose cause
-// cannot be cloned is not transferred at all.
+// Errors as data. Between threads and processes, an error loses its class and its `code`. An error whose cause cannot
+// be cloned is not transferred at all.
 import { fullDiskError } from "../domain/transient-errors/full-disk.ts";
 import { ServiceError, type ServiceErrorOptions } from "../domain/service-error.ts";
 
@@ -9,7 +9,7 @@ export interface SerializedError {
   readonly stack: string | undefined;
   /** Code of a system error, such as `ENOSPC`. */
   readonly code: string | null;
-  /** Properties of a `ServiceError`, apart from its message. */
+  /** Properties of a `ServiceError` besides its message; null for other errors. */
   readonly refusal: Omit<ServiceErrorOptions, "message" | "cause"> | null;
   readonly cause: SerializedError | null;
 }
@@ -32,8 +32,8 @@ export function serializeError(thrown: unknown): SerializedError {
 export type Failure = SerializedError & { readonly refusal: NonNullable<SerializedError["refusal"]> };
 
 /**
- * Returns the error for callers. An error that is not meant for them becomes the cause, for the log, of an `internal`
- * error with `internalMessage`.
+ * Returns an error for callers. If the error is not meant for callers, it becomes the cause of an `internal` error with
+ * `internalMessage`, so that only the log has it.
  */
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const known = error instanceof ServiceError ? error : fullDiskError(error);
@@ -41,14 +41,16 @@ export function failureOf(error: unknown, internalMessage: string): Failure {
   return { ...serializeError(said), refusal: refusalOf(said) };
 }
 
-/** Restores the error, with its causes. */
+/** Restores a `ServiceError` and its causes. */
 export function toServiceError(failure: Failure): ServiceError {
   const { refusal, message, stack, cause } = failure;
   const causes = cause === null ? {} : { cause: deserializeError(cause) };
   return Object.assign(new ServiceError({ ...refusal, ...causes, message }), { stack });
 }
 
-/** Restores the error; one that was not a `ServiceError` becomes an `Error` with the original name. */
+/**
+ * Restores an error and its causes. An error that was not a `ServiceError` becomes an `Error` with the original name.
+ */
 export function deserializeError({ name, message, stack, code, refusal, cause }: SerializedError): Error {
   const causes = cause === null ? {} : { cause: deserializeError(cause) };
   const error =

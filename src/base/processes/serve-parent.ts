@@ -1,15 +1,15 @@
-// A child process from the child's side: loads the parent's first message, then serves its requests until the parent
-// stops it or is gone. The module that uses this defines the requests.
+// A child process from its own side. It loads the parent's first message, then serves the parent's requests until the
+// parent stops it or is gone. The module that uses this one defines the requests.
 import { present } from "../domain/assert.ts";
 import { failureOf } from "./serialized-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
-/** A child that has loaded its input. */
+/** A child process after it has loaded its input. */
 export interface Loaded<P extends Protocol> {
   readonly ready: P["ready"];
   receive(request: P["request"]): void;
-  /** Completes essential work; the process ends when it resolves. */
+  /** Finishes essential work. When it resolves, the process ends. */
   stop(): Promise<void>;
 }
 
@@ -63,11 +63,11 @@ export function serveParent<P extends Protocol>(
         void stop(loaded);
     }
   });
-  // Without a parent, results have no receiver. The process kills itself, because a normal exit would wait for
-  // computing threads, and then abort.
+  // Without a parent, nobody receives results. The process kills itself, because a normal exit would wait for computing
+  // threads, and then abort.
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // Ignored, because a terminal sends its signals to the whole process group, but the parent decides when this process
-  // ends.
+  // These signals are ignored. A terminal sends them to the whole process group, but the parent decides when this
+  // process ends.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => undefined);
 }
@@ -91,8 +91,8 @@ function post<P extends Protocol>(message: MessageToParent<P>): Promise<void> {
 }
 
 /**
- * Refuses to continue without a parent: a process whose parent died has a successor now or soon, and their
- * publications would conflict.
+ * Refuses to continue without a parent. If the parent died, this process has a successor now or soon, and the results
+ * of both would conflict.
  *
  * @throws ServiceError `cancelled` if the parent of this process is gone; a process that never had one may continue
  */

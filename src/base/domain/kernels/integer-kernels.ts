@@ -1,36 +1,39 @@
-// Integer kernels that compute exactly on a machine: their sums are exact, and a row's result does not depend on the
-// other rows of its batch. This module only describes them; `inference/onnx` measures them.
+// Describes the integer kernels that compute exactly on a machine: their sums are exact, and the result for a row does
+// not depend on the other rows of its batch. The measurement itself is in `inference/onnx`.
 
-/** Kernels that a machine may use. */
+/** Kernels that may be used on a machine. */
 export interface IntegerKernels {
   /**
    * Storage of 8-bit weight codes: signed, or unsigned with a zero point of 128. X86 processors without VNNI need the
-   * unsigned form for exact sums; both forms give bit-identical results. Null if neither is exact, in which case
-   * weights are computed in float32.
+   * unsigned form for exact sums; both forms give bit-identical results. Null if neither form is exact, in which case
+   * the server computes in float32.
    */
   readonly codes: "int8" | "uint8" | null;
-  /** True if the machine may multiply with 4-bit weights; otherwise 4-bit weights are computed as 8-bit weights. */
+  /**
+   * True if multiplications with 4-bit weights are exact on the machine. If false, 4-bit weights are computed as 8-bit
+   * weights.
+   */
   readonly fourBits: boolean;
 }
 
-/** Speed at which one thread multiplies rows by a weight matrix in one form. */
+/** Speed at which one thread multiplies `rows` rows by a weight matrix that has this form. */
 export interface KernelRate {
   readonly form: "float32" | "int8" | "uint8" | "int4";
   readonly rows: number;
-  /** Billions of multiply-adds per second. */
+  /** Speed in billions of multiply-adds per second. */
   readonly gigaOps: number;
 }
 
-/** Result of measuring a machine. */
+/** Result of measuring the kernels of a machine. */
 export interface KernelMeasurement extends IntegerKernels {
-  /** Rates of float32 and of every usable form. */
+  /** Speeds of float32 and of every form that may be used. */
   readonly rates: readonly KernelRate[];
 }
 
-/** Kernels of a processor on which all of them are exact, such as x86 with VNNI. */
+/** Kernels of a processor on which all kernels are exact, such as x86 with VNNI. */
 export const everyKernel: IntegerKernels = { codes: "int8", fourBits: true };
 
-/** Returns one line for people: the forms that are used for quantized weights, the reason, and their speed. */
+/** Returns a line for people: the forms that the machine uses for quantized weights, the reason, and their speed. */
 export function kernelsText({ codes, fourBits, rates }: KernelMeasurement): string {
   const eight = {
     int8: "8-bit weights in signed codes",

@@ -1,5 +1,5 @@
-// Limits of a key, and limits of all keys of an entity together. Also how the servers on one database count usage
-// together.
+// Limits of a key, and limits of all keys of an entity together. Also the contract by which the servers on one database
+// count usage together.
 import { type FieldValues, integer, orNull } from "../resources/fields.ts";
 import { ServiceError } from "../service-error.ts";
 
@@ -21,43 +21,43 @@ export const limitFields = {
   queuedJobs: limit(1_000_000, "Maximum number of queued training jobs"),
 };
 
-/** Values of the limits; null means no limit. */
+/** Value of each limit; null means no limit. */
 export type KeyLimits = FieldValues<typeof limitFields>;
 
-// Safe cast: the fields are the limits.
+// Safe cast: the fields are named after the limits.
 export const limitNames = Object.keys(limitFields) as readonly (keyof KeyLimits)[];
 
-// Safe cast: every limit is set to null.
+// Safe cast: the object has every limit, with the value null.
 export const noLimits = Object.fromEntries(limitNames.map((name) => [name, null])) as unknown as KeyLimits;
 
-/** Subject of limits: `key:<id>` or `entity:<name>`. */
+/** Key or entity to which limits apply, as `key:<id>` or `entity:<name>`. */
 export type LimitSubject = `key:${string}` | `entity:${string}`;
 
-/** Key or entity with limits. */
+/** A key or an entity, with its limits. */
 export interface Limited {
   readonly subject: LimitSubject;
-  /** Name for people: `This key`, `The entity "acme"`. */
+  /** Name for messages to people, such as `This key` or `The entity "acme"`. */
   readonly name: string;
   readonly limits: KeyLimits;
 }
 
 export type RateKind = "requests" | "tokens";
 
-/** Usage of a per-minute limit. */
+/** State of a limit per minute. */
 export interface RateStanding {
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds until usage is zero if no other request arrives. */
+  /** Number of seconds until the usage is zero, if no other request arrives. */
   readonly resetSeconds: number;
 }
 
 /**
- * For each kind of per-minute limit, the usage of the limit that has least left; null if there is no limit of this
+ * For each kind of limit per minute, the state of the limit that has least left; null if there is no limit of this
  * kind.
  */
 export type RateStandings = { readonly [Kind in RateKind]: RateStanding | null };
 
-/** Error for a reached limit. */
+/** Error for a request that would exceed a limit. */
 export class LimitRefusal extends ServiceError {
   readonly standings: RateStandings;
 
@@ -71,14 +71,14 @@ export class LimitRefusal extends ServiceError {
   }
 }
 
-/** Permission for one request to use resources, from its admission to its end. */
+/** Permission of one request to use resources, from its admission to its end. */
 export interface Allowance {
   readonly standings: RateStandings;
   /**
-   * Reserves tokens before they are used: the tokens of the prompt, plus the maximum number of answer tokens if the
-   * request states one. A reservation that exceeds the limit itself is granted if nothing else is used.
+   * Reserves tokens before they are used: those of the prompt, and the maximum number of answer tokens if the request
+   * states one. A reservation above the limit itself is granted if no other usage counts.
    *
-   * @throws LimitRefusal
+   * @throws LimitRefusal if the reservation exceeds a limit
    */
   reserve(tokens: number): TokenReservation;
   /**
@@ -86,17 +86,20 @@ export interface Allowance {
    * same time.
    *
    * @returns an idempotent function that ends the wait
-   * @throws LimitRefusal if `waitingCountMax` requests wait already
+   * @throws LimitRefusal if the key or entity has too many waiting requests
+   * @param waitingCountMax maximum number of waiting requests of the model, of which a key may have a percentage
    */
   wait(model: string, waitingCountMax: number): () => void;
-  /** Ends the request. Idempotent. */
+  /** Ends the request's use of resources. Idempotent. */
   leave(): void;
 }
 
 export interface TokenReservation {
-  /** Reports the total number of tokens used so far. Tokens above the reservation count from this call on. */
+  /**
+   * Reports the total number of tokens that the request has used. Tokens above the reservation count from this call on.
+   */
   use(tokens: number): void;
-  /** Releases the unused part of the reservation. Idempotent. */
+  /** Releases the reserved tokens that were not used. Idempotent. */
   settle(): void;
 }
 
@@ -105,27 +108,30 @@ export interface RateCounts {
   readonly tokens: number;
 }
 
-/** Counts of a subject in a slot of {@link slotSeconds} seconds; negative if tokens were released. */
+/**
+ * Counts of a key or entity in one time slot of {@link slotSeconds} seconds. Negative if tokens of a reservation were
+ * released.
+ */
 export interface SlotCounts extends RateCounts {
   readonly subject: LimitSubject;
-  /** Number of the slot since 1970 (UTC). */
+  /** Number of the time slot; slot 0 begins with the year 1970 in UTC. */
   readonly slot: number;
 }
 
 export const slotSeconds = 10;
 
-/** Number of running requests of a subject on a server. */
+/** Number of running requests of a key or entity on one server. */
 export interface RunningCount {
   readonly subject: LimitSubject;
   readonly count: number;
 }
 
 export interface LimitStore {
-  /** Returns the limits that are set for the entity; null for each limit that is not set. */
+  /** Returns the limits that an administrator has set for the entity. Limits that are not set are null. */
   findEntityLimits(entity: string): Promise<KeyLimits>;
-  /** Changes the named limits; null removes one. @returns the limits after the change */
+  /** Changes the named limits of an entity; null removes a limit. @returns the limits after the change */
   changeEntityLimits(entity: string, limits: Partial<KeyLimits>): Promise<KeyLimits>;
-  /** True if other servers may count usage in the same database. */
+  /** True if other servers may count usage in this database, too. */
   readonly isShared: boolean;
   /**
    * Adds a server's counts, replaces its number of running requests, and reads the totals of all servers, in one
@@ -133,17 +139,17 @@ export interface LimitStore {
    * the other's counts.
    */
   exchange(asked: {
-    /** Id of the server. Its running requests count until its lease expires. */
+    /** Id of the server that exchanges counts. Its running requests count until its lease expires. */
     readonly serverId: string;
-    /** Counts to add; each pair of subject and slot at most once. */
+    /** Counts to add. Each pair of a subject and a slot occurs at most once. */
     readonly slots: readonly SlotCounts[];
-    /** Numbers of running requests, which replace those that the server reported before. */
+    /** Numbers of running requests. They replace the numbers that the server has stored before. */
     readonly running: readonly RunningCount[];
-    /** Subjects to read: their counts since `sinceSlot`, and the number of their requests running on other servers. */
+    /** Keys and entities to read: their counts since `sinceSlot`, and the number of their requests on other servers. */
     readonly subjects: readonly LimitSubject[];
     readonly sinceSlot: number;
     readonly now: Date;
   }): Promise<{ readonly slots: readonly SlotCounts[]; readonly othersRunning: readonly RunningCount[] }>;
-  /** Deletes the counts of all slots before this one. */
+  /** Deletes the counts of all slots with a lower number. */
   sweepSlots(before: number): Promise<void>;
 }

@@ -1,27 +1,29 @@
-// Structural-tag formats for a tool's parameters: each parameter is written between tags, in the schema's order, and
-// its value is constrained by the schema. Texts are written verbatim. A text that the schema constrains by more than a
-// list of values is written as JSON, which the parser of calls also accepts.
+// Structural-tag formats for a tool's parameters. Each parameter is written between tags, in the schema's order, and
+// the schema constrains its value. Texts are written as they are, except that a text with more constraints than a list
+// of values is written as JSON, which the parser of calls also accepts.
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 
-/** Marks that the format writes around one parameter. */
+/** Marks that the format of a model's tool calls writes around each parameter. */
 export interface ParameterMarks {
-  /** Mark before the name. */
+  /** Mark before the parameter's name. */
   readonly open: string;
-  /** Mark between the name and what follows it: the value, or the flag that says if the value is a text. */
+  /** Mark after the name. After it comes the value, or a flag that says whether the value is a text. */
   readonly middle: string;
-  /** Mark after the flag, which is `true` or `false` and says if the value is a text; null if the format has no flag. */
+  /**
+   * Mark after the flag, which is `true` if the value is a text and otherwise `false`; null if the format has no flag.
+   */
   readonly behindKind: string | null;
-  /** Mark after the value. */
+  /** Mark after the parameter's value. */
   readonly close: string;
   /**
-   * Pattern of the whitespace that is allowed before parameters, after the last one, and around values that are not
-   * free text.
+   * Pattern of the whitespace that may come before parameters, after the last one, and around values that are not free
+   * text.
    */
   readonly blanks?: string;
 }
 
-/** Keywords of an object schema that add no constraint besides those of its properties. */
+/** Keywords of an object schema that are allowed, because they add no constraint beyond those of its properties. */
 const readKeywords: readonly string[] = [
   "type",
   "properties",
@@ -42,7 +44,7 @@ const readKeywords: readonly string[] = [
   "strict",
 ];
 
-/** Returns the reason why parameters cannot be constrained by the schema; null if they can. */
+/** Returns the reason why a schema cannot constrain parameters; null if it can. */
 export function parametersRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const isOpenMap = isJsonObject(schema["additionalProperties"]) && !("properties" in schema);
   const keyword = isOpenMap
@@ -53,7 +55,11 @@ export function parametersRefusal(schema: JsonObject): { keyword: string; messag
   return { keyword, message };
 }
 
-/** @param schema of all parameters together; `parametersRefusal` accepts it */
+/**
+ * Returns the structural-tag format of a tool's parameters.
+ *
+ * @param schema schema of all parameters together; `parametersRefusal` must accept it
+ */
 export function parametersTag(marks: ParameterMarks, schema: JsonObject): Json {
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
@@ -72,7 +78,7 @@ export function parametersTag(marks: ParameterMarks, schema: JsonObject): Json {
   return spaced(marks, { type: "sequence", elements }, "behind");
 }
 
-/** Adds the allowed whitespace to a format. */
+/** Adds to a format the whitespace that the marks allow. */
 function spaced({ blanks }: ParameterMarks, format: Json, where: "before" | "behind" | "around"): Json {
   if (blanks === undefined) return format;
   const space = { type: "regex", pattern: blanks };
@@ -99,7 +105,7 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   const asJson = (content: Json): Json =>
     wholeParameter(marks, { name, isText: false, content: spaced(marks, content, "around") });
   if (form === "text") return asText(textOnly(value));
-  // In a format with a flag for texts, every other value is JSON.
+  // If the format has a flag for texts, every value that is not a text is JSON.
   if (form === "text-or-null" && behindKind === null)
     return asText({ type: "or", elements: [spaced(marks, text("null"), "around"), textOnly(value)] });
   if (form === "text-or-null")
@@ -107,7 +113,7 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   return asJson(json);
 }
 
-/** Returns the format of one parameter, given the format of its value. */
+/** Returns the format of one whole parameter. @param content format of the parameter's value */
 export function wholeParameter(
   { open, middle, behindKind, close }: ParameterMarks,
   { name, isText, content }: { readonly name: string; readonly isText: boolean; readonly content: Json },
@@ -116,7 +122,10 @@ export function wholeParameter(
   return { type: "tag", begin: open + name + middle + kind, content, end: close };
 }
 
-/** Returns the texts that a schema of texts, or of texts and null, allows: its listed values, or any text. */
+/**
+ * Returns the format of the texts that a schema for texts, or for texts and null, allows: its listed values, or any
+ * text.
+ */
 function plainText(schema: Json, root: Json, free: Json): Json {
   if (!isJsonObject(schema)) return free;
   if (isText(schema["const"])) return text(schema["const"]);
@@ -149,7 +158,7 @@ function freeText(close: string): Json {
   return { type: "any_text", excludes: [firstWord(close)] };
 }
 
-/** Returns the format of a parameter with any name and any value. */
+/** Returns the format of a parameter that may have any name and any value. */
 function anyParameter({ open, middle, behindKind, close }: ParameterMarks): Json {
   const word = firstWord(middle);
   const kind: readonly Json[] = behindKind === null ? [] : [text("true"), text(behindKind)];
@@ -166,7 +175,7 @@ function escapedInClass(character: string): string {
   return /[\\\]^-]/.test(character) ? `\\${character}` : character;
 }
 
-/** Returns a part of a schema together with the definitions that it may refer to. */
+/** Returns a part of a schema together with the schema's definitions, to which the part may refer. */
 export function withDefinitions(value: Json, root: JsonObject): Json {
   if (!isJsonObject(value)) return value;
   const { $defs, definitions } = root;

@@ -1,15 +1,19 @@
-// How a parameter's value is written between tags: a text verbatim, everything else as JSON. The parameter's schema
-// decides which. The parser and the constraint use the same rule, so that the parser understands every value that the
-// constraint allows.
+// Decides how a parameter's value is written between tags: a text as it is, everything else as JSON. The decision
+// depends on the parameter's schema. The parser and the constraint use the same rule, so that the parser understands
+// every value that the constraint allows.
 import { isJsonObject, type Json } from "../text/json.ts";
 
 /**
- * Form of a value. `text`: the text itself. `text-or-null`: the text itself, or `null`. `json`: JSON. `any`: JSON if
- * it can be parsed as JSON, otherwise a text.
+ * Form in which a value is written. `text`: the text itself. `text-or-null`: the text itself, or `null`. `json`: JSON.
+ * `any`: JSON if it can be parsed as JSON, otherwise a text.
  */
 export type ValueForm = "text" | "text-or-null" | "json" | "any";
 
-/** @param root the schema of all arguments, for references into it; null if the parameter is unknown */
+/**
+ * Returns the form in which values of a parameter are written.
+ *
+ * @param root schema of all arguments, to which references refer; null if the parameter is unknown
+ */
 export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
   const values = valuesOf(schema ?? true, root, 0);
   if (values === "any") return "any";
@@ -19,8 +23,8 @@ export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
 }
 
 /**
- * Kind of a value. A bounded text is a text that the schema constrains by more than a list of values, such as by a
- * pattern; it is written as JSON.
+ * Kind of a value. A bounded text is one that the schema constrains by more than a list of values, such as by a
+ * pattern. It is written as JSON.
  */
 type ValueKind = "text" | "bounded-text" | "null" | "other";
 
@@ -59,11 +63,13 @@ function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<V
     if (one === "any") return "any";
     for (const kind of one) kinds.add(kind);
   }
-  // If a value may be a bounded or a plain text, the notation cannot show which it is.
+  // If a value may be either a plain or a bounded text, its notation does not show which of them it is.
   return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
 }
 
-/** Returns the target of a reference within the schema; true, which allows everything, if there is no target. */
+/**
+ * Returns the part of the schema to which a reference refers. If there is none, returns true, which allows everything.
+ */
 export function referred(reference: string, root: Json): Json {
   if (!reference.startsWith("#")) return true;
   let value: Json = root;

@@ -1,55 +1,58 @@
-// Options of preference training, with defaults. Formulas are in train/trainer/losses.
+// Options of preference training, with their defaults. The formulas are in train/trainer/losses.
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
 export const preferenceLosses = ["dpo", "ipo", "simpo", "kto"] as const;
 export type PreferenceLossName = (typeof preferenceLosses)[number];
 
 export const preferenceReferences = ["start", "base"] as const;
-/** Reference policy of the loss: the version that the job starts from, or the base model. */
+/** Reference policy of the loss: the version from which the job starts, or the base model. */
 export type PreferenceReference = (typeof preferenceReferences)[number];
 
-/** Effective configuration: the request's options, with defaults for nulls. */
+/** Options in effect: those of the request, with defaults for null. */
 export interface PreferenceConfig {
   readonly loss: PreferenceLossName;
   /**
-   * Above 0: weight of the log ratio, β in DPO, SimPO and KTO and τ in IPO. Larger values keep the model closer to the
+   * Weight of the log ratio, above 0: β in DPO, SimPO and KTO, and τ in IPO. Larger values keep the model closer to the
    * reference.
    */
   readonly beta: number;
-  /** [0, 0.5]: probability that a preference label is flipped (cDPO), for `dpo` and `simpo`. */
+  /** Probability that a preference label is flipped (cDPO), from 0 to 0.5. Used by `dpo` and `simpo`. */
   readonly labelSmoothing: number;
-  /** At least 0: target reward margin γ of SimPO between a chosen and a rejected answer. */
+  /** Target reward margin between a chosen and a rejected answer, at least 0: γ in SimPO. */
   readonly gamma: number;
-  /** True if the loss uses the mean over an answer's tokens, false if it uses the sum. */
+  /** True if the loss uses the mean over an answer's tokens; false if it uses their sum. */
   readonly lengthNormalized: boolean;
-  /** Above 0: weight of desirable answers, for `kto`. */
+  /** Weight of desirable answers, above 0. Used by `kto`. */
   readonly desirableWeight: number;
-  /** Above 0: weight of undesirable answers, for `kto`. */
+  /** Weight of undesirable answers, above 0. Used by `kto`. */
   readonly undesirableWeight: number;
-  /** Reference policy; null if the loss has none. */
+  /** Reference policy of the loss; null if the loss has none. */
   readonly reference: PreferenceReference | null;
   /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** Number of pairs in one optimizer step, or of labelled answers with `kto`; at least 1. */
+  /** Number of pairs, or with `kto` of labelled answers, in one optimizer step; at least 1. */
   readonly batchSize: number;
   /** Learning rate; above 0. */
   readonly learningRate: number;
   /** Number of epochs; at least 1. */
   readonly epochCount: number;
-  /** True if each epoch has its own order, drawn from the job's seed; false for the order in which examples were sent. */
+  /**
+   * True if each epoch has its own order of examples, drawn from the job's seed. False if epochs keep the order in
+   * which the examples were sent.
+   */
   readonly isShuffled: boolean;
-  /** At least 0: weight decay of AdamW. */
+  /** Weight decay of AdamW, at least 0. */
   readonly weightDecay: number;
-  /** At least 0: gradients are clipped to this norm; 0 disables clipping. */
+  /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
   readonly gradientNormMax: number;
 }
 
-/** Options of a request; null or absent means the default. */
+/** Options as a request sends them. Null or absent means the default. */
 export type PreferenceConfigInput = {
   readonly [Field in keyof PreferenceConfig]?: PreferenceConfig[Field] | null;
 };
 
-/** Defaults of each loss: those of TRL, except SimPO's β, which follows its paper (arXiv:2405.14734). */
+/** Default options of each loss. They are those of TRL, except that SimPO's β follows its paper (arXiv:2405.14734). */
 const defaultsOfLoss: {
   readonly [Loss in PreferenceLossName]: Pick<
     PreferenceConfig,

@@ -1,4 +1,4 @@
-// Writing and reading references of calls and their choices.
+// Tests that references to calls and their choices are written and parsed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callReference, readCallReference } from "./call-reference.ts";

@@ -1,13 +1,13 @@
-// References to calls, with which feedback refers to a completion: `<scheme>:///<entity>/<project>/call/<request id>`,
-// with `/attr/choices/index/<i>` appended for one of several choices. Only this module writes and parses them; the
-// grammar of all references is in judge/feedback.
+// References to calls, with which feedback refers to a completion: `<scheme>:///<entity>/<project>/call/<request id>`.
+// For one of several choices, `/attr/choices/index/<i>` follows. Only this module writes and parses them; the grammar
+// of all references is in judge/feedback.
 import { parseProjectId } from "../project.ts";
 import type { CompletionKey } from "./completion-key.ts";
 
-/** Scheme of the references that this server writes. When parsing, any scheme is accepted. */
+/** Scheme of references that this server writes. References with any scheme are parsed. */
 const scheme = "hone";
 
-/** A completion, or one of its choices. */
+/** A completion as a whole, or one of its choices. */
 export interface CompletionPart extends CompletionKey {
   /** Index of the choice; null for the whole completion. */
   readonly choice: number | null;
@@ -18,10 +18,10 @@ export function callReference({ projectId, requestId }: CompletionKey, choice: n
   return `${scheme}:///${projectId}/call/${callIdOf(requestId)}${part}`;
 }
 
-/** Encodes a request id for references: percent-encodes everything except letters, digits and `_.-~`. */
+/** Encodes a request id for use in a reference. Percent-encodes all characters except letters, digits and `_.-~`. */
 export function callIdOf(requestId: string): string {
   if (/^[\w.~-]*$/.test(requestId)) return requestId;
-  // Unpaired surrogates have no percent-encoding, so `Buffer` replaces them first.
+  // `Buffer` replaces unpaired surrogates, for which `encodeURIComponent` would throw.
   return encodeURIComponent(Buffer.from(requestId).toString()).replaceAll(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -32,9 +32,9 @@ const callPattern = /^[^:/]+:\/\/\/([^/]+\/[^/]+)\/call\/([^/]+)(\/.*)?$/s;
 const choicePattern = /^\/attr\/choices\/index\/(\d{1,9})(?:\/|$)/;
 
 /**
- * Parses a reference.
+ * Parses a reference to a call.
  *
- * @returns null unless it is a reference of a call
+ * @returns null for any other text
  */
 export function readCallReference(reference: string): CompletionPart | null {
   const match = callPattern.exec(reference);
@@ -46,7 +46,7 @@ export function readCallReference(reference: string): CompletionPart | null {
   return { projectId, requestId, choice: choice === undefined ? null : Number(choice) };
 }
 
-/** Decodes percent-encoding; returns null if it is malformed. */
+/** Decodes a percent-encoded text; returns null if the text is malformed. */
 export function percentDecoded(text: string): string | null {
   if (!text.includes("%")) return text;
   try {

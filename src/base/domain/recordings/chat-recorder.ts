@@ -1,5 +1,5 @@
-// Contract between chat and the recorder of its answers. Recording must not affect an answer, so these methods never
-// throw or take long.
+// Contract between the chat service and the recorder of its answers. Recording must not affect an answer, so these
+// methods never throw and never take long.
 import type { Caller } from "../access.ts";
 import type { ChatDelta, ChatRequest, ChatUsage } from "../chat.ts";
 import type { CompletionKey } from "./completion-key.ts";
@@ -11,7 +11,7 @@ export interface ChatRecorder {
   begin(answered: AnsweredRequest): ChatRecording;
 }
 
-/** A request whose answer is being generated, with the version that answers and the effective sampling parameters. */
+/** A request that is being answered, with the version that answers and the sampling parameters in effect. */
 export interface AnsweredRequest {
   readonly request: ChatRequest;
   readonly caller: Caller;
@@ -22,10 +22,10 @@ export interface AnsweredRequest {
   readonly startedAt: Date;
 }
 
-/** Recording of one answer; an answer that is abandoned before its end is not recorded. */
+/** Recording of one answer. An answer that is abandoned before its end is not recorded. */
 export interface ChatRecording {
   readonly key: CompletionKey;
   add(deltas: readonly ChatDelta[]): void;
-  /** Resolves once the recording is on disk, or after a short timeout. Returns true if the recording is on disk. */
+  /** Resolves once the recording is on disk, or after a short time. Returns true if it is on disk. */
   end(usage: ChatUsage): Promise<boolean>;
 }

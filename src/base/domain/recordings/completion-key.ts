@@ -1,16 +1,18 @@
-// Key of a recorded completion, and a request's choice about its recording.
+// Key of a recorded completion, and the options of a request for its recording.
 
 /** Identifies a recorded completion. References to the completion contain both fields (`call-reference.ts`). */
 export interface CompletionKey {
-  /** `<entity>/<project>` of the completion's model. */
+  /** Project of the completion's model, as `<entity>/<project>`. */
   readonly projectId: string;
-  /** Id of the request without the `chatcmpl-` prefix. If an id was reused, it refers to the newest completion. */
+  /**
+   * Id of the request, without the prefix `chatcmpl-`. If several completions have this id, it refers to the newest.
+   */
   readonly requestId: string;
 }
 
-/** A request's options for its own recording. */
+/** Options of a request for the recording of its completion. */
 export interface RecordingWish {
-  /** False to prevent recording; null if the request does not set it. */
+  /** False if the request forbids its recording; null if it does not say. */
   readonly isWanted: boolean | null;
   readonly metadata: Readonly<Record<string, string>>;
 }

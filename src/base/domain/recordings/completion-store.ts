@@ -1,26 +1,26 @@
-// Contract of the store of recorded completions.
+// Contract of the store for recorded completions.
 import type { FeedbackRecord } from "../feedback.ts";
 import type { NumberedPage, NumberedPageRequest } from "../page.ts";
 import type { CompletionKey } from "./completion-key.ts";
 import type { CompletionContent, CompletionOutline, RecordedCompletion } from "./recorded-completion.ts";
 
-/** Filter of recorded completions; null fields match all. */
+/** Filter of recorded completions. Fields that are null match all completions. */
 export interface CompletionFilter {
   readonly entity: string | null;
   readonly projectId: string | null;
   readonly modelId: string | null;
   readonly step: number | null;
   readonly requestId: string | null;
-  /** Earliest time at which the completion ended, inclusive. */
+  /** Includes completions that ended at this time or later. */
   readonly endedFrom: Date | null;
-  /** Latest time at which the completion ended, exclusive. */
+  /** Includes completions that ended before this time. */
   readonly endedBefore: Date | null;
   readonly feedback: FeedbackWish | null;
 }
 
 /**
- * Filter by feedback, in the completion's project, on the completion or one of its choices: any feedback, no feedback,
- * or feedback of one type.
+ * Filter by the feedback that the completion's project has on the completion or its choices: any feedback, none, or
+ * feedback of one type.
  */
 export type FeedbackWish =
   | { readonly kind: "any" | "none" }
@@ -32,13 +32,15 @@ export type CallFeedback = Pick<
   "id" | "feedbackType" | "vendorRef" | "vendorUserId" | "createdAt"
 >;
 
-/** A summary as listed. */
+/** Summary of a recorded completion, as lists contain it. */
 export interface ListedCompletion extends CompletionOutline {
-  /** Number in storage order. Each newly stored completion gets a higher number. */
+  /** Number of the completion in storage order. Each newly stored completion gets a higher number. */
   readonly number: number;
-  /** Size in bytes of the data that only this completion uses, without content that it shares with others. */
+  /**
+   * Size in bytes of the data that only this completion uses. Content that other completions use, too, does not count.
+   */
   readonly byteCount: number;
-  /** False if the content was not stored because it exceeds the limit. */
+  /** False if the completion's content was too large to be stored. */
   readonly isWhole: boolean;
 }
 
@@ -48,28 +50,28 @@ export interface StoredCompletion extends ListedCompletion {
 
 export interface CompletionStore {
   /**
-   * Stores completions in one transaction, in order. Each replaces an existing completion with the same key;
-   * completions whose model was deleted meanwhile are left out.
+   * Stores completions in one transaction, in order. Each replaces a stored completion with the same key. Completions
+   * whose model was deleted meanwhile are left out.
    *
    * @returns the number of stored completions
    */
   add(completions: readonly RecordedCompletion[]): Promise<number>;
   find(key: CompletionKey): Promise<StoredCompletion | null>;
   /**
-   * Returns the summaries of existing completions among these keys, in any order.
+   * Returns the summaries of those of these completions that exist, in any order.
    *
    * @param keys at most 100
    */
   findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
-  /** Returns completions in storage order. */
+  /** Returns completions that match the filter, in storage order. */
   list(filter: CompletionFilter, page: NumberedPageRequest): Promise<NumberedPage<ListedCompletion>>;
   /**
-   * Returns feedback on a call in its project, oldest first, at most `limit` records. The completion itself need not
-   * be recorded.
+   * Returns the feedback that a call's project has on the call, oldest first, at most `limit` records. The completion
+   * itself need not be recorded.
    */
   feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
-  /** Deletes a completion. Returns false if it does not exist. */
+  /** Deletes a recorded completion. Returns false if there is none with this key. */
   delete(key: CompletionKey): Promise<boolean>;
-  /** Deletes all completions of a model, in small batches. */
+  /** Deletes all recorded completions of a model, in small batches. */
   deleteOfModel(modelId: string): Promise<void>;
 }

@@ -1,42 +1,45 @@
 // Recorded chat completions of trained models: the request, the tokens of the answer, and the version that answered.
-// Feedback refers to them, and training uses both together.
+// Feedback refers to them, and training uses completions and feedback together.
 import type { ChatFinish, ChatPrompt, ChatUsage, TokenPrompt } from "../chat.ts";
 import type { SamplingParameters } from "../sampling.ts";
 import type { CompletionKey } from "./completion-key.ts";
 
-/** Summary of a recorded completion for lists; always small. */
+/** Summary of a recorded completion for lists. It is small, even if the completion is large. */
 export interface CompletionOutline extends CompletionKey {
   readonly modelId: string;
-  /** Version that answered. */
+  /** Step of the version that answered. */
   readonly step: number;
-  /** Name of the model as requested. */
+  /** Name of the model in the request. */
   readonly model: string;
-  /** Fingerprint of base model, version and engine build. */
+  /** Fingerprint of the base model, its version and the build of the engine. */
   readonly fingerprint: string;
   /** Owner of the key that sent the request. */
   readonly owner: string;
   readonly startedAt: Date;
   /**
-   * Time of the last token. Lists are in storage order, which may differ slightly, because a completion is stored
-   * shortly after its end.
+   * Time of the last token. A completion is stored shortly after its end, so lists, which have storage order, may
+   * deviate slightly from the order of these times.
    */
   readonly endedAt: Date;
   readonly usage: ChatUsage;
-  /** Hash that is the same for prompts with the same tokens: hex SHA-256 of the ids as little-endian 32-bit integers. */
+  /**
+   * Hash that is the same for prompts with the same tokens: SHA-256 of the ids as little-endian 32-bit integers, in
+   * hexadecimal form.
+   */
   readonly promptHash: string;
-  /** Finish reason of each choice. */
+  /** Reason for the end of each choice. */
   readonly finishReasons: readonly ChatFinish["reason"][];
   readonly hasLogprobs: boolean;
-  /** Beginning of the last user message, or of the prompt's text; empty if there is none. */
+  /** Beginning of the last user message, or of a text prompt; empty if there is neither. */
   readonly promptText: string;
-  /** Beginning of the first choice's text. */
+  /** Beginning of the text of the first choice. */
   readonly answerText: string;
-  /** Metadata that the request set. */
+  /** Metadata from the request. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface RecordedCompletion extends CompletionOutline {
-  /** Content; null if it exceeds the size limit of recordings. */
+  /** Prompt and answer; null if they exceed the size limit of recordings. */
   readonly content: CompletionContent | null;
 }
 
@@ -48,10 +51,10 @@ export interface CompletionContent {
   readonly choices: readonly RecordedChoice[];
 }
 
-/** The prompt as requested. If the prompt was sent as tokens, its token ids are only in `promptTokenIds`. */
+/** The prompt as the request had it. If the request had token ids, they are only in `promptTokenIds`. */
 export type RecordedPrompt = Exclude<ChatPrompt, TokenPrompt> | Omit<TokenPrompt, "tokenIds">;
 
-/** Sampling parameters with all defaults resolved, and the stop conditions. */
+/** Sampling parameters with all defaults set, and the conditions that end an answer. */
 export interface RecordedSampling extends Pick<
   SamplingParameters,
   | "temperature"
@@ -67,10 +70,10 @@ export interface RecordedSampling extends Pick<
   readonly maxTokens: number;
   readonly minTokens: number;
   readonly stop: readonly string[];
-  /** True for beam search instead of sampling. */
+  /** True if the answer comes from a beam search instead of sampling. */
   readonly isSearched: boolean;
   /**
-   * True if something besides sampling parameters restricted or changed the tokens: a constraint, a logit bias, bad
+   * True if anything besides the sampling parameters restricted or changed the tokens: a constraint, a logit bias, bad
    * words, or a logits processor.
    */
   readonly isHeld: boolean;
@@ -78,17 +81,17 @@ export interface RecordedSampling extends Pick<
 
 export interface RecordedChoice {
   readonly text: string;
-  /** Reasoning; empty if the model did not reason, or the request hid its reasoning. */
+  /** Thoughts of the model; empty if it had none, or the request hid them. */
   readonly reasoning: string;
   readonly toolCalls: readonly RecordedCall[];
   readonly finish: ChatFinish;
   readonly tokenIds: readonly number[];
-  /** Log-probabilities, one entry per token; null if not requested. */
+  /** Log-probabilities, with one entry per token; null if the request did not ask for them. */
   readonly logprobs: readonly TokenRecord[] | null;
 }
 
 export interface TokenRecord {
-  /** Natural logarithm of the raw probability, as in `GeneratedToken`. */
+  /** Natural logarithm of the token's raw probability, as in `GeneratedToken`. */
   readonly logprob: number;
   /** Bytes that the token adds to the answer's text, in UTF-8. */
   readonly bytes: readonly number[];
@@ -97,7 +100,7 @@ export interface TokenRecord {
 export interface RecordedCall {
   readonly id: string;
   readonly name: string;
-  /** JSON of the arguments, or the text for a tool that takes a text. */
+  /** Arguments of the call as JSON, or the text for a tool that takes a text. */
   readonly argumentsText: string;
   /** True for a tool that takes a text. */
   readonly isText: boolean;

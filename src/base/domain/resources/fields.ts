@@ -1,8 +1,8 @@
-// Fields of a resource that clients set. One row describes a field: its allowed values, its default, and its
+// Fields of a resource that clients can set. One row describes a field: its allowed values, its default, and its
 // description. The resource's type, its API and its database columns are derived from these rows.
 import type { Json } from "../text/json.ts";
 
-/** Values of a field, apart from null. */
+/** Values that a field may have, besides null. */
 export type FieldForm =
   | { readonly kind: "text"; readonly lengthMin?: number; readonly lengthMax?: number }
   | { readonly kind: "integer"; readonly minimum?: number; readonly maximum?: number }
@@ -10,38 +10,40 @@ export type FieldForm =
   | { readonly kind: "flag" }
   | { readonly kind: "time" }
   /**
-   * List of distinct texts. A request may contain up to `countMax` texts, including repetitions; by default, as many
-   * as there are values.
+   * List of distinct texts. A request may contain up to `countMax` texts, including repetitions; by default, as many as
+   * `values` has.
    */
   | { readonly kind: "set"; readonly values: readonly string[]; readonly countMax?: number }
   | { readonly kind: "list"; readonly countMax: number; readonly of: { readonly kind: "text" } }
-  /** Value with a schema of its own. */
+  /** Value of any JSON type. Its API has a schema of its own. */
   | { readonly kind: "json" };
 
 interface FieldWords {
-  /** Description in requests. */
+  /** Description of the field in requests. */
   readonly about: string;
-  /** Description in requests that change the resource, if different. */
+  /** Description in requests that change the resource; by default the same as `about`. */
   readonly aboutChange?: string;
-  /** Description in responses, if different. */
+  /** Description in answers; by default the same as `about`. */
   readonly aboutShown?: string;
   readonly example?: Json;
-  /** Description of the behaviour if a request omits the field and it has no fixed default. */
+  /** Description of the behaviour if a request omits the field, which has no fixed default. */
   readonly usually?: string;
 }
 
 export interface Field<Value = unknown> extends FieldWords {
   readonly form: FieldForm;
   readonly isNullable: boolean;
-  /** Value if a request omits the field. Without a default, the field is required, or null if it may be null. */
+  /**
+   * Value if a request omits the field. If absent, a nullable field defaults to null, and any other field is required.
+   */
   readonly default?: Value;
-  /** True if the column holds JSON, because PostgreSQL stores some characters of a text only in JSON. */
+  /** True if the field's column contains JSON. PostgreSQL can store some characters of a text only in JSON. */
   readonly isStoredAsJson: boolean;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** Type of a field's values. */
+/** Type of the values of a field. */
 export type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
 
 /** A value for each field. */
@@ -71,7 +73,7 @@ export function integer(
   return field({ kind: "integer", minimum, maximum }, rest);
 }
 
-/** As {@link integer}, for any number. */
+/** Returns a field for any number, like {@link integer} for whole numbers. */
 export function number(...[row]: Parameters<typeof integer>): Field<number> {
   const { minimum, maximum, ...rest } = row;
   return field({ kind: "number", minimum, maximum }, rest);
@@ -98,12 +100,12 @@ export function texts(row: Row<readonly string[]> & { readonly countMax: number 
   return field({ kind: "list", countMax, of: { kind: "text" } }, rest);
 }
 
-/** Field with a hand-written API; its column holds JSON. */
+/** Returns a field whose API is written by hand. Its column contains JSON. */
 export function json<Value>(row: Row<Value>): Field<Value> {
   return field({ kind: "json" }, row);
 }
 
-/** The field or null, which is also the default. */
+/** Returns a field that may also be null. Null is then its default. */
 export function orNull<Value>(of: Field<Value>): Field<Value | null> {
   return { ...of, isNullable: true };
 }

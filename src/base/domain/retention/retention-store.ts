@@ -1,5 +1,5 @@
-// Contract of data retention. There are limits by age, by bytes of an entity, and by number of items of a model. Data
-// that is still needed is kept regardless of the limits; the description of each kind says which data that is.
+// Contract of data retention. Limits are by age, by an entity's bytes, and by a model's number of items. Data that is
+// still needed is kept regardless of the limits, as the descriptions of the kinds of data say.
 
 /**
  * Kinds of data that retention removes.
@@ -16,20 +16,20 @@ export const keptKinds = ["trajectories", "jobs", "recordings", "revisions"] as 
 export type KeptKind = (typeof keptKinds)[number];
 
 /**
- * Kinds that count towards an entity's quota: the kinds above, payloads of feedback, uploaded files, and files of
- * traces.
+ * Kinds of data that count towards an entity's quota: the kinds above, payloads of feedback, uploaded files, and files
+ * of traces.
  */
 export const storedKinds = [...keptKinds, "feedback", "files", "traces"] as const;
 
 export type StoredKind = (typeof storedKinds)[number];
 
-/** Limits of one kind. A null field means no limit. */
+/** Limits for one kind of data. Null means that there is no such limit. */
 export interface KeepLimits {
-  /** Data older than this time is removed. */
+  /** Time before which data is too old and is removed. */
   readonly before: Date | null;
-  /** Maximum number of bytes of an entity; the newest data is kept. */
+  /** Maximum number of bytes of an entity. Beyond it, the oldest data is removed. */
   readonly entityBytes: number | null;
-  /** Maximum number of items of a model, of which the newest are kept; applies only to recordings. */
+  /** Maximum number of recordings of a model. Beyond it, the oldest are removed. Not used for other kinds of data. */
   readonly modelCount: number | null;
 }
 
@@ -38,8 +38,8 @@ export interface RemovedData {
   /** Number of removed logs, jobs, completions or revisions. */
   readonly itemCount: number;
   /**
-   * Number of bytes that only the removed items used. Content that several completions share counts when the last of
-   * them is removed.
+   * Number of bytes that only the removed items used. If several completions use the same content, it counts when the
+   * last of them is removed.
    */
   readonly byteCount: number;
 }
@@ -47,27 +47,27 @@ export interface RemovedData {
 /** Position at which the next step of a sweep continues. */
 export interface SweepPlace {
   readonly scope: "age" | "entity" | "model";
-  /** Current entity or model; empty while sweeping by age. */
+  /** Entity or model that the sweep is visiting; empty while it sweeps by age. */
   readonly of: string;
-  /** Last item that was visited; null at the beginning. */
+  /** Key of the last item that the sweep visited; null at the beginning. */
   readonly after: readonly (string | number)[] | null;
   /**
    * Data that earlier steps of a dry run counted as removed: bytes of each entity, number of items of each model, and
-   * the number of each entity's last counted item. Empty if data is really removed.
+   * the number of each entity's last counted item. Empty if the sweep really removes data.
    */
   readonly gone: ReadonlyMap<string, number>;
 }
 
 export interface SweepStep {
-  /** At most one entry for each entity. */
+  /** Removed data, with at most one entry for each entity. */
   readonly removed: readonly RemovedData[];
-  /** Position of the next step; null if the sweep is complete. */
+  /** Position at which the next step continues; null if the sweep is complete. */
   readonly next: SweepPlace | null;
 }
 
-/** Data of an entity that was removed on one day. */
+/** Data of one entity that was removed on one day. */
 export interface RemovedOfDay extends RemovedData {
-  /** `YYYY-MM-DD`, UTC. */
+  /** Day in UTC, as `YYYY-MM-DD`. */
   readonly day: string;
   readonly kind: KeptKind;
   readonly lastAt: Date;
@@ -75,15 +75,15 @@ export interface RemovedOfDay extends RemovedData {
 
 export interface RetentionStore {
   /**
-   * Makes this server the sweeper until the given time. Returns false if another server is the sweeper and its lease
-   * has not expired.
+   * Lets this server sweep, as the only one, until the given time. Returns false if another server is sweeping and its
+   * time is not over.
    */
   claim(owner: string, at: Date, until: Date): Promise<boolean>;
-  /** Ends this server's role as the sweeper. Has no effect if this server does not have the role. */
+  /** Ends this server's right to sweep. Does nothing if it does not have the right. */
   release(owner: string): Promise<void>;
   /**
    * Visits some stored items, oldest first, and removes those that exceed the limits, in a short transaction. Large
-   * content of removed items can no longer be read; {@link RetentionStore.clear} frees its space.
+   * content of removed items can no longer be read, but takes space until {@link RetentionStore.clear}.
    *
    * @param options.from `next` of the previous step; null for the first step
    * @param options.isDry true to remove nothing and only report
@@ -93,10 +93,13 @@ export interface RetentionStore {
     limits: KeepLimits,
     options: { readonly from: SweepPlace | null; readonly isDry: boolean; readonly at: Date },
   ): Promise<SweepStep>;
-  /** Deletes some of the rows that contain the content of removed items. Returns false if no such rows are left. */
+  /**
+   * Deletes some of the rows that contain the content of removed items, which frees space. Returns false if no such
+   * rows are left.
+   */
   clear(): Promise<boolean>;
-  /** Returns removed data by day, newest day first, then by kind and entity. @param limit at most 1000 */
+  /** Returns the data that was removed, by day, newest day first, then by kind and entity. @param limit at most 1000 */
   removed(entity: string | null, limit: number): Promise<readonly RemovedOfDay[]>;
-  /** Returns the stored bytes of an entity, or of all entities, by kind. */
+  /** Returns the number of stored bytes, by kind of data. @param entity null for all entities together */
   stored(entity: string | null): Promise<Readonly<Record<StoredKind, number>>>;
 }

@@ -1,8 +1,8 @@
-// Storage quota of an entity.
+// Check of an entity's storage quota, as a contract.
 import { sizeText } from "../text/size-text.ts";
 import { quoted, ServiceError } from "../service-error.ts";
 
-/** Quota check that runs before data is stored for an entity. */
+/** Checks an entity's quota before data is stored for it. */
 export interface StorageRoom {
   /** @throws ServiceError `full` if the entity has reached its quota */
   require(entity: string): Promise<void>;

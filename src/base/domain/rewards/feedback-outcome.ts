@@ -1,21 +1,21 @@
-// Result of creating a job from feedback, for display: the answers on which the job trains, with their rewards, and
-// the answers that are excluded.
+// Result of creating a job from feedback, for people: the answers on which the job trains, with their rewards, and the
+// answers left out.
 
 export interface FeedbackOutcome {
   readonly counts: {
     /** Number of feedback records that the rule may read. */
     readonly feedback: number;
     readonly groups: number;
-    /** Number of answers that are trained on. */
+    /** Number of answers on which the job trains. */
     readonly answers: number;
     readonly compared: number;
     readonly people: number;
-    /** Number of tokens in the prompts and answers that are trained on. */
+    /** Number of tokens in the prompts and answers on which the job trains. */
     readonly tokens: number;
-    /** Number of excluded answers, by reason. */
+    /** Number of answers left out, by the name of the reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
-  /** Explanations of the reasons that occur. */
+  /** Explanation of each reason that occurs, by its name. */
   readonly reasons: Readonly<Record<string, string>>;
   readonly groups: readonly { readonly prompt: string; readonly answers: readonly RewardedAnswer[] }[];
   readonly leftOut: readonly {
@@ -28,14 +28,14 @@ export interface FeedbackOutcome {
 }
 
 export interface RewardedAnswer {
-  /** Reference of the answer. */
+  /** Reference to the recorded answer. */
   readonly call: string;
-  /** Beginning of the answer. */
+  /** Beginning of the answer's text. */
   readonly text: string;
   readonly step: number;
   readonly reward: number;
   readonly peopleCount: number;
-  /** Value of each term of the rule. */
+  /** Value of each term of the reward rule; null for a term that found no feedback. */
   readonly terms: readonly ({ readonly value: number; readonly peopleCount: number } | null)[];
   readonly feedbackIds: readonly string[];
   readonly use: "trained" | "compared";

@@ -1,5 +1,5 @@
-// Result of creating a preference job from feedback, for display: the preferences between answers, and the answers
-// that have none.
+// Result of creating a preference job from feedback, for people: the preferences between answers, and the answers left
+// out.
 import type { FeedbackOutcome } from "./feedback-outcome.ts";
 
 export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "leftOut"> {
@@ -7,16 +7,16 @@ export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "le
     /** Number of feedback records that the rule may read. */
     readonly feedback: number;
     readonly prompts: number;
-    /** Number of pairs, or of answers that are labelled separately. */
+    /** Number of pairs; for a loss that judges single answers, number of labelled answers. */
     readonly preferences: number;
-    /** Number of preferences in which the chosen answer is a correction. */
+    /** Number of preferences whose chosen answer is a correction. */
     readonly corrections: number;
     readonly people: number;
-    /** Number of answers that are in no preference, by reason. */
+    /** Number of answers that occur in no preference, by the name of the reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
   readonly preferences: readonly {
-    /** Beginning of the prompt. */
+    /** Beginning of the prompt's text. */
     readonly prompt: string;
     readonly chosen: ComparedAnswer | null;
     readonly rejected: ComparedAnswer | null;
@@ -24,9 +24,9 @@ export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "le
 }
 
 export interface ComparedAnswer {
-  /** Reference to the answer; for a correction, to the answer that it corrects. */
+  /** Reference to the recorded answer, or to the answer that a correction corrects. */
   readonly call: string;
-  /** Beginning of the answer. */
+  /** Beginning of the answer's text. */
   readonly text: string;
   readonly isCorrection: boolean;
   readonly step: number;

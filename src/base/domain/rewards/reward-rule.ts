@@ -1,9 +1,9 @@
-// Reward rules: how feedback on a recorded answer becomes a reward for training.
+// Reward rules, by which feedback on a recorded answer becomes a reward for training.
 import type { PathStep } from "../feedback-query/feedback-field.ts";
 
 /**
- * Reward rule: a list of terms, each of which reads one kind of feedback. An answer's reward is the weighted mean of
- * the terms' values. A term that finds no feedback on the answer does not count in the mean.
+ * A list of terms, each of which reads one kind of feedback. The reward of an answer is the weighted mean of the terms'
+ * values. A term that finds no feedback on the answer does not count in the mean.
  */
 export interface RewardRule {
   /** Terms of the rule; at least one. */
@@ -17,10 +17,10 @@ export type RewardTerm = { readonly weight: number } & (
   | PreferenceTerm
 );
 
-/** Term that converts reactions to rewards with a table. */
+/** Term that converts reactions to rewards by a table. */
 export interface ReactionTerm {
   readonly kind: "reaction";
-  /** Rewards by emoji, or by its name between colons; other reactions are ignored. */
+  /** Reward for each emoji, or for its name between colons. Other reactions are ignored. */
   readonly rewards: RewardTable;
 }
 
@@ -28,32 +28,32 @@ export interface ReactionTerm {
 export interface NumberTerm {
   readonly kind: "number";
   readonly feedbackType: string;
-  /** Path of the number in the payload. */
+  /** Path to the number in the payload. */
   readonly path: readonly PathStep[];
   readonly scale: RewardScale;
 }
 
-/** Term that reads the value of an annotation. */
+/** Term that reads the value of annotations with this name. */
 export interface AnnotationTerm {
   readonly kind: "annotation";
   readonly name: string;
-  /** Rewards of text values; null if text values are ignored. */
+  /** Reward for each value that is a text; null if texts are ignored. */
   readonly rewards: RewardTable | null;
-  /** Scale for numbers. True counts as 1 and false as 0. */
+  /** Scale for values that are numbers. True counts as 1 and false as 0. */
   readonly scale: RewardScale;
 }
 
 /**
  * Term that reads preferences between two answers to the same prompt. Such feedback refers to the better answer, and
- * the field `better_than` of its payload to the worse one.
+ * the member `better_than` of its payload refers to the worse one.
  */
 export interface PreferenceTerm {
   readonly kind: "preference";
-  /** Type of the feedback; null for any type. */
+  /** Type of the feedback; null for feedback of any type. */
   readonly feedbackType: string | null;
   /**
-   * Strength of the prior, above 0: number of virtual comparisons of each answer with an average one, half of which it
-   * wins. Larger values keep rewards closer to 0.5.
+   * Strength of the prior, above 0: the number of virtual comparisons of each answer with an average one, half of which
+   * the answer wins. Larger values keep rewards closer to 0.5.
    */
   readonly prior: number;
 }
@@ -61,8 +61,8 @@ export interface PreferenceTerm {
 export type RewardTable = Readonly<Record<string, number>>;
 
 /**
- * Linear scale from a number to a reward: the number is multiplied by `factor`, `offset` is added, and the result is
- * limited to the range from `least` to `most`.
+ * Linear scale that converts a number to a reward. The number is multiplied by `factor`, `offset` is added, and the
+ * result is limited to the range from `least` to `most`.
  */
 export interface RewardScale {
   readonly factor: number;
@@ -71,7 +71,7 @@ export interface RewardScale {
   readonly most: number;
 }
 
-/** Scale that limits numbers to [0, 1] and does not change them otherwise. */
+/** Scale that limits numbers to the range from 0 to 1, but changes nothing else. */
 export const unitScale: RewardScale = { factor: 1, offset: 0, least: 0, most: 1 };
 
 /** Returns the scale that maps `from` to 0 and `to` to 1; `from` may be larger than `to`, but must differ from it. */

@@ -1,4 +1,4 @@
-// Reward rules stored in a project, and the settings of a rule that trains automatically.
+// Reward rules that a project stores, and the settings of rules that train automatically.
 import type { Page, PageRequest } from "../page.ts";
 import { type FieldValues, integer, number, orNull, time } from "../resources/fields.ts";
 import type { TrainingConfig } from "../training-config.ts";
@@ -9,18 +9,18 @@ export interface StoredRule {
   readonly id: string;
   readonly entity: string;
   readonly project: string;
-  /** Name of the rule, unique in the project. */
+  /** Name of the rule, which no other rule of the project has. */
   readonly name: string;
   readonly rule: RewardRule;
-  /** Settings for automatic training; null if the rule trains only on request. */
+  /** Settings of automatic training; null if the rule trains only on request. */
   readonly standing: AutomaticOrder | null;
-  /** True if the automatic rule is paused. It stays paused until it is resumed. */
+  /** True if the rule's automatic training is paused. It remains paused until someone resumes it. */
   readonly isPaused: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** Selection of recorded answers to train on. */
+/** Fields that select the recorded answers on which to train. */
 export const feedbackSelection = {
   since: orNull(time({ about: "Uses only feedback from this time on." })),
   versionAgeMax: orNull(
@@ -34,10 +34,10 @@ export const feedbackSelection = {
   ),
 };
 
-/** Maximum number of groups in a job; a higher number in a request is taken for a mistake. */
+/** Maximum number of groups in a job. A higher number in a request is probably a mistake. */
 export const jobGroupsMax = 10_000;
 
-/** Limits on how often a rule trains a model automatically. */
+/** Limits that say how often a rule trains its model automatically. */
 export const automaticLimits = {
   groupsMin: integer({
     minimum: 1,
@@ -64,7 +64,7 @@ export const automaticLimits = {
     default: 24,
     about: "Maximum number of jobs within 24 hours.",
   }),
-  // Maximum number of tokens per day. A job that would exceed it gets only some of the groups.
+  // Maximum number of tokens to train on per day. A job that would exceed it gets only some of the groups.
   tokensPerDay: orNull(
     integer({
       minimum: 1,
@@ -75,59 +75,59 @@ export const automaticLimits = {
   ),
 };
 
-/** Settings for automatic training: which model a rule trains, how, and how often. */
+/** Settings of automatic training: the model that the rule trains, the method, and how often. */
 export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof automaticLimits> {
   readonly modelId: string;
-  /** Filter of the feedback, in the form of the `query` of requests; null for all feedback of the project. */
+  /** Filter on the feedback, in the form of the field `query` in requests; null for all feedback of the project. */
   readonly filter: JsonObject | null;
   readonly config: TrainingConfig;
 }
 
-/** Job created by an automatic rule. */
+/** A job that an automatic rule has created. */
 export interface AutomaticJob {
   readonly id: string;
   readonly createdAt: Date;
   readonly tokenCount: number;
 }
 
-/** Progress of an automatic rule. */
+/** Progress of a rule that trains automatically. */
 export interface AutomaticProgress {
   /** Number of the last feedback record that the rule has read; null before it has read any. */
   readonly cursor: number | null;
-  /** Number of prompts whose answers are ready for training. */
+  /** Number of prompts whose answers are ready to be trained on. */
   readonly readyCount: number;
   /** Jobs that the rule created in the last 24 hours, newest first. */
   readonly jobs: readonly AutomaticJob[];
-  /** The newest job that the rule created at any time. */
+  /** Newest job that the rule has ever created. */
   readonly lastJob: AutomaticJob | null;
-  /** Human-readable reason why the last attempt to create a job failed; null if it succeeded. */
+  /** Reason for people why the last attempt to create a job failed; null if it succeeded. */
   readonly fault: string | null;
 }
 
-/** Feedback that a rule reads, with the hash of the prompt of its answer. */
+/** Feedback that a rule has read, with the hash of the prompt of its answer. */
 export interface RuleNote {
   readonly promptHash: string;
   readonly feedbackId: string;
 }
 
-/** Progress to store after an automatic rule has read more feedback. */
+/** Progress to store after a rule has read more feedback. */
 export interface AutomaticAdvance {
-  /** Cursor that the rule had before it read this feedback. */
+  /** Cursor of the rule before it read this feedback. */
   readonly from: number | null;
   readonly to: number | null;
   readonly notes: readonly RuleNote[];
-  /** Prompts whose answers were checked, by hash; true if the answers are ready for training. */
+  /** Prompts whose answers were checked, by hash. The value is true if the answers are ready to be trained on. */
   readonly prompts: ReadonlyMap<string, boolean>;
 }
 
 /**
- * Proof that a server owns an automatic rule. A write with it fails if another server owns the rule by then, or if the
- * rule was changed.
+ * Proof that a server owns an automatic rule. A write with this proof fails if another server owns the rule by now, or
+ * if the rule was changed.
  */
 export interface AutomaticHold {
   readonly ruleId: string;
-  /** Server with a lease, which owns the rule. */
+  /** The server that owns the rule. It must have a lease. */
   readonly owner: string;
   readonly updatedAt: Date;
 }
@@ -135,22 +135,22 @@ export interface AutomaticHold {
 export interface RuleFilter {
   readonly entity: string | null;
   readonly project: string | null;
-  /** Model that the rules train automatically. */
+  /** Model that the rules train automatically; null includes all rules. */
   readonly modelId: string | null;
 }
 
 export interface RuleStore {
   /**
-   * @throws ServiceError `conflict` if the project already has a rule of this name, or `countMax` rules; `not_found`
-   * if the model does not exist
+   * Stores a new rule. @throws ServiceError `conflict` if the project already has a rule of this name, or `countMax`
+   * rules; `not_found` if the model does not exist
    */
   create(rule: StoredRule, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<StoredRule | null>;
-  /** Returns rules in the order of creation. */
+  /** Returns rules in the order in which they were created. */
   list(filter: RuleFilter, page: PageRequest): Promise<Page<StoredRule>>;
   /**
-   * Replaces a rule's content. An automatic rule then reads its feedback again, but does not train again on what it
-   * has trained on.
+   * Replaces the content of a rule. An automatic rule then reads its feedback again, but does not train again on
+   * feedback on which it has already trained.
    *
    * @returns null if there is no such rule
    * @throws ServiceError `conflict`, `not_found` as `create` does
@@ -159,33 +159,43 @@ export interface RuleStore {
     id: string,
     rule: Pick<StoredRule, "name" | "rule" | "standing" | "updatedAt">,
   ): Promise<StoredRule | null>;
-  /** Pauses or resumes a rule. Resuming also deletes the recorded fault. Returns null if there is no such rule. */
+  /** Pauses or resumes a rule. To resume it also deletes its recorded fault. Returns null if there is no such rule. */
   setPaused(id: string, isPaused: boolean, at: Date): Promise<StoredRule | null>;
-  /** Returns false if there is no such rule. */
+  /** Deletes a rule. Returns false if there is no such rule. */
   delete(id: string): Promise<boolean>;
 
   /**
-   * Claims automatic rules that are not paused and that no server with a lease owns. Returns all rules that this
-   * server then owns.
+   * Claims automatic rules that are not paused and that no server with a lease owns. Returns all rules that this server
+   * now owns.
    *
-   * @param owner server that claims rules; gets no rules without a lease
+   * @param owner server that claims rules; it gets none if it has no lease
    */
   claim(owner: string): Promise<readonly StoredRule[]>;
   /**
-   * Returns the progress of a rule; null if there is no such rule. @param since start of the period in which jobs are
-   * counted
+   * Returns the progress of a rule; null if there is no such rule. @param since beginning of the period in which jobs
+   * are counted
    */
   progress(id: string, since: Date): Promise<AutomaticProgress | null>;
-  /** Stores progress. Returns false and stores nothing if the hold is lost or `from` is not the current cursor. */
+  /**
+   * Stores the progress of a rule. If the server no longer owns the rule, or `from` is not the current cursor, stores
+   * nothing and returns false.
+   */
   advance(hold: AutomaticHold, advance: AutomaticAdvance): Promise<boolean>;
-  /** Returns ids of feedback on answers to a prompt, newest first. */
+  /** Returns the ids of the feedback that the rule has read on answers to a prompt, newest first. */
   notesOf(id: string, promptHash: string, limit: number): Promise<readonly string[]>;
-  /** Returns the hashes of the prompts whose answers this feedback is about. */
+  /** Returns the hashes of the prompts to whose answers this feedback belongs. */
   notedPrompts(id: string, feedbackIds: readonly string[]): Promise<readonly string[]>;
-  /** Returns the hashes of prompts whose answers are ready for training, in the order in which they became ready. */
+  /**
+   * Returns the hashes of prompts whose answers are ready to be trained on, in the order in which they became ready.
+   */
   readyPrompts(id: string, limit: number): Promise<readonly string[]>;
-  /** Makes the prompts of failed and cancelled jobs ready for training again, because these jobs published no version. */
+  /**
+   * Makes prompts of failed and cancelled jobs ready to be trained on again, because these jobs published no version.
+   */
   releaseFailed(hold: AutomaticHold): Promise<void>;
-  /** Records why the rule failed; `pauses` also pauses the rule, for a failure that only a person can resolve. */
+  /**
+   * Records the reason for a failure of the rule. `pauses` also pauses the rule, for a failure that only a person can
+   * resolve.
+   */
   setFault(hold: AutomaticHold, fault: string, options?: { readonly pauses?: boolean }): Promise<void>;
 }

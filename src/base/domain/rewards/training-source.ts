@@ -1,36 +1,36 @@
-// Feedback from which a training job was created: the answers, their rewards, and the feedback records that determined
-// the rewards.
+// Data about the feedback from which a training job was created: the answers, their rewards, and the feedback records
+// that determined the rewards.
 import type { Page, PageRequest } from "../page.ts";
 import type { AutomaticHold } from "./stored-rule.ts";
 
-/** Key of a recorded answer. */
+/** Identifies a recorded answer. */
 export interface AnswerKey {
   readonly requestId: string;
-  /** Index of the choice in the completion. */
+  /** Index of the answer among the choices of its completion. */
   readonly choice: number;
 }
 
 export interface TrainingSource extends AnswerKey {
-  /** Step of the version that answered. */
+  /** Step of the version that gave the answer. */
   readonly step: number;
   /** Reward of the answer; null if people corrected the answer without rating it. */
   readonly reward: number | null;
   /** Number of people whose feedback determined the reward. */
   readonly peopleCount: number;
-  /** Feedback records that determined the reward or the correction, all in the project of the job's model. */
+  /** Feedback records that determined the reward or the correction. All belong to the project of the job's model. */
   readonly feedback: readonly SourceFeedback[];
   /**
    * `trained` if the job trains on the answer. `compared` if the job only compares other answers of the group or pair
-   * with it, because it has no feedback that is newer than the last training on it.
+   * with it, because it has no new feedback since the last training on it.
    */
   readonly use: "trained" | "compared";
 }
 
-/** A feedback record, in the revision that was used. */
+/** A feedback record, in the revision that determined the reward. */
 export interface SourceFeedback {
   readonly id: string;
   readonly contentHash: string;
-  /** True if no earlier job of the model trained on this revision. */
+  /** True if no earlier job of the model has trained on this revision. */
   readonly isNew: boolean;
 }
 
@@ -38,7 +38,9 @@ export function answerId({ requestId, choice }: AnswerKey): string {
   return `${choice}:${requestId}`;
 }
 
-/** Returns the key of a record's revision, which shows whether an earlier job trained on this revision. */
+/**
+ * Returns the key of a record's revision. By it, a later job can see whether an earlier job trained on this revision.
+ */
 export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "contentHash">): string {
   return `${contentHash}:${id}`;
 }
@@ -46,30 +48,33 @@ export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "c
 /** Data that is stored with a job created from feedback, in the transaction that creates the job. */
 export interface FeedbackOrigin {
   readonly sources: readonly TrainingSource[];
-  /** Hold of the automatic rule that created the job; null if none did. */
+  /** Automatic rule that created the job, with the server's proof of ownership; null if no rule did. */
   readonly standing: {
     readonly hold: AutomaticHold;
     /** Number of tokens in the job's prompts and answers. */
     readonly tokenCount: number;
-    /** Hashes of the prompts of the job's groups. These prompts need new feedback before they can be trained on again. */
+    /** Hashes of the prompts in the job's groups. The rule trains on these prompts again only after new feedback. */
     readonly promptHashes: readonly string[];
   } | null;
 }
 
 export interface ListedSource extends TrainingSource {
-  /** Id of the source, unique among the sources of its job. */
+  /** Id of the source, which no other source of the job has. */
   readonly id: string;
 }
 
 export interface TrainingSourceStore {
   /**
-   * Returns the record revisions on which jobs of a model have trained, as feedback marks by {@link answerId}. Failed
-   * and cancelled jobs are ignored.
+   * Returns the revisions of records on which jobs of a model have trained, as feedback marks by {@link answerId}.
+   * Failed and cancelled jobs do not count.
    */
   trainedOn(
     modelId: string,
     answers: readonly AnswerKey[],
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
-  /** Returns the sources of a job in the order of its groups; an empty page if the job was not created from feedback. */
+  /**
+   * Returns the sources of a job, in the order of the job's groups. The page is empty if the job was not created from
+   * feedback.
+   */
   list(jobId: string, page: PageRequest): Promise<Page<ListedSource>>;
 }

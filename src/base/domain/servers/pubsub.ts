@@ -1,19 +1,18 @@
-// Announcements between servers on one database, so that a change is noticed immediately and not at the next poll. An
+// Announcements between servers on one database, so that a change is noticed at once and not at the next poll. An
 // announcement only names what changed; the listener reads the change from the database. Listeners also poll, because
 // an announcement is lost if its server or connection fails.
 
 export const announcedKinds = ["job-cancelled", "job-queued", "key-changed", "version-published"] as const;
 
-/** Kinds of announcements. The announced id is that of a job, a job, a key, or a model, respectively. */
+/** Kinds of announcements. The id in an announcement belongs to a job, a job, a key, or a model, in this order. */
 export type AnnouncedKind = (typeof announcedKinds)[number];
 
 export interface Announcements {
   /**
-   * Calls `hear` after each change of this kind, including changes by this server. Returns an idempotent function that
-   * ends this.
+   * Calls `hear` after each change of this kind, even by this server. Returns an idempotent function that ends this.
    *
-   * @param hear gets the id from the announcement; null if announcements may have been missed, so that everything must be
-   * checked. Must not throw
+   * @param hear gets the id from the announcement; null if announcements may have been missed, so that everything must
+   * be checked. Must not throw
    */
   listen(kind: AnnouncedKind, hear: (id: string | null) => void): () => void;
 }

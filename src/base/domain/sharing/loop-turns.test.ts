@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LoopTurns } from "./loop-turns.ts";
 
-/** Turns in a simulated event loop, in which each turn takes `turnMs`. */
+/** Returns turns in a simulated event loop, in which each turn takes `turnMs`. */
 function handLoop(turnMs: number) {
   let nowMs = 0;
   let scheduled: (() => void)[] = [];
@@ -13,7 +13,7 @@ function handLoop(turnMs: number) {
     order.push(name);
     nowMs += turnMs;
   };
-  /** Runs one round of the loop and returns what ran in it. */
+  /** Runs one round of the loop. Returns the names of the calls that ran in it. */
   const round = async (): Promise<readonly string[]> => {
     const calls = scheduled;
     scheduled = [];

@@ -1,4 +1,4 @@
-// Turns by client: a queue for a worker, and turns of the event loop by tenant. Work in many pieces takes one turn for
+// Turns for clients or tenants, in the queue of a worker and in the event loop. Work in many pieces takes a turn for
 // each piece, so a tenant with a hundred requests delays another tenant's request by only one piece, and timers,
 // connections and /health are served in between. A turn cannot be interrupted, so its work must be short.
 import { type Clock, systemClock } from "../clock.ts";
@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../clock.ts";
  * only that client's other items.
  */
 export class WaitingLine<Item> {
-  /** Items by client, in the order of the clients' turns. No list is empty. */
+  /** Waiting items by client, in the order of the clients' turns. No list is empty. */
   readonly #itemsOf = new Map<string, Item[]>();
   #length = 0;
 
@@ -38,7 +38,7 @@ export class WaitingLine<Item> {
     return undefined;
   }
 
-  /** Removes an item; has no effect if the item is no longer in the queue. */
+  /** Removes an item. Does nothing if the item is no longer in the queue. */
   remove(client: string, item: Item): void {
     const items = this.#itemsOf.get(client) ?? [];
     const index = items.indexOf(item);
@@ -49,18 +49,18 @@ export class WaitingLine<Item> {
   }
 }
 
-/** Maximum total duration of the turns in a round, after which other work of the event loop runs. */
+/** Maximum total time in milliseconds for the turns of one round. After that, other work of the event loop runs. */
 const roundMs = 2;
-/** Maximum number of turns in a round, even if they are very short. */
+/** Maximum number of turns in one round, even if they are very short. */
 const roundTurnsMax = 4;
 /** Maximum number of consecutive rounds in which all turns are skipped. */
 const skippedRoundsMax = 32;
 
-/** One round of the event loop. */
+/** One round of the event loop, with the turns that run in it. */
 interface Round {
-  /** Number of scheduled calls that have not run yet. */
+  /** Number of calls that are scheduled for the round and have not run yet. */
   pendingCount: number;
-  /** Start of the round's first call; null before that. */
+  /** Time at which the round's first call began; null before that. */
   startMs: number | null;
   isSkipped: boolean;
 }
@@ -73,12 +73,14 @@ export class LoopTurns {
   readonly #line = new WaitingLine<() => void>();
   readonly #schedule: (call: () => void) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** The next round, which has not started. */
+  /** The next round, which has not begun yet. */
   #next: Round = newRound();
   #skipsNext = false;
   #skippedCount = 0;
 
-  /** @param schedule runs the callback in the next round of the event loop; microtasks run between two callbacks */
+  /**
+   * @param schedule runs the callback in the next round of the event loop; microtasks must run between two callbacks
+   */
   constructor(
     schedule: (call: () => void) => void = setImmediate,
     clock: Pick<Clock, "monotonicMs"> = systemClock,
@@ -87,7 +89,7 @@ export class LoopTurns {
     this.#clock = clock;
   }
 
-  /** Resolves at the tenant's turn, which is in the next round at the earliest. */
+  /** Resolves at the tenant's turn, which comes in the next round of the event loop at the earliest. */
   next(tenant: string): Promise<void> {
     return new Promise((resolve) => this.call(tenant, resolve));
   }
@@ -99,14 +101,17 @@ export class LoopTurns {
   }
 
   /**
-   * Skips all turns of the next round to keep the round short, unless many consecutive rounds were skipped already.
-   * Used when connections are waiting, because the event loop accepts one connection in each round.
+   * Skips all turns of the next round to keep the round short, unless many consecutive rounds have already been
+   * skipped. Used when connections are waiting, because the event loop accepts one connection in each round.
    */
   skipRound(): void {
     this.#skipsNext = true;
   }
 
-  /** Schedules one callback for each turn, so the microtasks of a turn run before the next callback reads the clock. */
+  /**
+   * Schedules a separate callback for each turn, so that the microtasks of a turn run before the next callback reads
+   * the clock.
+   */
   #fill(): void {
     const round = this.#next;
     for (; round.pendingCount < Math.min(this.#line.length, roundTurnsMax); round.pendingCount++)
@@ -128,5 +133,5 @@ export class LoopTurns {
   }
 }
 
-/** Turns of this thread's event loop. */
+/** The turns of this thread's event loop. */
 export const loopTurns = new LoopTurns();

@@ -4,7 +4,7 @@ import { seededRandom } from "../random.ts";
 import { searchSeeds } from "../testing/search.ts";
 import { keyless, TenantShares } from "./tenant-shares.ts";
 
-/** Lets the tenant take as much as it can. */
+/** Lets the tenant take as much as it can. Returns the amount that the tenant then holds. */
 function fill(shares: TenantShares, tenant: string): number {
   while (shares.take(tenant, Math.max(1, shares.roomFor(tenant)))) continue;
   return shares.usedBy(tenant);

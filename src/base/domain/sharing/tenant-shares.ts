@@ -2,17 +2,17 @@
 // it. This module only counts. If a tenant has reached its share, the caller decides whether to refuse, to wait, or to
 // close something.
 
-/** Tenant of requests without a valid key. No entity has this name. */
+/** Name under which all requests without a valid key count as one tenant. No entity has this name. */
 export const keyless = "";
 
-/** Fraction of the whole that is reserved for guaranteed shares. */
+/** Fraction of the resource that is reserved for guaranteed shares. */
 const reservedPart = 1 / 16;
-/** Number of tenants whose guaranteed shares fit into the reserve at the same time. */
+/** Number of tenants that can use their guaranteed shares from the reserve at the same time. */
 const guaranteedTenants = 64;
 
 /**
- * Returns how much more a tenant may take, given that it holds `own` of the `used` amount; 0 if it has reached its
- * share.
+ * Returns how much more a tenant may take; 0 if it has reached its share. @param own amount that the tenant holds,
+ * which is part of `used`
  */
 export function roomInShare({
   max,
@@ -39,16 +39,16 @@ function reserveOf(max: number): number {
 }
 
 /**
- * Shares of one limited resource. A tenant may hold at most half of the amount that other tenants have not taken, so
- * that there is always room for one more tenant. Below its guaranteed share, a tenant may always take more; a reserve
- * guarantees this share to 64 tenants at the same time.
+ * Shares of one limited resource. A tenant may hold at most half of the amount that other tenants have not taken, so that there is
+ * always room for one more tenant. A tenant may always take its guaranteed share; a reserve makes this possible for 64
+ * tenants at the same time.
  */
 export class TenantShares {
   readonly #max: number;
   readonly #usedBy = new Map<string, number>();
   #used = 0;
 
-  /** @param max amount for all tenants together; at least 1 */
+  /** @param max amount of the resource for all tenants together; at least 1 */
   constructor(max: number) {
     this.#max = max;
   }
@@ -62,7 +62,7 @@ export class TenantShares {
     return this.#max;
   }
 
-  /** Amount that each tenant may always hold, regardless of the others. */
+  /** Amount that each tenant may always hold, regardless of other tenants. */
   get guaranteed(): number {
     return guaranteedOf(this.#max);
   }
@@ -71,13 +71,14 @@ export class TenantShares {
     return this.#usedBy.get(tenant) ?? 0;
   }
 
-  /** Returns how much more the tenant may take now; 0 if it has reached its share. */
+  /** Returns how much more of the resource the tenant may take now; 0 if it has reached its share. */
   roomFor(tenant: string): number {
     return roomInShare({ max: this.#max, used: this.#used, own: this.usedBy(tenant) });
   }
 
   /**
-   * Takes `count` and returns true, or takes nothing and returns false if the tenant does not have room for all of it.
+   * Takes the whole `count` for the tenant and returns true. If the tenant has no room for it, takes nothing and
+   * returns false.
    */
   take(tenant: string, count: number): boolean {
     if (count > this.roomFor(tenant)) return false;
@@ -85,7 +86,10 @@ export class TenantShares {
     return true;
   }
 
-  /** Takes one. Returns an idempotent function that gives it back, or null if the tenant has reached its share. */
+  /**
+   * Takes one unit of the resource. Returns an idempotent function that gives it back; null if the tenant has reached
+   * its share.
+   */
   enter(tenant: string): (() => void) | null {
     if (!this.take(tenant, 1)) return null;
     let isHeld = true;
@@ -95,7 +99,7 @@ export class TenantShares {
     };
   }
 
-  /** Takes `count` even if this exceeds the tenant's share. A negative `count` gives back. */
+  /** Takes `count` for the tenant, even if this exceeds its share. A negative `count` gives back. */
   change(tenant: string, count: number): void {
     const held = this.usedBy(tenant) + count;
     this.#used += count;

@@ -1,4 +1,4 @@
-// Summaries of a group of trajectories for lists, and the bound of summed numbers.
+// Makes the summaries of a group's trajectories for lists, and limits numbers that are summed.
 import type { TrajectoryOutline } from "./trajectory-outline.ts";
 import type { Json } from "../text/json.ts";
 import {
@@ -22,7 +22,7 @@ export function outlinesOf(
   }));
 }
 
-/** Maximum number of metrics in a summary. The trajectory itself has all metrics. */
+/** Maximum number of metrics in a summary. The trajectory itself has all its metrics. */
 const metricsMax = 12;
 const metricNameLengthMax = 64;
 const textLengthMax = 160;
@@ -56,12 +56,14 @@ function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Returns the beginning of a message's text. If the message has no text, returns that of its first tool call. */
+/**
+ * Returns the beginning of a message's text. If the message has no text, returns the beginning of its first tool call.
+ */
 function previewText(item: HistoryItem): string {
   const message = asChoice(item)?.message ?? item;
   const text = textOf(message["content"]).trimStart();
   const words = text === "" ? callIn(message["tool_calls"]) : text;
-  // Avoids a cut between the two halves of a surrogate pair.
+  // Removes the first half of a surrogate pair whose second half was cut off.
   return words.slice(0, textLengthMax).replace(/[\uD800-\uDBFF]$/, "");
 }
 
@@ -87,7 +89,7 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Limits a number to the finite range, because a sum may overflow to infinity. */
+/** Limits a number to finite values, because a sum of large numbers may overflow to infinity. */
 export function clamped(value: number): number {
   return Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 }

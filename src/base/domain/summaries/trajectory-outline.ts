@@ -1,9 +1,10 @@
-// Summary of a stored trajectory for lists: small, and computed once when the trajectory is stored (`outline-group`).
+// Summary of a stored trajectory for lists. It is small, and `outline-group` computes it once, when the trajectory is
+// stored.
 
 export interface TrajectoryOutline {
-  /** Index of the stored part that contains the trajectory's group. */
+  /** Index of the stored part in which the trajectory's group begins. */
   readonly part: number;
-  /** Index of its group in the upload. */
+  /** Index of the group in the log or the job. */
   readonly groupIndex: number;
   /** Index of the trajectory in its group. */
   readonly index: number;
@@ -12,46 +13,46 @@ export interface TrajectoryOutline {
   readonly metrics: Readonly<Record<string, number | boolean>>;
   /** Number of the model's replies, including those in additional histories. */
   readonly replyCount: number;
-  /** Number of tokens in the replies that have tokens or log-probabilities. */
+  /** Number of tokens in those replies that have token ids or log-probabilities. */
   readonly tokenCount: number;
   readonly hasLogprobs: boolean;
   /** Beginning of the first user message; empty if there is none. */
   readonly prompt: string;
-  /** Beginning of the last reply. */
+  /** Beginning of the model's last reply. */
   readonly answer: string;
 }
 
-/** Source of trajectories: a log under a split, or a training job. */
+/** Kind of a trajectory's source: a log under a split, or a training job. */
 export type OutlineSource = "log" | "job";
 
-/** Summary as listed. */
+/** Summary of a trajectory, as lists contain it. */
 export interface ListedOutline extends TrajectoryOutline {
-  /** Number of the trajectory among those of its model, from 1, in storage order. */
+  /** Number of the trajectory among those of its model, in storage order, counted from 1. */
   readonly number: number;
   readonly source: OutlineSource;
-  /** Id of the log or the job. */
+  /** Id of the log or job to which the trajectory belongs. */
   readonly sourceId: string;
-  /** Split of the log; `train` for a job. */
+  /** Split of the log, such as `val`; `train` for a job. */
   readonly split: string;
-  /** Newest version at the time of the log; null for a job. */
+  /** Step of the model's newest version when the log was stored; null for a job. */
   readonly step: number | null;
   readonly recordedAt: Date;
 }
 
-/** Filter of a model's trajectories; null fields match all. */
+/** Filter of a model's trajectories. Fields that are null match all trajectories. */
 export interface OutlineFilter {
   readonly source: OutlineSource | null;
   readonly split: string | null;
   readonly step: number | null;
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
-  /** Earliest recording time, inclusive. */
+  /** Includes trajectories stored at this time or later. */
   readonly recordedFrom: Date | null;
-  /** Latest recording time, exclusive. */
+  /** Includes trajectories stored before this time. */
   readonly recordedBefore: Date | null;
 }
 
-/** Number of a model's trajectories by source and split, updated with each write. */
+/** Number of a model's trajectories from one source and split. It is updated with each write. */
 export interface OutlineCount {
   readonly source: OutlineSource;
   readonly split: string;

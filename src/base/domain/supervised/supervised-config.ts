@@ -1,28 +1,28 @@
-// Options of supervised fine-tuning, with defaults.
+// Options of supervised fine-tuning, with their defaults.
 
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
-/** Effective configuration: the request's options, with defaults for nulls. */
+/** Options in effect: those of the request, with defaults for null. */
 export interface SupervisedConfig {
   /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
   /** Number of conversations in one optimizer step; at least 1. */
   readonly batchSize: number;
-  /** Learning rate, above 0. A list has one rate for each batch of the job, in training order. */
+  /** Learning rate, above 0. A list has one rate for each batch of the job, in the order of training. */
   readonly learningRate: number | readonly number[];
   /** Number of epochs; at least 1. */
   readonly epochCount: number;
   /**
-   * True if each epoch has its own order, drawn from the job's seed; false for the order in which conversations were
-   * sent.
+   * True if each epoch has its own order of conversations, drawn from the job's seed. False if epochs keep the order in
+   * which the conversations were sent.
    */
   readonly isShuffled: boolean;
-  /** At least 0: weight decay of AdamW. */
+  /** Weight decay of AdamW, at least 0. */
   readonly weightDecay: number;
-  /** At least 0: gradients are clipped to this norm; 0 disables clipping. */
+  /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
   readonly gradientNormMax: number;
   /**
-   * Assistant messages to train on: all, or only the last message of the conversation, which must then be the
+   * Assistant messages on which to train: all, or only the last message of a conversation, which must then be the
    * assistant's.
    */
   readonly assistantTurns: AssistantTurns;
@@ -30,12 +30,12 @@ export interface SupervisedConfig {
 
 export type AssistantTurns = "all" | "last";
 
-/** Options of a request; null or absent means the default. */
+/** Options as a request sends them. Null or absent means the default. */
 export type SupervisedConfigInput = {
   readonly [Field in keyof SupervisedConfig]?: SupervisedConfig[Field] | null;
 };
 
-/** Returns the effective configuration. The defaults are those of the client libraries that send such jobs. */
+/** Returns the options in effect. The defaults are those of the client libraries that send such jobs. */
 export function resolveSupervisedConfig(input: SupervisedConfigInput): SupervisedConfig {
   return {
     basePrecision: input.basePrecision ?? null,
@@ -49,7 +49,7 @@ export function resolveSupervisedConfig(input: SupervisedConfigInput): Supervise
   };
 }
 
-/** Returns the number of batches of a job. No batch contains conversations of two epochs. */
+/** Returns the number of batches of a job. No batch has conversations from two epochs. */
 export function batchCountOf(
   { batchSize, epochCount }: Pick<SupervisedConfig, "batchSize" | "epochCount">,
   conversationCount: number,

@@ -1,4 +1,4 @@
-// Contract of long-lived components as a test suite: every implementation of `Service` passes it.
+// Test suite for the contract of long-lived components. Every implementation of `Service` passes it.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Service } from "../lifecycle.ts";
@@ -6,23 +6,23 @@ import { ServiceError } from "../service-error.ts";
 
 export interface ServiceUnderTest {
   readonly service: Service;
-  /** Number of running instances: 1 after a start, 0 after a stop. */
+  /** Number of running instances of the service: 1 after a start, 0 after a stop. */
   readonly upCount: () => number | Promise<number>;
 }
 
 export interface ServiceSuite {
-  /** Name in the tests. */
+  /** Name of the implementation in the names of tests. */
   readonly name: string;
-  /** Returns a new, stopped service. */
+  /** Returns a new service that is not started. */
   readonly make: (t: TestContext) => ServiceUnderTest | Promise<ServiceUnderTest>;
-  /** Returns a new service whose start fails with this code; null if a start cannot fail. */
+  /** Returns a new service whose start fails with this error code; null if a start cannot fail. */
   readonly failing: {
     readonly code: string;
     readonly make: (t: TestContext) => ServiceUnderTest | Promise<ServiceUnderTest>;
   } | null;
 }
 
-/** Registers the tests. */
+/** Registers the tests of the suite for one implementation. */
 export function checkService({ name, make, failing }: ServiceSuite): void {
   test(`${name}: starts once and stops once, however often it is asked`, async (t) => {
     const { service, upCount } = await make(t);

@@ -1,4 +1,4 @@
-// A clock for tests: time stands still until a test advances it. All folders share this one.
+// A clock for tests of all folders. Its time stands still until a test advances it.
 import type { SharedClock } from "../clock.ts";
 
 interface Sleeper {
@@ -19,12 +19,12 @@ export class FakeClock implements SharedClock {
     return new Date(this.#startMs + this.#elapsedMs);
   }
 
-  /** Steps the wall clock forward or back, as an administrator or a time server may. Sleeps do not change. */
+  /** Moves the wall clock forward or back, as an administrator or a time server may. Sleeps do not notice it. */
   step(durationMs: number): void {
     this.#startMs += durationMs;
   }
 
-  /** This clock is always synchronized. */
+  /** Does nothing, because this clock is always synchronized. */
   async synchronize(): Promise<void> {}
 
   aheadMs(): number {
@@ -58,12 +58,15 @@ export class FakeClock implements SharedClock {
     });
   }
 
-  /** Number of pending sleeps. */
+  /** Number of sleeps that have not ended yet. */
   get sleepingCount(): number {
     return this.#sleepers.length;
   }
 
-  /** Advances time and wakes sleepers in order; each may act before the next one wakes. */
+  /**
+   * Advances the time, and ends the sleeps that are due in order. After each, waiting code runs before the next sleep
+   * ends.
+   */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#elapsedMs + durationMs;
     await settle();
@@ -82,7 +85,7 @@ export class FakeClock implements SharedClock {
   }
 }
 
-/** Runs everything that needs no time to pass. */
+/** Runs all code that can run without the passage of time. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,11 +1,12 @@
-// For tests: requests that each use one feature. A new feature without an entry does not compile.
+// For tests: generation requests that each use one feature of an engine. A new feature without an entry does not
+// compile.
 import type { ConstraintOptions, ConstraintRule } from "../constraint.ts";
 import type { EngineFeature, GenerationRequest } from "../generation.ts";
 import type { SamplingParameters } from "../sampling.ts";
 
 /**
- * Returns, for each feature, the requests that use it and nothing else. The notation of JSON can only be requested
- * together with JSON.
+ * Returns, for each feature, requests that need only this feature. The exception is the options for writing JSON, which
+ * can only be set together with a constraint that produces JSON.
  */
 export function featureRequests(
   plain: GenerationRequest,

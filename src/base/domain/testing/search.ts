@@ -1,32 +1,36 @@
-// Size and seed of randomized tests: a fixed sample in `npm test`, and more cases from another seed in `npm run
-// proof`. The only module that reads TEST_SEED and TEST_TIMES.
+// Number of cases and seed of randomized tests: few cases from a fixed seed in `npm test`, and more from another seed
+// in `npm run proof`. This is the only module that reads TEST_SEED and TEST_TIMES.
 import { seededRandom, shuffled } from "../random.ts";
 
 const usualSeed = 20_261_122;
 
-/** Seed of random values. */
+/** Seed of the random values in tests. */
 export const searchSeed = numberOf("TEST_SEED") ?? usualSeed;
 
 const times = numberOf("TEST_TIMES") ?? 1;
 
-/** Returns how many cases to try, and how many of them must have been useful, given the number in the sample. */
+/** Returns a number of cases, scaled to the length of this run. @param sample number of cases in `npm test` */
 export function searchCount(sample: number): number {
   return sample * times;
 }
 
-/** Returns parameters of fast-check, given the number of runs in the sample. */
+/** Returns parameters for fast-check. @param sample number of cases in `npm test` */
 export function searching(sample: number): { readonly seed: number; readonly numRuns: number } {
   return { seed: searchSeed, numRuns: searchCount(sample) };
 }
 
-/** Returns seeds for cases with one seed each: 1, 2 and so on in the sample, or from TEST_SEED on. */
+/**
+ * Returns one seed for each case: 1, 2 and so on in `npm test`, or beginning at TEST_SEED.
+ *
+ * @param sample number of cases in `npm test`
+ */
 export function searchSeeds(sample: number): readonly number[] {
   const first = numberOf("TEST_SEED") ?? 1;
   return Array.from({ length: searchCount(sample) }, (_, index) => first + index);
 }
 
 /**
- * Chooses among slow cases: `sample` of them in the sample, others with another seed, and all if enough are requested.
+ * Chooses among slow cases: `sample` of them in `npm test`, others with another seed, and all if as many are requested.
  *
  * @param topic subject of the cases, if several tests choose from the same cases
  */
@@ -36,7 +40,9 @@ export function searchedOf<T>(cases: readonly T[], sample: number, topic = ""): 
   return cases.filter((each) => chosen.has(each));
 }
 
-/** Option of slow tests whose faults other tests also find in the sample: they run only in `npm run proof`. */
+/**
+ * Option of slow tests that run only in `npm run proof`, because faster tests also find the same faults in `npm test`.
+ */
 export const inProof = { skip: times > 1 ? false : "in npm run proof" };
 
 function numberOf(name: string): number | null {

@@ -1,13 +1,13 @@
-// Finds the name that a misspelled one probably stands for.
+// Finds the name that a misspelled name probably stands for.
 
 /**
- * Returns the name closest to `typed`, counting wrong, missing, extra and swapped letters; null if no name is close
- * enough.
+ * Returns the name closest to `typed`, by the number of wrong, missing, extra and swapped letters; null if no name is
+ * close enough.
  */
 export function closestName(typed: string, names: Iterable<string>): string | null {
   const wanted = typed.slice(0, lengthMax).toLowerCase();
   let best: string | null = null;
-  // Short names allow fewer mistakes.
+  // The shorter the name, the fewer mistakes are allowed.
   let bestDistance = Math.min(3, Math.floor(wanted.length / 3)) + 1;
   for (const name of names) {
     const distance = distanceBetween(wanted, name.slice(0, lengthMax).toLowerCase());
@@ -16,10 +16,10 @@ export function closestName(typed: string, names: Iterable<string>): string | nu
   return best;
 }
 
-/** Maximum number of leading characters that are compared. */
+/** Maximum number of characters of a name that are compared, from its beginning. */
 const lengthMax = 64;
 
-/** Damerau-Levenshtein distance with adjacent transpositions. */
+/** Returns the Damerau-Levenshtein distance, in which only adjacent letters can be swapped. */
 function distanceBetween(one: string, other: string): number {
   let [before, row]: [number[], number[]] = [
     [],

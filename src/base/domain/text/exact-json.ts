@@ -1,11 +1,11 @@
-// JSON whose numbers keep their digits. It is used for JSON that a model reads as text: tool arguments, tool schemas,
-// and constants and bounds of a schema. It is passed between threads, processes and stores as text, and parsed where
-// it is used, because a structured clone would lose digits and classes; all other JSON is parsed with JSON.parse.
+// JSON whose numbers keep their digits, for JSON that a model reads as text: tool arguments, tool schemas, and
+// constants and bounds of a schema. Threads, processes and stores pass it on as text, because a structured clone would
+// lose digits and classes. All other JSON is parsed with JSON.parse.
 import type { Json } from "./json.ts";
 
-/** A number whose text would change if it were parsed as a double, such as 12345678901234567890 or 1.0. */
+/** A number whose text would change if it were converted to a double and back, such as 12345678901234567890 or 1.0. */
 export class ExactNumber {
-  /** Text of the number in the JSON: optional minus, digits, optional fraction, optional exponent. */
+  /** Text of the number as in the JSON: an optional minus, digits, an optional fraction, an optional exponent. */
   readonly text: string;
 
   constructor(text: string) {
@@ -18,8 +18,8 @@ export class ExactNumber {
 }
 
 /**
- * JSON in which numbers are doubles, except that a number is an {@link ExactNumber} if `String(Number(text))` differs
- * from its text.
+ * JSON in which numbers are doubles. A number is an {@link ExactNumber} instead if `String(Number(text))` differs from
+ * its text.
  */
 export type ExactJson =
   | null
@@ -31,21 +31,24 @@ export type ExactJson =
   | ExactJsonObject;
 export type ExactJsonObject = { readonly [key: string]: ExactJson };
 
-/** Parses like JSON.parse, but keeps the digits of numbers. @throws SyntaxError as JSON.parse does */
+/** Parses a text like JSON.parse, but keeps the digits of numbers. @throws SyntaxError as JSON.parse does */
 export function parseExactJson(text: string): ExactJson {
-  // Safe cast: JSON.parse returns plain JSON without exact numbers.
+  // Safe cast: JSON.parse returns plain JSON, which has no exact numbers.
   return withExactNumbers(text, JSON.parse(text) as Json);
 }
 
 /**
- * Restores the digits of `text` in `value`, which JSON.parse made from it. Returns `value` itself if no digits were
- * lost.
+ * Returns `value`, which JSON.parse made from `text`, with the digits that numbers have in `text`. Returns `value`
+ * itself if no digits were lost.
  */
 export function withExactNumbers(text: string, value: Json): ExactJson {
   return hasInexactNumbers(text) ? readExactly(text) : value;
 }
 
-/** Writes a value without whitespace; every number keeps its digits. Not recursive, so nesting is unlimited. */
+/**
+ * Writes a value as JSON without whitespace. Every number keeps its digits. The code is not recursive, so that any
+ * nesting is possible.
+ */
 export function exactJsonText(value: ExactJson): string {
   let text = "";
   const waiting: Piece[] = [{ sign: "", value }];
@@ -56,7 +59,7 @@ export function exactJsonText(value: ExactJson): string {
   return text;
 }
 
-/** Next piece of the text: punctuation, followed by a value. */
+/** A piece of JSON text that is still to be written: punctuation, and a value after it. */
 interface Piece {
   readonly sign: string;
   readonly value?: ExactJson;
@@ -64,7 +67,7 @@ interface Piece {
 
 /**
  * Returns the text of a value that is a text, number, boolean or null. For a list or object, returns the opening
- * bracket, and pushes the content to `waiting` in reverse order.
+ * bracket, and adds the content to `waiting` in reverse order.
  */
 function openingText(value: ExactJson, waiting: Piece[]): string {
   if (value instanceof ExactNumber) return value.text;
@@ -81,7 +84,7 @@ function openingText(value: ExactJson, waiting: Piece[]): string {
   return open;
 }
 
-/** Converts exact numbers to doubles, for calculations. */
+/** Converts exact numbers to doubles, with which code can calculate. */
 export function plainJson(value: ExactJson): Json {
   if (value instanceof ExactNumber) return Number(value.text);
   if (isExactList(value)) return value.map(plainJson);
@@ -95,7 +98,7 @@ export function isExactList(value: ExactJson): value is readonly ExactJson[] {
   return Array.isArray(value);
 }
 
-/** True for an object: neither a list nor an {@link ExactNumber}. */
+/** True for an object, but not for a list or an {@link ExactNumber}. */
 export function isExactObject(value: ExactJson): value is ExactJsonObject {
   return (
     typeof value === "object" && value !== null && !isExactList(value) && !(value instanceof ExactNumber)
@@ -103,8 +106,8 @@ export function isExactObject(value: ExactJson): value is ExactJsonObject {
 }
 
 /**
- * Matches every text with a number that would lose digits. It also matches some texts without such a number, which
- * costs time but gives the same result.
+ * Matches every text with a number that would lose digits. It also matches some other texts, which costs time but does
+ * no harm.
  */
 const perhapsInexact = /\d[.eE]|\d{16}|-0/;
 
@@ -117,8 +120,8 @@ function hasInexactNumbers(text: string): boolean {
 }
 
 /**
- * Yields the tokens of a JSON text, without whitespace, commas and colons. The end of each string is searched with
- * code, because a regular expression for strings overflows the stack.
+ * Yields the tokens of a JSON text, without whitespace, commas and colons. Code finds the end of each string, because a
+ * regular expression for long strings overflows the stack.
  */
 export function* jsonWords(text: string): Generator<string, void> {
   const start = /["[\]{}]|-?\d[\d.eE+-]*|true|false|null/g;
@@ -128,7 +131,7 @@ export function* jsonWords(text: string): Generator<string, void> {
   }
 }
 
-/** Returns the index after the closing quote of the string that starts at `start`. */
+/** Returns the index after the closing quote of the string that begins at `start`. */
 function endOfText(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -141,12 +144,12 @@ function isEscaped(text: string, index: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** A list or object that is being parsed; `key` is the name of the next member. */
+/** A list or object that is being parsed. `key` is the name of the member whose value comes next. */
 type Open =
   | { readonly items: ExactJson[] }
   | { readonly members: Record<string, ExactJson>; key: string | null };
 
-/** Parses a text that is known to be JSON. Not recursive, so nesting is unlimited. */
+/** Parses a text that is known to be JSON. The code is not recursive, so that any nesting is possible. */
 function readExactly(text: string): ExactJson {
   const root: Open = { items: [] };
   const open: Open[] = [root];
@@ -180,7 +183,7 @@ function scalar(word: string): ExactJson {
   return typeof value === "number" && String(value) !== word ? new ExactNumber(word) : value;
 }
 
-/** Sets a member as JSON.parse does: `__proto__` is an ordinary name. */
+/** Sets a member of an object as JSON.parse does, for which `__proto__` is an ordinary name. */
 function setMember<Value>(object: Record<string, Value>, key: string, value: Value): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });

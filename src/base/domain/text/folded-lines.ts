@@ -1,16 +1,16 @@
-// Lines of JSON without whitespace. Long lines are folded into parts, because processing a text of hundreds of
-// megabytes in one step would block the event loop. As in a shell, a part that ends in a backslash continues in the
-// next part; JSON itself never ends in a backslash.
+// Lines of JSON, folded into parts if they are long. Processing a text of hundreds of megabytes in one step would block
+// the event loop. As in a shell, a part that ends in a backslash continues in the next part; JSON without whitespace
+// never ends in a backslash.
 
-/** Maximum length of a part in characters, without the backslash. */
+/** Maximum length of a part in characters, not counting the backslash at its end. */
 const partLengthMax = 1 << 20;
 
-/** Yields the parts of a line, in order. A short line has one part. */
+/** Yields the parts of a line, in order. A short line has a single part. */
 export function* foldedLine(line: string): Generator<string, void> {
   let start = 0;
   while (line.length - start > partLengthMax) {
     const end = start + partLengthMax;
-    // Avoids a cut between the two halves of a surrogate pair.
+    // Keeps the two halves of a surrogate pair in one part.
     const isWithin = (line.charCodeAt(end) & 0xfc00) === 0xdc00;
     const next = isWithin ? end - 1 : end;
     yield `${line.slice(start, next)}\\`;
@@ -19,13 +19,14 @@ export function* foldedLine(line: string): Generator<string, void> {
   yield line.slice(start);
 }
 
-/** Returns what a part adds to the unfolded text, in which each whole line ends in a line feed. */
+/** Returns the text that a part adds to the unfolded text, in which each complete line ends in a line feed. */
 export function unfolded(part: string): string {
   return part.endsWith("\\") ? part.slice(0, -1) : `${part}\n`;
 }
 
 /**
- * Yields, for each line, the list of its converted pieces. The pieces' texts together are the line and its line feed.
+ * Yields, for each line, the list of its converted pieces. The texts of the pieces together are the line and its line
+ * feed.
  *
  * @param pieceOf converts a piece as soon as it arrives, because converting a long line in one step would block the
  * event loop

@@ -1,8 +1,8 @@
-// Formats and parses sizes in decimal units (1 kB is 1000 bytes), as manufacturers of disks use them.
+// Formats and parses sizes in decimal units (1 kB is 1000 bytes), which manufacturers of disks use.
 
 const units = ["kB", "MB", "GB", "TB"];
 
-/** Formats a size with three digits, in the largest unit in which the value is at least 1. */
+/** Formats a size with three digits, in the largest unit of which there is at least one. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   const index = Math.min(Math.floor(Math.log10(bytes) / 3), units.length) - 1;
@@ -10,7 +10,7 @@ export function sizeText(bytes: number): string {
   return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${units[index]}`;
 }
 
-/** Returns the number of bytes of a text such as `20GB` or `5000000`; null for any other text. */
+/** Returns the number of bytes that a text such as `20GB` or `5000000` means; null for any other text. */
 export function readSize(text: string): number | null {
   const [, amount = "", unit = ""] = /^(\d{1,15})(|kB|MB|GB|TB)$/.exec(text) ?? [];
   const bytes = Number(amount) * 1000 ** (units.indexOf(unit) + 1);

@@ -1,40 +1,40 @@
-// Objects and ops that clients of traces publish under a name, and the contract of their store. Each distinct content
-// of a name is a version, identified by its digest.
+// Objects and ops that Weave clients publish under a name, and the contract of their store. Each different content
+// under a name is a version, which its digest identifies.
 
 export type ObjectKind = "object" | "op";
 
-/** A version of an object, as published. */
+/** A version of an object or op that a client publishes. */
 export interface ObjectDraft {
   readonly projectId: string;
   readonly kind: ObjectKind;
   readonly name: string;
-  /** Digest of the value; distinguishes the versions of a name. */
+  /** Digest of the value. It distinguishes the versions under one name. */
   readonly digest: string;
-  /** Value as JSON, in the form over which the digest was computed. */
+  /** Value as JSON text, in the form from which the digest was computed. */
   readonly value: string;
-  /** Root of the object's class hierarchy, such as `AnnotationSpec`; null if the object has no class. */
+  /** Root of the class hierarchy of the object, such as `AnnotationSpec`; null if the object has no class. */
   readonly baseClass: string | null;
   readonly leafClass: string | null;
   readonly createdAt: Date;
-  /** Owner of the key that published it. */
+  /** Owner of the key that published the version. */
   readonly createdBy: string;
 }
 
 export interface PublishedObject extends ObjectDraft {
-  /** Version number among the versions of the name, from 0. */
+  /** Number of the version among those under the name, counted from 0. */
   readonly version: number;
   /** True for the newest version of the name. */
   readonly isLatest: boolean;
 }
 
-/** Selects a version by digest, by number, or as the newest. */
+/** Selects one version of an object: by its digest, by its number, or as the newest. */
 export type VersionName =
   | { readonly digest: string }
   | { readonly version: number }
   /** The newest version. */
   | "latest";
 
-/** Parses the part of a reference after the colon: a digest, `v` and a version number, or `latest`. */
+/** Parses the part of a reference after the colon: a digest, a `v` with a version number, or `latest`. */
 export function versionNamed(text: string): VersionName {
   if (text === "latest") return "latest";
   const match = /^v(\d{1,9})$/.exec(text);
@@ -42,21 +42,21 @@ export function versionNamed(text: string): VersionName {
 }
 
 export interface ObjectFilter {
-  /** Kind of object; null matches both. */
+  /** Kind to include; null for both kinds. */
   readonly kind: ObjectKind | null;
-  /** Names to include; null matches all. */
+  /** Names to include; null for all names. */
   readonly names: readonly string[] | null;
   readonly baseClasses: readonly string[] | null;
   readonly leafClasses: readonly string[] | null;
   readonly latestOnly: boolean;
 }
 
-/** Part of a list, in the list's order. */
+/** Selects a part of a list, in the list's order. */
 export interface Slice {
   readonly limit: number;
-  /** Number of items to skip. */
+  /** Number of items of the list to skip. */
   readonly offset: number;
-  /** Maximum total size of the content in bytes; at least one item is returned. */
+  /** Maximum total size of the items in bytes; at least one item is returned. */
   readonly bytesMax?: number;
 }
 
@@ -71,19 +71,24 @@ export interface ObjectStore {
    * version with this content, nothing is added.
    */
   create(draft: ObjectDraft): Promise<PublishedObject>;
-  /** @param wanted.kind kind of object; with null, the newest object of either kind */
+  /**
+   * Finds a version of an object; null if there is none. @param wanted.kind kind of the object; with null, the newest
+   * object of either kind
+   */
   find(
     projectId: string,
     wanted: { readonly kind: ObjectKind | null; readonly name: string; readonly version: VersionName },
   ): Promise<PublishedObject | null>;
-  /** Returns objects ordered by name and version, or by time; limited in items and bytes. */
+  /**
+   * Returns objects that match the filter, ordered by name and version, or by time. Their number and bytes are limited.
+   */
   list(
     projectId: string,
     filter: ObjectFilter,
     slice: Slice & { readonly order?: ObjectOrder },
   ): Promise<readonly PublishedObject[]>;
   /**
-   * Deletes the versions of a name with these digests, or all if `digests` is null. Returns the number of deleted
+   * Deletes the versions of a name that have these digests, or all if `digests` is null. Returns the number of deleted
    * versions.
    */
   delete(projectId: string, name: string, digests: readonly string[] | null): Promise<number>;

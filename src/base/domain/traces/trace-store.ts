@@ -1,4 +1,4 @@
-// Contract of the store of traces, by project.
+// Contract of the store for the traces of projects.
 import type { CallStore } from "./traced-call.ts";
 import type { TracedFileStore } from "./traced-file.ts";
 import type { TableStore } from "./traced-table.ts";
@@ -8,8 +8,8 @@ export interface TraceStore {
   readonly files: TracedFileStore;
   readonly calls: CallStore;
   /**
-   * Deletes everything that a project has published and recorded, including objects; data written meanwhile may
-   * remain. Uses small transactions so that other writers are not blocked; an interrupted deletion has to be repeated.
+   * Deletes all objects and calls that a project has published and recorded. Data that is written meanwhile may remain.
+   * Small transactions keep other writers from waiting; an interrupted deletion has to be repeated.
    *
    * @returns ids of the artifacts of its files that no project uses any more
    */

@@ -1,22 +1,21 @@
-// Calls of ops that clients of traces record: start, inputs and result. Starts and ends arrive separately and in any
-// order.
+// Calls of ops that Weave clients record: start, inputs and result. Starts and ends arrive separately, in any order.
 import type { Slice } from "./published-object.ts";
 
-/** Start of a call. Its JSON texts are returned exactly as sent, including the digits of numbers. */
+/** Start of a call. Its JSON texts are returned exactly as the client sent them, with all digits of numbers. */
 export interface CallStart {
   readonly projectId: string;
   readonly id: string;
   readonly traceId: string;
-  /** Id of the parent call; null for the root of a trace. */
+  /** Id of the call that made this call; null for the root of a trace. */
   readonly parentId: string | null;
   readonly opName: string;
-  /** Start time in ISO 8601, UTC, with microseconds, so that the order of texts is the order of times. */
+  /** Start time in UTC, as ISO 8601 with microseconds, so that the texts sort like the times. */
   readonly startedAt: string;
-  /** JSON of other fields of the start: display name, thread, run. */
+  /** Other fields of the start as JSON: display name, thread, run. */
   readonly about: string;
   readonly attributes: string;
   readonly inputs: string;
-  /** Owner of the key that recorded it. */
+  /** Owner of the key that recorded the start. */
   readonly createdBy: string;
 }
 
@@ -24,27 +23,27 @@ export interface CallEnd {
   readonly projectId: string;
   readonly id: string;
   readonly endedAt: string;
-  /** JSON of other fields of the end: exception, step of the run. */
+  /** Other fields of the end as JSON: exception, step of the run. */
   readonly ending: string;
   readonly output: string;
   readonly summary: string;
   readonly createdBy: string;
 }
 
-/** Report of a client on a call: its start, its end, or both. */
+/** Part of a call that a client reports: its start, its end, or both. */
 interface CallPart {
   readonly start: CallStart | null;
   readonly end: CallEnd | null;
 }
 
-/** A call whose start has arrived. `end` is null until the end arrives. */
+/** A call whose start has arrived. `end` is null until the end has arrived, too. */
 export interface TracedCall extends CallStart {
   readonly end: CallEnd | null;
 }
 
-/** Filter; null fields match all. */
+/** Filter of calls. Fields that are null match all calls. */
 export interface CallFilter {
-  /** Names of ops. A name that ends in `:*` matches all versions of the op. */
+  /** Names of ops to include. A name that ends in `:*` includes all versions of the op. */
   readonly opNames: readonly string[] | null;
   readonly ids: readonly string[] | null;
   readonly traceIds: readonly string[] | null;
@@ -52,19 +51,25 @@ export interface CallFilter {
   readonly rootsOnly: boolean;
 }
 
-/** Part of the list of calls, ordered by start. */
+/** Selects a part of the list of calls, which is ordered by the calls' starts. */
 export interface CallSlice extends Slice {
   readonly isDescending: boolean;
-  /** Call after which `offset` starts counting; absent to count from the beginning. */
+  /** Call after which `offset` begins to count; absent to count from the beginning. */
   readonly after?: Pick<CallStart, "startedAt" | "id"> | null;
 }
 
 export interface CallStore {
-  /** Writes all parts or none; durable when it resolves. A part that exists is replaced, so clients may send it again. */
+  /**
+   * Writes all parts or none; durable when it resolves. A part replaces an existing one, so that clients may send it
+   * again.
+   */
   write(parts: readonly CallPart[]): Promise<void>;
-  /** Returns calls ordered by start, limited in items and bytes. Calls whose start has not arrived are left out. */
+  /**
+   * Returns calls ordered by their starts. Their number and bytes are limited. Calls whose start has not arrived are
+   * left out.
+   */
   list(projectId: string, filter: CallFilter, slice: CallSlice): Promise<readonly TracedCall[]>;
   count(projectId: string, filter: CallFilter): Promise<number>;
-  /** Deletes calls and returns their number. */
+  /** Deletes the calls with these ids, and returns the number of deleted calls. */
   delete(projectId: string, ids: readonly string[]): Promise<number>;
 }

@@ -1,16 +1,16 @@
-// Tables of rows that clients of traces publish, such as the examples of a dataset. A table's name is computed from
+// Tables of rows that Weave clients publish, such as the examples of a dataset. The name of a table is computed from
 // the digests of its rows. A project stores each row once, even if several tables contain it.
 import type { Slice } from "./published-object.ts";
 
 export interface TableRow {
-  /** Digest of the value. Equal rows have the same digest. */
+  /** Digest of the row's value. Equal rows have the same digest. */
   readonly digest: string;
-  /** Value as JSON, in the form over which the digest was computed. */
+  /** Value as JSON text, in the form from which the digest was computed. */
   readonly value: string;
 }
 
 export interface IndexedRow extends TableRow {
-  /** Index of the row in the table, from 0. */
+  /** Index of the row in its table, counted from 0. */
   readonly index: number;
 }
 
@@ -21,17 +21,17 @@ export interface TableName {
 }
 
 export interface TableStore {
-  /** Stores a table with all rows or nothing; durable when it resolves. An existing table is not changed. */
+  /** Stores a table with all its rows, or nothing; durable when it resolves. If the table exists, nothing changes. */
   create(table: TableName, rows: Iterable<TableRow>): Promise<void>;
   /**
-   * Creates a table from rows that the project already has. @throws ServiceError `not_found` for a row that the
-   * project does not have
+   * Stores a table of rows that the project already has. @throws ServiceError `not_found` for a row that the project
+   * does not have
    */
   createOf(table: TableName, rowDigests: Iterable<string>): Promise<void>;
-  /** Returns the number of rows; null if there is no such table. */
+  /** Returns the number of rows of a table; null if there is no such table. */
   count(projectId: string, digest: string): Promise<number | null>;
   /**
-   * Returns rows in order, limited in items and bytes; an empty list if there is no such table.
+   * Returns rows of a table in order. Their number and bytes are limited. The list is empty if there is no such table.
    *
    * @param rowDigests digests of the rows to return; null for all
    */

@@ -1,9 +1,9 @@
-// Precision with which a trainer multiplies by the weights of the base model, which training does not change.
+// Precision in which a trainer multiplies with the weights of the base model, which training does not change.
 
 export const basePrecisions = ["float32", "int8"] as const;
 
 /**
- * With `int8`, these weights and the values multiplied by them are quantized. Adapters and everything else stay
+ * `int8` quantizes these weights and the values that are multiplied with them. Adapters and everything else remain
  * float32.
  */
 export type BasePrecision = (typeof basePrecisions)[number];

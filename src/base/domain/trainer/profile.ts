@@ -1,5 +1,5 @@
-// Profile of a trainer: its name, its capabilities, and the names of its saved states. A job that needs a missing
-// capability is refused on submission. The contract of trainers is train/trainer/trainer.ts.
+// Profile of a trainer: its name, its capabilities, and the names of its saved states. The server refuses a job that
+// needs a missing capability when it is submitted. The contract of trainers is in train/trainer/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 import type { PreferenceReference } from "../preferences/preference-config.ts";
@@ -9,31 +9,36 @@ type LossKind = "policy" | "cross-entropy" | "preference";
 
 export interface TrainerProfile {
   /**
-   * Name of the trainer: lowercase letters, digits, hyphens. It is stored with each state, so that no other trainer
-   * loads the state.
+   * Name of the trainer, of lowercase letters, digits and hyphens. It is stored with each state of the trainer, so that
+   * no other trainer loads the state.
    */
   readonly name: string;
   readonly losses: readonly LossKind[];
-  /** True if the trainer can also compute the base model's log-probabilities, which a KL penalty and a KL metric need. */
+  /**
+   * True if the trainer can also compute the base model's log-probabilities, which a KL penalty and the KL metric need.
+   */
   readonly hasBasePass: boolean;
-  /** True if repeating the same calls gives identical bytes, which a replay needs. */
+  /** True if the same calls always give identical bytes, which a replay needs. */
   readonly isRepeatable: boolean;
-  /** Supported precisions of multiplications with the base model's weights. Contains at least float32. */
+  /** Precisions in which the trainer can multiply with the base model's weights. Contains at least float32. */
   readonly basePrecisions: readonly BasePrecision[];
-  /** True if the trainer can start from an adapter's files. Otherwise it can only continue from its own saved states. */
+  /**
+   * True if the trainer can start from the files of any adapter. False if it can only continue from its own saved
+   * states.
+   */
   readonly takesAdapters: boolean;
-  /** Options of an optimizer step that the trainer sets itself, ignoring the job's values; absent if there are none. */
+  /** Names of options of an optimizer step for which the trainer ignores the job's values; absent if there are none. */
   readonly fixedInStep?: readonly string[];
 }
 
-/** Loss of each kind of job. */
+/** Loss that each kind of job uses. */
 const lossOfKind: { readonly [Kind in TrainerTask["kind"]]: LossKind } = {
   rl: "policy",
   sft: "cross-entropy",
   preference: "preference",
 };
 
-/** Properties of a job that decide which trainer can run it. */
+/** Properties of a job that decide whether a trainer can run it. */
 export type TrainerTask =
   | {
       readonly kind: "rl";
@@ -54,7 +59,7 @@ export type TrainerTask =
 /**
  * Refuses a job that this trainer cannot run.
  *
- * @param from version that the job starts from
+ * @param from version from which the job starts
  * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient`, `reference` or `basePrecision`, with the missing
  * capability and the cure
  */
@@ -101,21 +106,21 @@ function refusal(field: string, message: string): ServiceError {
   return new ServiceError({ code: "invalid", faults: [{ location: [field], message, type: "value_error" }] });
 }
 
-/** Trainer to which states without a trainer's name belong. */
+/** Trainer to which stored states without the name of a trainer belong. */
 const firstTrainer = "embedded";
 
-/** Returns the stored form of a state: the trainer's name, a colon, and the trainer's own name of the state. */
+/** Returns the stored form of a state: the trainer's name, a colon, and the trainer's own name for the state. */
 export function storedState(trainer: string, state: string): string {
   return `${trainer}:${state}`;
 }
 
-/** Parses a {@link storedState}. States from older versions have no trainer's name. */
+/** Parses a {@link storedState}. States that older versions of Hone stored lack the trainer's name. */
 export function stateOf(stored: string): { readonly trainer: string; readonly state: string } {
   const [, trainer = firstTrainer, state = stored] = /^([a-z][a-z0-9-]*):(.*)$/s.exec(stored) ?? [];
   return { trainer, state };
 }
 
-/** Returns the trainer's own name of a stored state; null if there is none or it belongs to another trainer. */
+/** Returns the trainer's own name for a stored state; null if there is no state, or it belongs to another trainer. */
 export function ownState({ name }: { readonly name: string }, stored: string | null): string | null {
   const kept = stored === null ? null : stateOf(stored);
   return kept?.trainer === name ? kept.state : null;

@@ -1,14 +1,16 @@
-// Recognises errors of SQLite and PostgreSQL that report damaged database files. Pure: only inspects errors.
+// Recognizes errors of SQLite and PostgreSQL that report damaged database files. Pure: it only looks at errors.
 import { ServiceError } from "../service-error.ts";
 
-/** Codes of SQLite, including extended codes, and PostgreSQL's codes for `data_corrupted` and `index_corrupted`. */
+/**
+ * Error codes of SQLite, with their extended codes, and PostgreSQL's codes for `data_corrupted` and `index_corrupted`.
+ */
 const codes = /^(SQLITE_CORRUPT(_\w+)?|SQLITE_NOTADB|XX001|XX002)$/;
 
-/** Instruction for operators. */
+/** Instruction for operators whose database is damaged. */
 export const damageCure =
   "Stop the server, keep a copy of the data folder as it is, and restore the newest backup (`hone restore`).";
 
-/** Returns the error for callers if this error, or a cause of it, reports a damaged database; null otherwise. */
+/** Returns an error for callers if this error, or a cause of it, reports a damaged database; otherwise null. */
 export function damagedDatabaseError(error: unknown, name: string): ServiceError | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!("code" in cause) || !codes.test(String(cause.code))) continue;

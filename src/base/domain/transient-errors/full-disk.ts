@@ -1,10 +1,10 @@
-// Recognises errors of the operating system, SQLite and PostgreSQL that report a full disk. Pure: only inspects
+// Recognizes errors of the operating system, SQLite and PostgreSQL that report a full disk. Pure: it only looks at
 // errors.
 import { ServiceError } from "../service-error.ts";
 
 const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL", "53100"];
 
-/** Returns the error for callers if this error, or a cause of it, reports a full disk; null otherwise. */
+/** Returns an error for callers if this error, or a cause of it, reports a full disk; otherwise null. */
 export function fullDiskError(error: unknown): ServiceError | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!("code" in cause) || !codes.includes(String(cause.code))) continue;

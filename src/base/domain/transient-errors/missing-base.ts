@@ -1,16 +1,16 @@
-// Errors for a missing base model, and for a version that was trained on other weights than those of the base model.
-// Serving such a version would change its answers.
+// Errors for a missing base model, and for a version that was trained with other weights than the base model has now.
+// To serve such a version would change its answers.
 import { type ModelVersion, type RecordedBase, shownBase } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 
-/** Returns the error while a job waits for a server that has its base model. */
+/** Returns the error with which a job waits until a server has its base model. */
 export function missingBaseError(baseModel: string): ServiceError {
   return missing(
     `The base model ${JSON.stringify(baseModel)} is not served now; start a server with --model, and the job goes on.`,
   );
 }
 
-/** Returns the error if the model's folder is missing or empty, as on an unmounted disk. */
+/** Returns the error for a model whose folder is missing or empty, as on a disk that is not mounted. */
 export function missingFilesError(baseModel: string): ServiceError {
   return missing(
     `The files of the base model ${JSON.stringify(baseModel)} are not where they were; put them back, and the job goes on.`,
@@ -18,8 +18,7 @@ export function missingFilesError(baseModel: string): ServiceError {
 }
 
 /**
- * Returns the part of a message that says what is wrong with a version on other weights; it follows the version's
- * name.
+ * Returns the end of a message about a version that was trained with other weights. The version's name comes before it.
  */
 export function otherWeights(recorded: RecordedBase, weights: string): string {
   return (
@@ -29,12 +28,12 @@ export function otherWeights(recorded: RecordedBase, weights: string): string {
   );
 }
 
-/** Returns an engine's error for the adapter of a version on other weights. */
+/** Returns the error with which an engine refuses the adapter of a version that was trained with other weights. */
 export function overOtherWeights(recorded: RecordedBase, weights: string): ServiceError {
   return new ServiceError({ code: "conflict", message: `It ${otherWeights(recorded, weights)}` });
 }
 
-/** Returns the error while a job waits that starts from a version on other weights. */
+/** Returns the error with which a job waits if the version from which it starts was trained with other weights. */
 export function waitsForWeights(
   { step, base }: Pick<ModelVersion, "step" | "base">,
   weights: string,

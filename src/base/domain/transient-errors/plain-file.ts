@@ -1,8 +1,8 @@
-// Allows only plain files to be opened. Reading a named pipe blocks until something is written to it, and a device may
-// be endless. Pure: callers stat the path themselves.
+// Recognizes plain files, because only these may be opened. Reading a named pipe blocks until something is written to
+// it, and a device may be endless. Pure: the caller stats the path.
 import { invalid } from "../service-error.ts";
 
-/** Kind of a path, as Node's `Stats` reports it. */
+/** Questions about the kind of a path that Node's `Stats` answers. */
 export interface PathKind {
   isFile(): boolean;
   isDirectory(): boolean;
@@ -11,7 +11,7 @@ export interface PathKind {
   isSocket(): boolean;
 }
 
-/** Returns the human-readable kind of a path that is not a plain file; null for a plain file. */
+/** Returns the kind of a path for people, such as `a folder`; null for a plain file. */
 export function otherThanFile(found: PathKind): string | null {
   if (found.isFile()) return null;
   if (found.isDirectory()) return "a folder";
@@ -20,10 +20,7 @@ export function otherThanFile(found: PathKind): string | null {
   return found.isSocket() ? "a socket" : "a device";
 }
 
-/**
- * Refuses a path that is not a plain file, before it is opened. @throws ServiceError `invalid`, with the path in the
- * message
- */
+/** Refuses to open a path that is not a plain file. @throws ServiceError `invalid`, with the path in the message */
 export function requirePlainFile(path: string, found: PathKind): void {
   const kind = otherThanFile(found);
   if (kind === null) return;

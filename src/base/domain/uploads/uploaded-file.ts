@@ -1,24 +1,24 @@
-// Files that clients upload and that later requests refer to: metadata, and the contract of its store. The bytes are
-// stored as artifacts.
+// Metadata of files that clients upload for use in later requests, and the contract of the store for it. The files'
+// bytes are artifacts.
 import type { Page, PageRequest } from "../page.ts";
 
 export interface UploadedFile {
   readonly id: string;
   readonly entity: string;
-  /** Human-readable name given by the client. */
+  /** Name that the client gave the file, for people. */
   readonly name: string;
-  /** Purpose as stated by the client. */
+  /** Purpose of the file that the client stated. */
   readonly purpose: string;
   readonly byteCount: number;
   readonly createdAt: Date;
-  /** Time of the last request that used the file; initially the creation time. */
+  /** Time of the last request that used the file. At first, it is the time of creation. */
   readonly usedAt: Date;
 }
 
 export interface FileFilter {
   readonly entity: string | null;
   readonly purpose: string | null;
-  /** Includes only files that were not used since this time; null includes all. */
+  /** Includes only files that no request has used since this time; null includes all. */
   readonly unusedSince: Date | null;
 }
 
@@ -29,15 +29,15 @@ export interface FileStore {
    */
   create(file: UploadedFile, entityBytesMax: number): Promise<void>;
   find(id: string): Promise<UploadedFile | null>;
-  /** Returns files in the order of creation; null fields of the filter match all. */
+  /** Returns files in order of creation. Fields of the filter that are null match all files. */
   list(filter: FileFilter, page: PageRequest): Promise<Page<UploadedFile>>;
   /** Deletes a file's metadata. Returns false if there is no such file. */
   delete(id: string): Promise<boolean>;
-  /** Records that a request used the file. It is no error if the file was deleted. */
+  /** Records that a request used the file. Does nothing if the file was deleted. */
   use(id: string, at: Date): Promise<void>;
 }
 
-/** Returns the error message for a file that exceeds the remaining space of the entity. */
+/** Returns the error message for a file that is larger than the space that its entity has left. */
 export function entityFullMessage(usedBytes: number, byteCount: number, entityBytesMax: number): string {
   return (
     `The files of this entity have ${usedBytes} bytes, and this one has ${byteCount}; together they may have ` +

@@ -1,5 +1,5 @@
-// Contract of the store of webhooks and deliveries. Other stores add an event in the same transaction as the change
-// that it reports, so no committed change lacks its event.
+// Contract of the store for webhooks and deliveries. Other stores add an event in the transaction of the change that it
+// reports, so that no committed change lacks its event.
 import type { Page, PageRequest } from "../page.ts";
 import type {
   Delivery,
@@ -10,30 +10,33 @@ import type {
   WebhookChoice,
 } from "./webhook.ts";
 
-/** Outcome of a delivery attempt. */
+/** Outcome of an attempt to deliver an event. */
 export type DeliveryOutcome =
   | { readonly state: "delivered"; readonly at: Date }
   | { readonly state: "failed"; readonly at: Date }
   | { readonly state: "pending"; readonly dueAt: Date };
 
 export interface WebhookStore {
-  /** @throws ServiceError `conflict` if the entity already has `countMax` webhooks */
+  /** Stores a new webhook. @throws ServiceError `conflict` if the entity already has `countMax` webhooks */
   create(webhook: NewWebhook, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<Webhook | null>;
   list(filter: { readonly entity: string | null }, page: PageRequest): Promise<Page<Webhook>>;
-  /** Changes a webhook. Returns null if there is no such webhook. */
+  /** Changes the given fields of a webhook. Returns the changed webhook; null if there is no such webhook. */
   change(id: string, choice: Partial<WebhookChoice>): Promise<Webhook | null>;
   /**
-   * Enables a webhook, so that deliveries resume. Events that occurred while it was disabled are lost; failed
+   * Enables a webhook, so that deliveries begin again. Events that occurred while it was disabled are lost; failed
    * deliveries may be replayed. Returns null if there is no such webhook.
    */
   enable(id: string): Promise<Webhook | null>;
-  /** Disables a webhook: no events are added, and pending deliveries fail. Has no effect if the webhook is disabled. */
+  /**
+   * Disables a webhook: it gets no more events, and its pending deliveries fail. Does nothing if it is already
+   * disabled.
+   */
   disable(id: string, reason: string, at: Date): Promise<void>;
-  /** Deletes the webhook and its deliveries. Returns false if there is no such webhook. */
+  /** Deletes a webhook and its deliveries. Returns false if there is no such webhook. */
   delete(id: string): Promise<boolean>;
 
-  /** @throws ServiceError `invalid` if `after` names no delivery of the webhook */
+  /** Returns the deliveries of a webhook. @throws ServiceError `invalid` if `after` names no delivery of the webhook */
   listDeliveries(
     webhookId: string,
     filter: { readonly state: DeliveryState | null },
@@ -41,7 +44,7 @@ export interface WebhookStore {
   ): Promise<Page<Delivery>>;
   findDelivery(webhookId: string, id: string): Promise<Delivery | null>;
   /**
-   * Replays finished deliveries: a single delivery, or up to `countMax` deliveries that failed since a time.
+   * Replays finished deliveries: a single one, or up to `countMax` deliveries that have failed since a time.
    *
    * @returns the number of replayed deliveries
    */
@@ -51,16 +54,16 @@ export interface WebhookStore {
     options: { readonly at: Date; readonly countMax: number },
   ): Promise<number>;
 
-  /** Returns enabled webhooks with a delivery that is due, in any order. */
+  /** Returns enabled webhooks for which a delivery is due, in any order. */
   withDue(at: Date): Promise<readonly Pick<Webhook, "id" | "entity">[]>;
-  /** Claims due deliveries, earliest first. No other server can claim them before `until`. */
+  /** Claims deliveries that are due, the earliest first. No other server can claim them before `until`. */
   claim(
     webhookId: string,
     claim: { readonly owner: string; readonly at: Date; readonly until: Date; readonly limit: number },
   ): Promise<readonly Delivery[]>;
   /**
-   * Records an attempt; only the latest {@link attemptsKept} attempts are kept. Writes nothing if another owner has
-   * claimed the delivery by then.
+   * Records an attempt. Only the latest {@link attemptsKept} attempts of a delivery are kept. Writes nothing if another
+   * owner has claimed the delivery by now.
    */
   settle(
     delivery: Pick<Delivery, "id" | "webhookId">,
@@ -69,22 +72,22 @@ export interface WebhookStore {
     outcome: DeliveryOutcome,
   ): Promise<void>;
   /**
-   * Deletes finished deliveries: those that ended before a time, and those in excess of the `countMax` newest. Each
-   * call deletes a few thousand at most.
+   * Deletes finished deliveries that ended before a time, or that exceed the `countMax` newest. Each call deletes at
+   * most a few thousand.
    *
    * @returns the number of deleted deliveries
    */
   deleteEnded(kept: { readonly endedBefore: Date; readonly countMax: number }): Promise<number>;
 }
 
-/** Number of attempts kept for each delivery; older ones are deleted. */
+/** Number of attempts that are kept for each delivery. Older ones are deleted. */
 export const attemptsKept = 20;
 
 /**
- * Maximum number of pending deliveries of a webhook. If it is exceeded, the webhook is disabled, because its receiver
- * does not accept deliveries.
+ * Maximum number of pending deliveries of a webhook. Beyond it, the webhook is disabled, because its receiver does not
+ * accept deliveries.
  */
 export const pendingMax = 100_000;
 
-/** Maximum size in bytes of the records in one event, as stored. A larger record gets an event of its own. */
+/** Maximum size in bytes of the records in one event, as stored. A larger record gets an event for itself. */
 export const eventBytesMax = 1 << 20;

@@ -1,4 +1,5 @@
-// Webhooks: receivers to which the server sends an entity's events, and the outcomes of deliveries.
+// Webhooks: receivers to which the server sends the events of an entity. Also the deliveries of events and their
+// outcomes.
 import { type FieldValues, integer, orNull, setOf, text } from "../resources/fields.ts";
 
 export const webhookEventTypes = [
@@ -12,7 +13,7 @@ export type WebhookEventType = (typeof webhookEventTypes)[number];
 export type FeedbackEventType = Extract<WebhookEventType, `feedback.${string}`>;
 export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
 
-/** Fields of a webhook that may be changed. */
+/** Fields of a webhook that its owners may change. */
 export const webhookFields = {
   url: text({
     about:
@@ -45,32 +46,32 @@ export const webhookFields = {
 };
 export type WebhookChoice = FieldValues<typeof webhookFields>;
 
-/** Fields of a new webhook. */
+/** Request for a new webhook. */
 export interface WebhookRequest extends WebhookChoice {
-  /** Entity of the webhook; null for the caller's entity. */
+  /** Entity to which the webhook belongs; null for the caller's entity. */
   readonly entity: string | null;
-  /** Secret; null to generate one. */
+  /** Secret with which requests are signed; null to generate one. */
   readonly secret: string | null;
 }
 
 export interface NewWebhook extends WebhookChoice {
   readonly id: string;
   readonly entity: string;
-  /** Secret that signs requests: `whsec_` and base64. */
+  /** Secret with which requests to the receiver are signed: `whsec_` and base64. */
   readonly secret: string;
   readonly createdAt: Date;
 }
 
 export interface Webhook extends NewWebhook {
-  /** Time and reason of disabling; null while the webhook is enabled. */
+  /** Time at which the webhook was disabled, and the reason; null while it is enabled. */
   readonly disabled: { readonly at: Date; readonly reason: string } | null;
-  /** Time of the first failed attempt since the last success; null if the last attempt succeeded. */
+  /** Time of the first failed attempt since the last successful one; null if the last attempt succeeded. */
   readonly failingSince: Date | null;
   /** Number of deliveries that are not finished. */
   readonly pendingCount: number;
 }
 
-/** Subject of an event, identified by ids. The content is read when the event is sent. */
+/** Ids of the objects that an event is about. Their content is read only when the event is sent. */
 export type WebhookSubject =
   | { readonly kind: "feedback"; readonly projectId: string; readonly ids: readonly string[] }
   | { readonly kind: "job"; readonly jobId: string };
@@ -78,34 +79,34 @@ export type WebhookSubject =
 export interface DeliveryAttempt {
   readonly at: Date;
   readonly durationMs: number;
-  /** HTTP status of the response; null if there was no response. */
+  /** HTTP status of the receiver's answer; null if there was no answer. */
   readonly status: number | null;
-  /** Why the attempt failed; null if it succeeded. */
+  /** Reason for the failure of the attempt; null if it succeeded. */
   readonly error: string | null;
-  /** Beginning of the response body, as text. */
+  /** Beginning of the answer's body, as text. */
   readonly answer: string;
 }
 
 export type DeliveryState = "pending" | "delivered" | "failed";
 
-/** Delivery of an event to one webhook. */
+/** Delivery of one event to one webhook. */
 export interface Delivery {
-  /** Id of the event, the same in each attempt, so that receivers can recognise duplicates. */
+  /** Id of the event. It is the same in each attempt, so that receivers can recognize duplicates. */
   readonly id: string;
   readonly webhookId: string;
   readonly type: WebhookEventType;
   readonly subject: WebhookSubject;
   readonly createdAt: Date;
   readonly state: DeliveryState;
-  /** Latest attempts, oldest first. */
+  /** Latest attempts to deliver the event, oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
-  /** Total number of attempts. */
+  /** Number of all attempts, even those that are no longer in `attempts`. */
   readonly attemptCount: number;
-  /** Time from which the attempts are counted: creation, or the last replay. */
+  /** Time since which attempts count for the retry plan: that of the delivery's creation or last replay. */
   readonly triedSince: Date;
   /**
-   * Time of the next attempt; during an attempt, the time after which another server may send it. Null once the
-   * delivery is finished.
+   * Time of the next attempt; null once the delivery is finished. During an attempt, it is the time after which another
+   * server may try.
    */
   readonly dueAt: Date | null;
   readonly endedAt: Date | null;

@@ -1,16 +1,16 @@
-// Answers a query over records in memory, given in storage order.
+// For tests: answers a feedback query over records in memory, which are given in storage order.
 import type { FeedbackRecord } from "../../feedback.ts";
 import { fieldText, holds } from "./evaluate.ts";
 import type { FeedbackQuery, SortKey } from "../../feedback-query/feedback-query.ts";
 import { compareTexts, numberOfText } from "../../feedback-query/values.ts";
 
-/** Returns the matching records, sorted; ignores the query's slice and byte limit. */
+/** Returns the matching records, sorted. Ignores the query's limit, offset and byte limit. */
 export function selected(
   records: readonly FeedbackRecord[],
   { projectId, condition, sortBy }: Pick<FeedbackQuery, "projectId" | "condition" | "sortBy">,
 ): readonly FeedbackRecord[] {
   const found = records.filter((record) => record.projectId === projectId && holds(condition, record));
-  // Sorting is stable, so ties keep storage order.
+  // The sort is stable, so equal records remain in storage order.
   return found.sort((a, b) => {
     for (const key of sortBy) {
       const order = orderBy(key, a, b);

@@ -1,4 +1,4 @@
-// Evaluates a condition in memory: the reference that SQL is tested against.
+// For tests: evaluates a condition in memory. Tests compare the results of SQL with it.
 import type { FeedbackRecord } from "../../feedback.ts";
 import type { Condition, Expression, FieldExpression } from "../../feedback-query/condition.ts";
 import type { FeedbackField } from "../../feedback-query/feedback-field.ts";
@@ -6,7 +6,7 @@ import { holdsOf, orderOf } from "../../feedback-query/make-condition.ts";
 import { recordText } from "../../feedback-query/stored-form.ts";
 import { lowerLatin, numberOfText, searchableText, textOf, valueAt } from "../../feedback-query/values.ts";
 
-/** True if the condition is true for the record, neither false nor unknown. */
+/** True if the condition is true for the record. False if it is false or unknown. */
 export function holds(condition: Condition, record: FeedbackRecord): boolean {
   return truthOf(condition, record) === true;
 }
@@ -45,7 +45,10 @@ function truthOf(condition: Condition, record: FeedbackRecord): boolean | null {
   }
 }
 
-/** A decisive operand decides, even if others are unknown. */
+/**
+ * Joins conditions by `and` or `or`. @param decisive result that one condition with this result decides, even if others
+ * are unknown
+ */
 function joined(conditions: readonly Condition[], record: FeedbackRecord, decisive: boolean): boolean | null {
   let isUnknown = false;
   for (const condition of conditions) {
@@ -83,7 +86,7 @@ function valueOf(expression: Expression, record: FeedbackRecord): Value {
   }
 }
 
-/** Returns the text of a field; null if there is none. */
+/** Returns the text of a field of the record; null if the record has none there. */
 export function fieldText(field: FeedbackField, record: FeedbackRecord): string | null {
   if (field.kind === "payload") return textOf(valueAt(record.payload, field.path));
   if (field.kind === "createdAt") return record.createdAt.toISOString();
