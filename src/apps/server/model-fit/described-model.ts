@@ -20,9 +20,9 @@ export interface DescribedModel {
   readonly name: string;
   /** Folder with the model's config.json. */
   readonly folder: string;
-  /** True if the folder knows every tensor and its type; false if only the configuration was downloaded. */
+  /** True if the folder lists every tensor with its type; false if only the configuration was downloaded. */
   readonly hasTensors: boolean;
-  /** Size of the files that a download would take; 0 if they are on this machine. */
+  /** Size in bytes of the files that a download would take; 0 if they are on this machine. */
   readonly downloadBytes: number;
 }
 
@@ -83,10 +83,12 @@ interface Download {
   readonly scratch: string;
 }
 
-/** Numbers of bytes from the beginning of a GGUF file that are tried; the vocabulary makes up most of its header. */
+/** Sizes of the beginning of a GGUF file, tried in turn until it has the whole header, which is mostly vocabulary. */
 const headerSizes = [16, 64, 256].map((mebibytes) => mebibytes * 2 ** 20);
 
-/** Downloads the beginning of each GGUF file. The rest of the local files is a hole that takes no space on the disk. */
+/**
+ * Downloads the beginning of each GGUF file. The rest of the file on this machine is a hole, which takes no disk space.
+ */
 async function describeGguf(download: Download, files: readonly RepositoryFile[]): Promise<string> {
   const { scratch } = download;
   const first = findGgufFile(files.map(({ path }) => ({ name: basename(path) })));
@@ -97,7 +99,7 @@ async function describeGguf(download: Download, files: readonly RepositoryFile[]
       return ensureGgufFolder(join(scratch, first ?? basename(files[0].path)), scratch);
     } catch (error) {
       failure = error;
-      // An unsupported model stays unsupported with a longer beginning.
+      // A longer beginning would not make an unsupported model supported.
       if (error instanceof ServiceError && error.code === "unsupported") throw error;
     }
   }

@@ -100,7 +100,7 @@ function factsOf(config: ModelConfig): Pick<FittedModel, "parameterCount" | "con
   return { parameterCount: countParameters(config), contextLength: config.contextLength };
 }
 
-/** Returns the largest known models that this machine can serve, and train; faster than estimating all of them. */
+/** Returns the largest known models that this machine can serve and train. Faster than estimating all known models. */
 export function largestKnown(
   memoryBytes: number,
   kernels: IntegerKernels,
@@ -112,7 +112,7 @@ export function largestKnown(
       return servingBytesOf(config, forms, usualContext) <= memoryBytes;
     });
   const isTrainable = (config: ModelConfig): boolean =>
-    // The float32 weights are a lower bound, which spares the graphs of models that are far too large.
+    // The size of the float32 weights is a lower bound, so no graphs are built for models that are far too large.
     4 * countParameters(config) <= memoryBytes &&
     sequenceTrainingBytes(config, trainedTokenCount) <= memoryBytes;
   return {

@@ -9,12 +9,12 @@ import {
   type WeightForms,
 } from "../../../inference/architectures/quantized/weight-forms.ts";
 
-/** Concurrent requests for which memory and speed are estimated. */
+/** Number of concurrent requests for which memory and speed are estimated. */
 export const requestCount = 8;
 
 /** Estimated speed, in tokens per second. */
 export interface FitSpeed {
-  /** Decoded tokens of one request. */
+  /** Decoded tokens of a single request. */
   readonly one: number;
   /** Decoded tokens of {@link requestCount} concurrent requests together. */
   readonly several: number;
@@ -40,7 +40,7 @@ export function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly
   };
 }
 
-/** Returns the operations per second for a form at a measured number of rows. */
+/** Returns the rate at which this machine multiplies rows by weights of a form, in operations per second. */
 function rateOf(rates: readonly KernelRate[], form: WeightForm, rows: number): number {
   const kernel = form === "int4-offset" ? "int4" : form;
   const found = rates.find((rate) => rate.form === kernel && rate.rows === rows);
