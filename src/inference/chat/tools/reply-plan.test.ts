@@ -89,8 +89,6 @@ test("plans a text answer for a prompt that is not a conversation", () => {
     } as const,
   };
   const ids = tokenizer.encode("<think>", { addSpecialTokens: false });
-  assert.deepEqual(planReply(request, { replies, tokenizer, engine }, ids).form, {
-    thought: "none",
-    calls: null,
-  });
+  const { thought, calls } = planReply(request, { replies, tokenizer, engine }, ids).form;
+  assert.deepEqual([thought, calls], ["none", null]);
 });
