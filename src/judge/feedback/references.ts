@@ -38,10 +38,7 @@ export type ParsedReference =
   | { readonly isValid: true; readonly reference: Reference }
   | { readonly isValid: false; readonly reason: string };
 
-/**
- * Matches schemes as in RFC 3986, and also the placeholder `<scheme>` from the API documentation, which users copy
- * literally.
- */
+/** Matches schemes as in RFC 3986, and the placeholder `<scheme>` of the API documentation, which users copy. */
 const referencePattern = /^(<scheme>|[A-Za-z][A-Za-z0-9+.-]*):\/\/\/(.+)$/s;
 
 /** Parses a reference of any kind. If it is malformed, `reason` explains the fault. */

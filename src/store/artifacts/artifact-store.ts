@@ -71,10 +71,7 @@ export interface ArtifactStore {
     readonly isLive: (server: string) => Promise<boolean>;
     readonly isKnown: (key: string) => Promise<boolean>;
   }): Promise<readonly string[]>;
-  /**
-   * Removes each artifact directly below a key that is older than a given time and has no owner in the database.
-   * Returns the keys of the removed artifacts.
-   */
+  /** Removes artifacts directly below a key that are older than a given time and have no owner; returns their keys. */
   sweep(
     key: string,
     among: { readonly olderThan: Date; readonly isKnown: (key: string) => Promise<boolean> },

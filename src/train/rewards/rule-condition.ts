@@ -22,11 +22,7 @@ export function turnOf(projectId: string): QueryTurn {
   return { entity: parseProjectId(projectId)?.entity ?? "", timeMs: pageMs };
 }
 
-/**
- * Returns the query condition for the feedback that a reward rule can use.
- *
- * @param filter additional condition
- */
+/** Returns the query condition for the feedback that a reward rule can use; `filter` is an additional condition. */
 export function ruleCondition({ terms }: RewardRule, filter: Condition, span: FeedbackSpan): Condition {
   return anyOf(terms.map(termCondition), filter, span);
 }

@@ -38,11 +38,7 @@ export const feedbackExportSchema = Type.Object(
 
 type ExportBody = Static<typeof feedbackExportSchema>;
 
-/**
- * Returns the form of an export request.
- *
- * @param limits limits on the request's query
- */
+/** Returns the form of an export request. `limits` are the limits on the request's query. */
 export function feedbackExportForm(limits: QueryLimits): BodyForm<typeof feedbackExportSchema> {
   return {
     schema: feedbackExportSchema,

@@ -1,5 +1,4 @@
-// The field `kv_transfer_params`, as in vLLM's servers and their proxies. It asks the server to hold or fetch the KV
-// cache of a prompt, or refers to a held one.
+// The field `kv_transfer_params`, as in vLLM: it asks to hold or fetch a prompt's KV cache, or refers to a held one.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";

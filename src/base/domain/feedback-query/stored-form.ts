@@ -56,10 +56,7 @@ export function exactParts(exact: StoredForm["exact"]): ExactParts | null {
   return exact === null ? null : (JSON.parse(exact) as ExactParts);
 }
 
-/**
- * True if the JSON may contain an escaped NUL or unpaired surrogate. Also true for a text that only looks like such an
- * escape.
- */
+/** True if the JSON may contain an escaped NUL or unpaired surrogate, or a text that looks like such an escape. */
 function mayBeOther(json: string): boolean {
   return json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
 }

@@ -78,10 +78,7 @@ export function compareTexts(a: string, b: string): number {
   return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
 }
 
-/**
- * Returns a code unit's position in code point order. Surrogates encode code points above all others, so they come
- * last.
- */
+/** Returns a code unit's position in code point order. Surrogates come last: they encode the highest code points. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -15,11 +15,7 @@ export class VllmRefusal extends Error {
   }
 }
 
-/**
- * Returns the error for a refusal.
- *
- * @param said the parsed body of the response; null if it is not JSON
- */
+/** Returns the error for a refusal. `said` is the parsed body of the response; null if it is not JSON. */
 export function refusalOf(
   status: number,
   said: unknown,

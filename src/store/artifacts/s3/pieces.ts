@@ -1,5 +1,4 @@
-// Transfers files to and from a bucket in pieces. Each piece is an object that is retried separately; its hash is
-// verified when it is read.
+// Transfers files to and from a bucket in pieces. Each piece is an object that is retried and verified separately.
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { flush } from "../flush.ts";
@@ -12,7 +11,6 @@ import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
  * Stores a file in pieces.
  *
  * @param to prefix of the keys of the pieces
- * @param path path of the file
  * @param name name of the file in the manifest
  */
 export async function storeFile(

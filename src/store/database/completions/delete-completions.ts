@@ -42,8 +42,7 @@ export function rowsOfModel(transaction: Transacting, modelId: string): Promise<
 }
 
 /**
- * Changes each model's count of completions by the given amount, which locks the models' rows until the end of the
- * transaction.
+ * Changes each model's count of completions by the amount, and locks the models' rows until the transaction ends.
  *
  * @returns the ids of the models that exist
  */
