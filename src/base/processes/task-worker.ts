@@ -1,5 +1,5 @@
-// A worker that serves tasks: a thread, or a separate process for tasks whose memory limit or termination cannot be
-// enforced in a thread. Callers decide its tasks and its end.
+// A worker that performs tasks: a thread, or a separate process if a thread cannot enforce the tasks' memory limit or
+// termination. Callers decide its tasks and its end.
 import { fork, type ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -7,26 +7,30 @@ import { Worker, type Transferable } from "node:worker_threads";
 import type { TaskMessage, WorkerMessage, WorkerStart } from "./tasks.ts";
 
 export interface WorkerOptions {
-  /** The built module that exports `openTasks`. */
+  /** Built module that exports `openTasks`. */
   readonly module: URL;
-  /** Argument of `openTasks`; for processes it must be JSON. */
+  /** Argument of `openTasks`. For processes, it must be JSON. */
   readonly data?: unknown;
-  /** True for processes, which start more slowly than threads and share no memory with this one. */
+  /**
+   * True if the worker is a process. Processes start more slowly than threads, and share no memory with this process.
+   */
   readonly isProcess?: boolean;
-  /** Time limit of each stage of a task, in order; the first begins when a worker takes the task. */
+  /**
+   * Time limit in milliseconds of each stage of a task, in order. The first stage begins when a worker takes the task.
+   */
   readonly stageMs: readonly number[];
-  /** Memory limit of a worker's objects; buffers are not counted. */
+  /** Memory limit of a worker's objects in mebibytes. Buffers do not count. */
   readonly memoryMebibytes: number;
-  /** True to end a worker when no task waits for it, which frees its memory. */
+  /** True to end a worker as soon as no task waits for it, which frees its memory. */
   readonly endsWhenIdle?: boolean;
 }
 
-/** A thread or a process. */
+/** A thread or a process that performs tasks. */
 export interface TaskWorker {
   postMessage(task: TaskMessage, transfer: Transferable[]): void;
   ref(): void;
   unref(): void;
-  /** Ends the worker; resolves when it is gone. */
+  /** Ends the worker. Resolves when it is gone. */
   terminate(): Promise<unknown>;
   on(event: "message", listener: (message: WorkerMessage) => void): unknown;
   on(event: "error", listener: (error: Error & { readonly code?: string }) => void): unknown;
@@ -58,19 +62,19 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
     this.#process = fork(fileURLToPath(program), [JSON.stringify(start)], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${memoryMebibytes}`],
-      // The task's refusal already says that it ran out of memory.
+      // Output is ignored, because the error of the task already says that the worker ran out of memory.
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     this.#process.on("message", (message) => this.emit("message", message));
     this.#gone = new Promise((resolve) => {
       this.#process.on("error", (error) => {
-        // A process that could not be started does not emit an end.
+        // A process that could not be started emits no `close`, so this event is its end.
         if (this.#process.pid === undefined) resolve();
         this.emit("error", error);
       });
       this.#process.once("close", (code, signal) => {
         resolve();
-        // V8 aborts a process that runs out of memory, and the system may kill one.
+        // V8 aborts a process that runs out of memory, and the operating system may kill one.
         if (signal === "SIGABRT" || signal === "SIGKILL") this.emit("error", outOfMemory());
         else this.emit("exit", code ?? signal);
       });
@@ -78,7 +82,7 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
   }
 
   postMessage(task: TaskMessage): void {
-    // A failure means that the process has just died; its end is reported separately.
+    // If sending fails, the process has just died. Its end is reported separately.
     if (this.#process.connected) this.#process.send(task, () => undefined);
   }
 

@@ -9,7 +9,7 @@ const module = new URL("./testing/small-tasks.js", import.meta.url);
 
 type Pool = WorkerPool<SmallTasks, unknown>;
 
-/** A pool of one worker, closed after the test. */
+/** Returns a pool with one worker, which is closed after the test. */
 function pool(context: TestContext, changes: Partial<WorkerPoolOptions> = {}): Pool {
   const workers = new WorkerPool<SmallTasks, unknown>({
     module,
@@ -22,7 +22,7 @@ function pool(context: TestContext, changes: Partial<WorkerPoolOptions> = {}): P
   return workers;
 }
 
-/** A line of that length, by default without an effective timeout. */
+/** Returns options for a queue of this length, by default with a timeout that the tests never reach. */
 const line = (lengthMax: number, waitMs = 60_000): WorkerPoolOptions["line"] => ({
   lengthMax,
   waitMs,
@@ -34,11 +34,11 @@ const run = (workers: Pool, task: SmallTask, options?: TaskOptions): Promise<unk
 interface Gate {
   readonly task: SmallTask;
   readonly open: () => void;
-  /** Blocks this thread until the task is about to answer. */
+  /** Blocks this thread until the task is just about to answer. */
   readonly waitUntilPassed: () => void;
 }
 
-/** A task that blocks its worker until the gate is opened. */
+/** Returns a task that blocks its worker until the test opens a gate. */
 function gate(): Gate {
   const numbers = new Int32Array(new SharedArrayBuffer(8));
   return {
@@ -132,7 +132,7 @@ test("accepts an answer that arrived by the deadline", async (context) => {
   const held = run(workers, task);
   open();
   waitUntilPassed();
-  // This thread is blocked until the task's time is up.
+  // Blocks this thread until the time limit of the task has passed.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   assert.equal(await held, "opened");
 });

@@ -1,6 +1,6 @@
-// A pool of workers, in threads or separate processes, for work that would block the event loop or may never end. Each
-// worker runs one task at a time, starts on demand, and does not keep the process alive. Tasks are typed calls of a
-// module's functions (tasks.ts).
+// A pool of workers, which are threads or processes, for work that would block the event loop or may never end. Each
+// worker runs one task at a time, starts when it is first needed, and does not keep the process alive. Tasks are typed
+// calls of a module's functions (tasks.ts).
 import { ServiceError } from "../domain/service-error.ts";
 import { TenantShares } from "../domain/sharing/tenant-shares.ts";
 import { WaitingLine } from "../domain/sharing/loop-turns.ts";
@@ -11,15 +11,18 @@ import { WorkerThread, type Job } from "./worker-thread.ts";
 export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
-  /** Maximum number of waiting tasks, shared among clients, and the maximum time that each waits; unlimited if absent. */
+  /**
+   * Maximum number of waiting tasks, of which each client has a share, and maximum time for which a task waits. Absent
+   * if neither is limited.
+   */
   readonly line?: { readonly lengthMax: number; readonly waitMs: number };
 }
 
 export interface TaskOptions {
-  /** Client that the task belongs to; the waiting tasks of different clients take turns. */
+  /** Client to whom the task belongs. Waiting tasks of different clients take turns. */
   readonly client?: string;
   readonly signal?: AbortSignal;
-  /** Buffers to transfer to the worker instead of copying. */
+  /** Buffers to transfer to the worker instead of copying them. */
   readonly transfer?: readonly ArrayBuffer[];
 }
 
@@ -30,7 +33,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   readonly #waiting = new WaitingLine<Job & { readonly onBegin: () => void }>();
   #isClosed = false;
 
-  /** Creates the pool without starting a worker. */
+  /** Creates the pool. No worker starts yet. */
   constructor(options: WorkerPoolOptions<Data>) {
     this.#line = options.line;
     this.#places = options.line && new TenantShares(options.line.lengthMax);
@@ -42,18 +45,18 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
     return this.#waiting.length;
   }
 
-  /** Starts the first worker, so that the first task need not wait for it. */
+  /** Starts the first worker early, so that the first task need not wait for its start. */
   prepare(): void {
     if (!this.#isClosed) this.#threads[0]?.prepare();
   }
 
   /**
-   * Runs one task. If its signal aborts, a waiting task is removed from the queue; a running task continues, but its
-   * result is discarded.
+   * Runs one task. If its signal aborts, a waiting task leaves the queue; a running task continues, but its result is
+   * discarded.
    *
    * @throws ServiceError the task's own error, or one of these:
-   * - `too_large` when the task needed more memory than the worker has, `timeout` (`TaskTimeout`) when a stage
-   *   exceeded its time limit
+   * - `too_large` when the task needed more memory than the worker has, `timeout` (`TaskTimeout`) when a stage exceeded
+   * its time limit
    * - `overloaded` when too many tasks wait, or this one has waited too long
    * - `cancelled` when its signal aborts, `unavailable` once the pool is closed
    */
@@ -89,7 +92,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
         message: { kind, task },
         transfer,
         onBegin,
-        // The cast is safe: the module answers with a result of this kind.
+        // Safe cast: the module answers a task of this kind with a result of this kind.
         resolve: (result: Tasks[Kind]["result"]) => (onEnd(), resolve(result)),
         reject: (error: Error) => (onEnd(), reject(error)),
       };
@@ -99,7 +102,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
     });
   }
 
-  /** Ends the workers; their running tasks fail as `unavailable`. */
+  /** Ends the workers. Their running tasks fail with `unavailable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let job = this.#waiting.takeNext(); job !== undefined; job = this.#waiting.takeNext())

@@ -1,12 +1,12 @@
-// One slot of a pool: a worker that runs one task at a time. It is terminated when a stage exceeds its time limit, and
-// a new one is started for the next task. Knows nothing of the queue.
+// One place in a pool, with a worker that runs one task at a time. The worker is ended if a stage exceeds its time
+// limit, and the next task gets a new one. This module does not know the queue.
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
 import { deserializeError } from "./serialized-error.ts";
 import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
 import type { TaskMessage, TaskOutcome, WorkerMessage } from "./tasks.ts";
 
-/** A task, with the callbacks that settle its promise. */
+/** A task, with the functions that settle its promise. */
 export interface Job {
   readonly message: TaskMessage;
   readonly transfer: readonly ArrayBuffer[];
@@ -14,7 +14,7 @@ export interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** Error of a task whose worker was ended because a stage exceeded its time limit. */
+/** Error of a task whose worker was ended, because a stage of the task exceeded its time limit. */
 export class TaskTimeout extends ServiceError {
   /** Index of the stage that took too long. */
   readonly stage: number;
@@ -25,7 +25,7 @@ export class TaskTimeout extends ServiceError {
   }
 }
 
-/** Time limit of a worker's start. */
+/** Time limit in milliseconds for the start of a worker. */
 const startMs = 60_000;
 
 export class WorkerThread {
@@ -37,7 +37,7 @@ export class WorkerThread {
   #stage = 0;
   #deadline: NodeJS.Timeout | undefined;
 
-  /** @param onIdle called asynchronously each time the worker can take a task again */
+  /** @param onIdle called, asynchronously, each time the worker becomes able to take a task */
   constructor(options: WorkerOptions, onIdle: () => void) {
     this.#options = options;
     this.#onIdle = onIdle;
@@ -47,13 +47,13 @@ export class WorkerThread {
     return this.#job === null;
   }
 
-  /** Starts the worker before there is a task for it. */
+  /** Starts the worker, even if there is no task for it yet. */
   prepare(): void {
     this.#worker ??= this.#start();
     if (this.isIdle) this.#worker.unref();
   }
 
-  /** Runs the task; call only when idle. */
+  /** Runs a task. May be called only while the worker is idle. */
   begin(job: Job): void {
     this.#job = job;
     this.#worker ??= this.#start();
@@ -66,7 +66,7 @@ export class WorkerThread {
     }
   }
 
-  /** Call when no task is waiting: ends the worker if it is configured to end when idle. */
+  /** Called when no task is waiting. Ends the worker if the pool's options say so. */
   rest(): void {
     const worker = this.#worker;
     if (this.#options.endsWhenIdle !== true || worker === null || !this.isIdle) return;
@@ -74,7 +74,7 @@ export class WorkerThread {
     void worker.terminate();
   }
 
-  /** Terminates the worker, in any state, and fails its task with `error`. Resolves when the worker is gone. */
+  /** Ends the worker in any state, and makes its task fail with `error`. Resolves when the worker is gone. */
   async end(error: Error): Promise<void> {
     const worker = this.#worker;
     this.#forget();
@@ -118,11 +118,11 @@ export class WorkerThread {
     const endIfNotDone = (): void => {
       if (this.#job === job && this.#stage === stage) void this.end(new TaskTimeout(stage, timeoutMs));
     };
-    // If this thread was blocked, the worker's answer may still be unread; `setImmediate` lets it be read first.
+    // If this thread was blocked, the worker's answer may be unread. `setImmediate` lets this thread read it first.
     this.#deadline = setTimeout(() => setImmediate(endIfNotDone), timeoutMs);
   }
 
-  /** Removes and returns the job. */
+  /** Ends the current job for this worker and returns it; null if there is none. */
   #settle(): Job | null {
     const job = this.#job;
     clearTimeout(this.#deadline);

@@ -1,4 +1,4 @@
-// The audit log in a real folder: content of a line, rotation, and write failures.
+// The audit log in a real folder: the content of a line, rotation, and failures of writing.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
@@ -78,7 +78,7 @@ test("rotates a full file and keeps the configured number", async (t) => {
 test("counts lines that exceed the queue in the next lines", async (t) => {
   const path = newFile(t);
   const audit = createAuditLog({ path, bytesMax: 100_000_000, keptCount: 2 }, silentLogger);
-  // The first is being written; the queue holds 10,000 after it.
+  // The first line is being written, and the queue has room for 10,000 more. Five lines are therefore dropped.
   for (let count = 0; count < 10_006; count++) audit.record(entry);
   await audit.stop();
   const lines = linesOf(path);
@@ -196,7 +196,7 @@ test("shares an fsync among durable lines without waiting for the pause, and doe
   const clock = new FakeClock();
   const audit = createAuditLog({ path, bytesMax: 1_000_000, keptCount: 2 }, silentLogger, clock);
   audit.record(entry);
-  // The one remaining sleep is the pause between two writes.
+  // The only sleep that remains is the pause between two writes.
   while (!readFileSync(path, "utf8").endsWith("\n") || clock.sleepingCount !== 1) await turn();
   assert.equal(datasync.mock.callCount(), 0);
   await Promise.all(Array.from({ length: 100 }, () => audit.recordDurably(entry)));
@@ -208,7 +208,7 @@ test("shares an fsync among durable lines without waiting for the pause, and doe
 test("delays a durable line and the stop by five seconds on a hanging disk, and later lines not at all", async (t) => {
   if (process.platform === "win32") return t.skip("no named pipes in folders here");
   const path = newFile(t);
-  // A write into a pipe without a reader does not return.
+  // A write to a named pipe without a reader does not return, like a write to a stalled disk.
   execFileSync("mkfifo", [path]);
   const errors: string[] = [];
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
@@ -234,7 +234,7 @@ test("delays a durable line and the stop by five seconds on a hanging disk, and 
   await readUntilEnd(path);
 });
 
-/** Frees the thread that writes into a pipe. */
+/** Reads the pipe, so that the thread that writes to it can continue. */
 async function readUntilEnd(path: string): Promise<void> {
   let newlines = 0;
   const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -1,6 +1,6 @@
-// The audit log: one JSON object per line about who changed what, in a file that is rotated by size. Node's thread
+// The audit log: a JSON object per line that says who changed what, in a file that is rotated by size. Node's thread
 // pool writes and syncs, so that the main thread never waits for the disk; lines that arrive during a write share the
-// next write and its fsync. If the disk stalls, lines wait in a bounded queue; lines beyond its bound are dropped and
+// next write and fsync. While the disk stalls, lines wait in a queue; if it is full, further lines are dropped and
 // counted.
 import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -12,67 +12,71 @@ import type { Logger } from "./logger.ts";
 
 export interface AuditEntry {
   readonly time: Date;
-  /** Id of the presented key; null if no key, or an unknown one, was presented. */
+  /** Id of the key that the client sent; null if it sent no key, or an unknown one. */
   readonly keyId: string | null;
   readonly entity: string | null;
-  /** Address of the client; null for an event that originates on this machine. */
+  /** Address of the client; null for an event that began on this machine. */
   readonly address: string | null;
-  /** Requested action: `DELETE /v1/preview/models/7`, `key-revoked`. */
+  /** Action that was requested, such as `DELETE /v1/preview/models/7` or `key-revoked`. */
   readonly action: string;
-  /** Outcome: `done`, or the status of the response. */
+  /** Outcome of the action: `done`, or the status of the answer. */
   readonly outcome: string;
   readonly requestId: string | null;
-  /** Number of identical requests that the line represents; absent if one. */
+  /** Number of similar requests for which the line stands; absent if it stands for one. */
   readonly count?: number;
 }
 
 export interface AuditLog {
-  /** Adds a line that no response waits for. Never throws and never waits. */
+  /** Adds a line for which no answer waits. Never throws and never waits. */
   record(entry: AuditEntry): void;
   /**
-   * Adds a line and resolves once it is on the disk.
+   * Adds a line. Resolves once it is on disk.
    *
    * @throws ServiceError `unavailable` if the disk fails, or does not complete a write within five seconds, and
    * immediately while {@link fault} is not null; the line stays in the queue and is written when possible
    */
   recordDurably(entry: AuditEntry): Promise<void>;
-  /** Returns the error for requests that require a durable line while the log cannot be written; null while it can. */
+  /** Returns the error for requests that need a durable line; null while the log can be written. */
   fault(): ServiceError | null;
 }
 
 export interface AuditFile {
   readonly path: string;
-  /** Size at which the file is rotated. */
+  /** Size in bytes at which the file is rotated. */
   readonly bytesMax: number;
-  /** Number of full files kept, as `<path>.1` (the newest) and so on. */
+  /** Number of full files that are kept, named `<path>.1` (the newest), `<path>.2` and so on. */
   readonly keptCount: number;
 }
 
-/** Maximum number of lines that wait for the disk. */
+/** Maximum number of lines that wait to be written. */
 const queueLengthMax = 10_000;
-/** Number of bytes at the beginning of a file in which the time of its first line is found. */
+/** Number of bytes from the beginning of a file that contain the time of its first line. */
 const beginningBytes = 64;
 
-/** Pause between two writes if no response waits, so that lines are written in groups. */
+/** Pause in milliseconds between two writes for which no answer waits, so that several lines share a write. */
 const gatherMs = 20;
-/** Pause after a failed write. */
+/** Pause in milliseconds after a failed write. */
 const retryMs = 1000;
-/** Maximum duration of a write before the waiting requests are refused, and maximum duration of a stop. */
+/**
+ * Maximum duration in milliseconds of a write, after which waiting requests are refused. Also the maximum duration of a
+ * stop.
+ */
 const deadlineMs = 5000;
 
 interface QueuedLine {
   readonly entry: AuditEntry;
   /**
-   * Called with null when the line is on the disk; absent if no caller waits for it. Calls after the first do nothing.
+   * Called with null when the line is on disk, or with the reason why it is not; absent if no caller waits for it. Only
+   * the first call has an effect.
    */
   readonly settle?: (failure: unknown) => void;
 }
 
 /**
- * Creates the log, which writes until it is stopped. `stop` resolves when every line is written, or after one last
- * attempt that fails or takes too long. Other processes may append to the same file.
+ * Creates the log, which writes until it is stopped; `stop` resolves when every line is written, or after a last attempt
+ * that fails or takes too long. Other processes may append to the same file.
  *
- * A failed write is repeated, so after a disk fault a line can be in the file twice.
+ * After a failed write, lines are written again, so that a disk fault may cause the same line twice.
  */
 export function createAuditLog(
   file: AuditFile,
@@ -83,9 +87,12 @@ export function createAuditLog(
   let queue: QueuedLine[] = [];
   let lostCount = 0;
   let writing: Promise<void> | null = null;
-  /** Aborting it ends the pause between two writes. */
+  /** Ends the pause between two writes when it is aborted. */
   let pause = new AbortController();
-  /** Reason why the last write failed, or that the current one takes too long; null if the log can be written. */
+  /**
+   * Reason for which the log cannot be written: the last write failed, or the current one takes too long. Null if the
+   * log can be written.
+   */
   let failure: Error | null = null;
 
   const fail = (error: unknown, lines: readonly QueuedLine[]): void => {
@@ -125,7 +132,7 @@ export function createAuditLog(
       const isAwaited = failure === null && queue.some(({ settle }) => settle !== undefined);
       if (isStopping || isAwaited) continue;
       pause = new AbortController();
-      // The sleep rejects when the pause is cut short.
+      // If the pause is ended early, the sleep rejects, which is no error.
       await clock.sleep(failure === null ? gatherMs : retryMs, pause).catch(() => undefined);
     }
     writing = null;
@@ -175,13 +182,13 @@ function unwritable(cause: unknown): ServiceError {
 }
 
 interface AppendOptions {
-  /** Number of entries lost immediately before these. */
+  /** Number of entries that were lost before these entries. */
   readonly lostCount?: number;
-  /** False skips the fsync: the operating system then keeps the lines through a crash of the process only. */
+  /** False to skip the fsync. The lines then survive a crash of the process, but not one of the operating system. */
   readonly isSynced?: boolean;
 }
 
-/** Appends to the file, after rotating it if it is full. Resolves once the lines are on the disk. */
+/** Appends entries to the file, which is first rotated if it is full. Resolves once the entries are on disk. */
 export async function appendEntries(
   file: AuditFile,
   entries: readonly AuditEntry[],
@@ -190,7 +197,7 @@ export async function appendEntries(
   const text = entries.map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join("");
   const lost = lostCount === 0 ? "" : `${JSON.stringify({ action: "entries-lost", count: lostCount })}\n`;
   await makeRoom(file, Buffer.byteLength(lost + text));
-  // The file is opened for each write, because another process may have rotated it.
+  // Each write opens the file again, because another process may have rotated it.
   const handle = await open(file.path, "a+", 0o600);
   try {
     const { size } = await handle.stat();
@@ -203,7 +210,7 @@ export async function appendEntries(
   }
 }
 
-/** Returns true if the file ends in a partial line, left by a full disk or a killed process. */
+/** True if the file ends in an incomplete line, which a full disk or a killed process may leave. */
 async function endsMidLine(handle: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
@@ -211,7 +218,7 @@ async function endsMidLine(handle: FileHandle, size: number): Promise<boolean> {
 }
 
 /**
- * Syncs the folder, so that the name of a new file survives a power loss. Windows has no such call, and journals names
+ * Syncs a folder, so that the name of a new file survives a power loss. Windows has no such call, but protects names by
  * itself.
  */
 async function syncFolder(folder: string): Promise<void> {
@@ -247,8 +254,8 @@ async function rotate({ path, keptCount }: AuditFile): Promise<void> {
 }
 
 /**
- * Removes full files whose last line is older than `before`, and rotates the current file if its first line is. So
- * each line is removed when it has reached that age, and before it reaches twice that age.
+ * Deletes full files whose last line is older than `before`, and rotates the current file if its first line is. A line
+ * is therefore deleted after it reaches that age, but before it reaches twice that age.
  */
 export async function trimAudit(file: AuditFile, before: Date, now: Date): Promise<void> {
   const { path, keptCount } = file;
@@ -261,7 +268,7 @@ export async function trimAudit(file: AuditFile, before: Date, now: Date): Promi
   if (first !== null && first < before) await rotate(file);
 }
 
-/** Returns the time of the first line; null if there is none. */
+/** Returns the time of a file's first line; null if there is no line. */
 async function firstTime(path: string): Promise<Date | null> {
   const handle = await open(path).catch(() => null);
   if (handle === null) return null;

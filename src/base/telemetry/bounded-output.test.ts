@@ -1,9 +1,9 @@
-// Lines to a reader that keeps up, pauses, returns or goes away.
+// Lines for a reader that keeps up, pauses, reads again, or goes away.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BoundedOutput, type OutputChannel } from "./bounded-output.ts";
 
-/** A reader that takes a write only on demand. */
+/** A reader that accepts a write only when the test says so. */
 class PausedReader implements OutputChannel {
   readonly #writes: { readonly text: string; readonly done: (error: Error | null) => void }[] = [];
   text = "";
@@ -12,7 +12,7 @@ class PausedReader implements OutputChannel {
     this.#writes.push({ text, done });
   }
 
-  /** Takes the pending write; false if there is none. */
+  /** Accepts the pending write. Returns false if there is none. */
   take(error: Error | null = null): boolean {
     const next = this.#writes.shift();
     if (next === undefined) return false;
@@ -65,7 +65,8 @@ test("gives a pausing reader the kept lines, the number of missing lines, and th
 test("keeps no line after a gap before the gap is announced", () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 10 * lineBytes, noticeOf });
-  // The first is being written; room for one more comes before half of the buffer is free.
+  // The first line is being written. When it is done, there is room for one more line, but half of the buffer is not
+  // free yet.
   for (let number = 0; number < 12; number++) output.write(line(number));
   reader.take();
   output.write(line(12));

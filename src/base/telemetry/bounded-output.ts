@@ -1,25 +1,28 @@
-// Bounded buffer of lines for a reader that may stop reading. Lines beyond the bound are dropped and replaced by a
-// notice with their number. Never blocks, never throws, and does not depend on file descriptors.
+// Bounded buffer of lines for a reader that may stop reading. Lines beyond the limit are dropped, and a notice with
+// their number takes their place. It never blocks, never throws, and does not depend on file descriptors.
 
-/** Destination of lines. */
+/** Destination to which lines are written. */
 export interface OutputChannel {
-  /** Writes all of the text; calls back once, with an error if part of it is lost. May call back before it returns. */
+  /**
+   * Writes the whole text. Calls `done` once, with an error if any of the text was lost. May call it before this
+   * function returns.
+   */
   write(text: string, done: (error: Error | null) => void): void;
 }
 
 export interface BoundedOutputOptions {
   /** Maximum number of bytes that wait to be written. */
   readonly bytesMax: number;
-  /** Returns the line that replaces dropped lines, with its line break. */
+  /** Returns the line that takes the place of dropped lines, including its line break. */
   readonly noticeOf: (missingCount: number) => string;
 }
 
 interface Piece {
   readonly text: string;
   readonly bytes: number;
-  /** Number of lines that are lost if this text is lost: its own, or the dropped ones that it announces. */
+  /** Number of lines that are lost if this text is lost: the lines in it, or the dropped lines that it announces. */
   readonly lineCount: number;
-  /** Number of those lines that are not counted as dropped yet. */
+  /** Number of those lines that do not count as dropped yet. */
   readonly uncountedCount: number;
 }
 
@@ -30,11 +33,11 @@ export class BoundedOutput {
   readonly #channel: OutputChannel;
   readonly #options: BoundedOutputOptions;
   #waiting: Piece[] = [];
-  /** Number of bytes that wait or are being written. */
+  /** Number of bytes that wait to be written or are being written. */
   #bytes = 0;
   #missingCount = 0;
   #droppedCount = 0;
-  /** True from the first dropped line until half of the buffer is free, so that notices are rare. */
+  /** True after a line was dropped, until half of the buffer is free. Notices are thus rare. */
   #isFull = false;
   #isWriting = false;
   #onEmpty: (() => void)[] = [];
@@ -44,12 +47,12 @@ export class BoundedOutput {
     this.#options = options;
   }
 
-  /** Number of dropped lines. */
+  /** Number of lines that were dropped. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
 
-  /** Appends whole lines. */
+  /** Appends a text of complete lines. */
   write(text: string): void {
     const lineCount = linesIn(text);
     const piece = { text, bytes: Buffer.byteLength(text), lineCount, uncountedCount: lineCount };
@@ -64,7 +67,7 @@ export class BoundedOutput {
     this.#writeNext();
   }
 
-  /** Resolves once all text is written, or at the deadline. */
+  /** Resolves once all text is written, but no later than the deadline. */
   async flush(deadlineMs: number): Promise<void> {
     if (this.#bytes === 0) return;
     await new Promise<void>((resolve) => {
@@ -76,7 +79,7 @@ export class BoundedOutput {
     });
   }
 
-  /** Removes and returns the waiting text, which a process that ends tries to write itself. */
+  /** Removes the waiting text and returns it. A process that ends tries to write it itself. */
   takeWaiting(): string {
     const text = this.#waiting.map((piece) => piece.text).join("");
     this.#waiting = [];
@@ -109,7 +112,10 @@ export class BoundedOutput {
     this.#writeNext();
   }
 
-  /** Writes waiting text, one chunk at a time; a loop, since a channel may complete synchronously. */
+  /**
+   * Writes the waiting text in chunks, one after the other. This is a loop, because a channel may call back before it
+   * returns.
+   */
   #writeNext(): void {
     while (!this.#isWriting && this.#waiting.length > 0) {
       const chunk = this.#takeChunk();
@@ -144,7 +150,7 @@ export class BoundedOutput {
     this.#bytes -= chunk.bytes;
     if (error === null) this.#makeRoom();
     else {
-      // The lost lines are announced with the next line: a separate notice would fail repeatedly, like this chunk.
+      // The next line announces the lost ones. A separate notice would fail again and again, like this chunk.
       this.#isFull = false;
       this.#drop(chunk);
     }

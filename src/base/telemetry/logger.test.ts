@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-/** A process whose child wrote these texts: its standard error, and the messages that it keeps. */
+/**
+ * Runs a process whose child has written these texts. Returns its standard error, and the messages that it keeps in
+ * memory.
+ */
 function forwarded(texts: readonly string[]): { readonly errors: string; readonly kept: readonly string[] } {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `

@@ -1,4 +1,4 @@
-// The log on standard error: one JSON object per line, or readable lines for people. Never logs secrets or bodies.
+// The log on standard error: a JSON object per line, or readable lines for people. It never contains secrets or bodies.
 import { pino } from "pino";
 import { systemClock } from "../domain/clock.ts";
 import { formatForPeople } from "./people-lines.ts";
@@ -7,13 +7,13 @@ import { announceMissingLines, standardStream } from "./standard-streams.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-/** Level and format of the log. */
+/** Minimum level and format of the log's lines. */
 export interface LogStyle {
   readonly level: LogLevel;
   readonly format: "people" | "json";
 }
 
-/** The logging interface for the rest of the server. */
+/** Interface with which the rest of the server writes log lines. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -23,20 +23,22 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Returns the requested format; `auto` means readable lines on a terminal, and JSON otherwise. */
+/**
+ * Returns the format to use: the requested one. For `auto`, this is readable lines on a terminal, and JSON otherwise.
+ */
 export function logFormat(asked: "auto" | LogStyle["format"]): LogStyle["format"] {
   if (asked !== "auto") return asked;
   return process.stderr.isTTY ? "people" : "json";
 }
 
-/** Writes a line of this process's log; null before a logger is created. */
+/** Writes a line to this process's log; null until a logger is created. */
 let writeLine: ((json: string) => void) | null = null;
 
 /**
- * Creates a logger on standard error; standard output is reserved for commands' results. A reader that stops reading
- * does not block the process: lines are dropped, and replaced by a line with their number.
+ * Creates a logger on standard error, because standard output is for the results of commands. A reader that stops
+ * reading does not block the process: lines are dropped, and a line with their number takes their place.
  *
- * @param recent keeps the lines too, even if standard error is not read
+ * @param recent also keeps the lines in memory, even if nobody reads standard error
  */
 export function createLogger({ level, format }: LogStyle, recent: RecentLog | null = null): Logger {
   const standardError = standardStream(2);
@@ -52,8 +54,8 @@ export function createLogger({ level, format }: LogStyle, recent: RecentLog | nu
 }
 
 /**
- * Writes a child process's output, in whole lines. Log lines, which a child writes as JSON, become lines of this
- * process's log; everything else goes to standard error unchanged.
+ * Writes the output of a child process, which must be complete lines. Log lines, which a child writes as JSON, become
+ * lines of this process's log. All other lines go to standard error unchanged.
  */
 export function forwardOutput(text: string): void {
   if (writeLine === null || !text.includes(lineStart)) {
@@ -66,22 +68,22 @@ export function forwardOutput(text: string): void {
   }
 }
 
-/** The logging library writes the level first. */
+/** Beginning of a log line in JSON: the logging library writes the level first. */
 const lineStart = '{"level":';
 
 function isLogLine(line: string): boolean {
   if (!line.startsWith(lineStart) || !line.endsWith("\n")) return false;
   try {
-    // The cast is safe: text that begins this way and is valid JSON is an object.
+    // Safe cast: valid JSON that begins like this is an object.
     const { level, time, msg } = JSON.parse(line) as Readonly<Record<string, unknown>>;
     return typeof level === "number" && typeof time === "string" && typeof msg === "string";
   } catch {
-    // A line that is not valid JSON was truncated because of its length.
+    // If the line is no valid JSON, it was cut because of its length.
     return false;
   }
 }
 
-/** Returns the notice of dropped lines, in the form of the logger's warnings. */
+/** Returns the line that announces dropped lines. It has the form of the logger's warnings. */
 function missingLines(count: number): string {
   const msg = "log lines are missing here: the log was not read for too long";
   return `${JSON.stringify({ level: pino.levels.values["warn"], time: systemClock.now().toISOString(), count, msg })}\n`;

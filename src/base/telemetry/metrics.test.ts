@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "./metrics.ts";
 
-/** The samples in a scrape, as `name{labels} value`. */
+/** Returns the samples in the text of the metrics, as `name{labels} value`. */
 const samplesOf = (text: string): readonly string[] =>
   text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 

@@ -1,23 +1,23 @@
-// Counters, gauges and histograms in Prometheus' text format. Each server has a separate registry, so that tests do
-// not interfere.
+// Counters, gauges and histograms in the text format of Prometheus. Each server has its own registry, so that several
+// servers in one process, as in tests, do not share metrics.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricOptions {
   /**
-   * Name with the prefix `hone_`, and a unit at the end; a metric that vLLM has too is also exposed under vLLM's name,
-   * with `vllm:`.
+   * Name with the prefix `hone_` and a unit at the end. If vLLM has the same metric, it is also exposed under vLLM's
+   * name, with the prefix `vllm:`.
    */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
-/** Returns the current samples; called at each scrape. */
+/** Returns the current samples of a metric. Called each time the metrics are read. */
 type ReadSamples = () => readonly { readonly labels?: Labels; readonly value: number }[];
 
-/** A metric as read at one moment. A histogram's samples are its `_bucket`, `_sum` and `_count`. */
+/** A metric with its values at one moment. The samples of a histogram are its `_bucket`, `_sum` and `_count`. */
 export interface MetricReading {
   readonly name: string;
   readonly help: string;
@@ -30,28 +30,34 @@ export interface MetricReading {
   }[];
 }
 
-/** Registry of a process's metrics. */
+/** Metrics of one server. */
 export interface Metrics {
   counter(
     options: MetricOptions & {
-      /** Label sets whose counters are exposed as 0 from the start, so that their first event appears as an increase. */
+      /**
+       * Label values whose counters are exposed as 0 from the start, so that the first event already appears as an
+       * increase.
+       */
       readonly known?: readonly Labels[];
     },
   ): { increase(labels?: Labels, by?: number): void };
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): {
     observe(value: number, labels?: Labels): void;
   };
-  /** Adds a gauge; `read` is called at each scrape. */
+  /** Adds a gauge. @param read called each time the metrics are read */
   gauge(options: MetricOptions, read: ReadSamples): void;
-  /** Like `gauge`, for a value that only grows until its source restarts, and is thus exposed as a counter. */
+  /**
+   * Adds a counter whose value another part of the system counts. Like a gauge, it is read each time; it only grows
+   * until that part restarts.
+   */
   countedElsewhere(options: MetricOptions, read: ReadSamples): void;
-  /** Returns the exposed metrics as data. */
+  /** Returns all metrics as data. */
   read(): Promise<readonly MetricReading[]>;
-  /** Returns the exposed metrics as text, with its content type. */
+  /** Returns all metrics as text, with the content type of the text. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
 
-/** @param processMetrics true adds metrics of the Node process (memory, event loop) */
+/** @param options.processMetrics true to add metrics of the Node process (memory, event loop) */
 export function createMetrics(options: { readonly processMetrics: boolean }): Metrics {
   const registry = new Registry();
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
@@ -72,7 +78,7 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
       return { observe: (value, values = {}) => histogram.observe(values, value) };
     },
     gauge: ({ name, help, labels = [] }, read) => {
-      // The gauge registers itself; prom-client calls `collect` with the gauge as `this`.
+      // The gauge registers itself, so only prom-client needs the object: it calls `collect` when the metrics are read.
       const gauge: Gauge = new Gauge({
         name,
         help,
@@ -80,7 +86,7 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
         registers: [registry],
         collect: () => {
           gauge.reset();
-          // Resetting a gauge without labels sets it to zero, a value that was never measured, so it is removed.
+          // `reset` sets a gauge without labels to 0, although nobody measured this value, so the value is removed.
           if (labels.length === 0) gauge.remove();
           for (const { labels: values = {}, value } of read()) gauge.set(values, value);
         },
@@ -101,10 +107,10 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
     read: async () => {
       const all = await registry.getMetricsAsJSON();
       return all.flatMap(({ name, help, type, values }) => {
-        // The library's types declare the kinds as numbers, but its values are names.
+        // In prom-client's types, the kinds of metrics are numbers, but the actual values are names.
         const kind = String(type);
         if (kind !== "counter" && kind !== "gauge" && kind !== "histogram") return [];
-        // A histogram's samples have separate names, which the library's types omit.
+        // Samples of a histogram have separate names, which prom-client's types lack.
         const named = values as readonly (Omit<MetricReading["samples"][number], "name"> & {
           readonly metricName?: string;
         })[];

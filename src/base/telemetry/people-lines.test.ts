@@ -1,4 +1,4 @@
-// Log lines for a terminal, from the JSON of the log's library.
+// Tests of log lines for a terminal, made from the JSON that the logging library writes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatForPeople } from "./people-lines.ts";
@@ -68,7 +68,7 @@ test("removes terminal control characters sent by a client", () => {
   const line = lineOf({ msg: requestMessage, ...answered, model: "a\u001b[31m\nb\uE000[31m" }, true);
   assert.match(line, /a�\[31m�b�\[31m /);
   assert.equal(line.indexOf("\n"), line.length - 1);
-  // Only the time is coloured (dim).
+  // Two escape sequences switch the colour of the time on and off. Nothing else is coloured.
   assert.equal(line.split("\u001b").length, 3);
 });
 

@@ -1,20 +1,20 @@
-// Formats the log for people on a terminal: one line each, the time of day first, unusual parts in colour.
+// Formats the log for people on a terminal: one line each, with the time of day first and unusual parts in colour.
 import { requestMessage, formatRequest, type RequestLine } from "./request-line.ts";
 
 interface LogEntry {
-  /** Level as the logging library numbers it: 30 is information, 40 a warning, 50 an error. */
+  /** Level as a number of the logging library: 30 for information, 40 for a warning, 50 for an error. */
   readonly level: number;
   readonly time: string;
   readonly msg: string;
   readonly [field: string]: unknown;
 }
 
-/** An error in the logging library's form. A thrown value that is not an error is logged unchanged. */
+/** An error, as the logging library writes it. A thrown value that is no error is logged as it is. */
 interface LoggedError {
   readonly stack?: string;
 }
 
-/** Formats a line of the log, which is a JSON object, with a trailing line break. */
+/** Formats a line of the log for people. The result ends in a line break. @param json line as a JSON object */
 export function formatForPeople(json: string, { isColoured }: { readonly isColoured: boolean }): string {
   const entry = JSON.parse(json) as LogEntry;
   const { level, time, msg, err, ...fields } = entry;
@@ -28,7 +28,7 @@ export function formatForPeople(json: string, { isColoured }: { readonly isColou
     const [word, colour] = levelOf(level);
     if (word !== "") parts.push(paint(word, colour));
     parts.push(plain(msg));
-    // Fields that are objects are left out: they are for programs, and the message already says what they mean.
+    // Fields that are objects are left out. They are for programs, and the message already says what they mean.
     const shown = Object.entries(fields).filter(
       ([, value]) => value !== "" && (typeof value !== "object" || Array.isArray(value)),
     );
@@ -45,7 +45,7 @@ function painted(text: string, colour: Colour): string {
   return colour === "plain" ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`;
 }
 
-/** Removes control and invisible characters, so that no client's text can manipulate the terminal. */
+/** Replaces control characters and private-use characters, so that a text from a client cannot control the terminal. */
 function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Co}]/gu, "�");
 }
@@ -71,7 +71,10 @@ function spelled([name, value]: readonly [string, unknown]): string {
   return `${name}=${typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value)}`;
 }
 
-/** Returns the stack to print below the line, because a message without it seldom shows where the error was thrown. */
+/**
+ * Returns the stack of an error, to be printed below the line, because the message by itself seldom shows where the
+ * error was thrown.
+ */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";
   return (error.stack ?? JSON.stringify(error))

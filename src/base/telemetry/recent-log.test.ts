@@ -4,7 +4,7 @@ import { pino } from "pino";
 import type { PageRequest } from "../domain/page.ts";
 import { RecentLog } from "./recent-log.ts";
 
-/** Lines as the log's own library writes them. */
+/** Returns a logger of the logging library, which writes lines to `log` in the form in which the server does. */
 function filled(log: RecentLog) {
   return pino(
     { level: "debug", base: null, timestamp: pino.stdTimeFunctions.isoTime },

@@ -1,5 +1,5 @@
-// The newest lines of the log, kept in memory for people without access to standard error. Bounded in lines and bytes:
-// the oldest lines are removed first. Stores the text of lines, and parses them only for readers.
+// The newest lines of the log, kept in memory for people who cannot read standard error. Their number and bytes are
+// limited; the oldest lines are removed first. Lines are kept as text, and parsed only for readers.
 import { newUuid } from "../domain/random.ts";
 import { lineLevels, type LineLevel, type LogLine } from "../domain/logs/log-line.ts";
 import { fittingCount, pageBytesMax, type Page, type PageRequest } from "../domain/page.ts";
@@ -7,7 +7,7 @@ import { invalid, quoted } from "../domain/service-error.ts";
 
 export interface RecentLogLimits {
   readonly linesMax: number;
-  /** Maximum UTF-8 bytes of all lines together. A single line that is longer is not kept. */
+  /** Maximum number of bytes (UTF-8) of all lines together. A single line that is longer is not kept. */
   readonly bytesMax: number;
 }
 
@@ -20,11 +20,11 @@ const defaultLimits: RecentLogLimits = { linesMax: 1000, bytesMax: 1024 * 1024 }
 
 export class RecentLog {
   readonly #limits: RecentLogLimits;
-  /** Distinguishes ids of this process's lines from those of earlier starts. */
+  /** Prefix that distinguishes the ids of this process's lines from those of earlier starts. */
   readonly #start = newUuid().slice(0, 8);
-  /** Ring buffer: the line with number `n` is at `n % linesMax`. */
+  /** Ring buffer, in which the line with number `n` is at index `n % linesMax`. */
   readonly #lines: (KeptLine | undefined)[] = [];
-  /** Numbers of the oldest line and of the next one. */
+  /** Number of the oldest line. `#next` is the number that the next line will get. */
   #first = 0;
   #next = 0;
   #bytes = 0;
@@ -34,7 +34,7 @@ export class RecentLog {
     this.#limits = limits;
   }
 
-  /** Keeps a line: a JSON object as the logging library writes it. */
+  /** Keeps a line. @param json line as the logging library writes it, which is a JSON object */
   add(json: string): void {
     const { linesMax, bytesMax } = this.#limits;
     const bytes = Buffer.byteLength(json);
@@ -47,8 +47,8 @@ export class RecentLog {
   }
 
   /**
-   * Returns a page of the lines of this level and above. A cursor for a removed line, or from an earlier start, counts
-   * as before the oldest line.
+   * Returns a page of the lines that have at least this level. A cursor for a removed line, or from an earlier start,
+   * means the beginning.
    *
    * @throws ServiceError `invalid` for a cursor that is no id of a line
    */
@@ -63,8 +63,8 @@ export class RecentLog {
   }
 
   /**
-   * Yields the lines of this level and above that follow the cursor, as they arrive, until the signal aborts. Lines
-   * removed before a slow reader has read them are skipped; the numbers in the ids show the gap.
+   * Yields the lines after the cursor that have at least this level, as they arrive, until the signal aborts. Lines
+   * that are removed before a slow reader has read them are skipped; the numbers in the ids show the gap.
    *
    * @throws ServiceError as `list`
    */
@@ -82,7 +82,7 @@ export class RecentLog {
     }
   }
 
-  /** Resolves when the next line is added, or the signal aborts. */
+  /** Resolves when a line is added, or when the signal aborts. */
   async #added(signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       const wake = (): void => {
@@ -121,7 +121,7 @@ export class RecentLog {
     return order === "asc" ? numbers : numbers.toReversed();
   }
 
-  /** Returns the number of the line with an id; −1 if the id is from another start. */
+  /** Returns the number of the line with an id; −1 if the id comes from an earlier start. */
   #numberOf(id: string): number {
     const match = /^([0-9a-f]{8})-(\d{1,15})$/.exec(id);
     if (match === null) {
@@ -132,7 +132,7 @@ export class RecentLog {
   }
 
   #parsed(number: number): LogLine {
-    // The cast is safe: the logging library wrote the line.
+    // Safe cast: the logging library has written the line.
     const { level, time, msg, ...fields } = JSON.parse(this.#at(number).json) as {
       readonly level: number;
       readonly time: string;
@@ -143,8 +143,7 @@ export class RecentLog {
 }
 
 /**
- * Returns true if the line has this level or a higher one. The logging library writes the level first, so the line
- * need not be parsed.
+ * True if the line has at least this level. The logging library writes the level first, so the line need not be parsed.
  */
 function isAtLeast(json: string, level: LineLevel): boolean {
   const number = Number(/^\{"level":(\d+)/.exec(json)?.[1] ?? 0);

@@ -1,30 +1,33 @@
-// The log line written for each request, and its format on a terminal.
+// The log line for a finished request, and the form that it has on a terminal.
 
-/** Fields of a finished request. */
+/** Fields of the log line for a finished request. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
-  /** Pattern of the route; `none` if no route matched. */
+  /** Path pattern of the route; `none` if no route matched. */
   readonly route: string;
-  /** Status of the response; 499 if the client disconnected first. */
+  /** Status of the answer; 499 if the client disconnected first. */
   readonly status: number;
   readonly durationMs: number;
   readonly keyId: string | null;
   readonly entity: string | null;
-  /** Address of the client; null if the connection was closed before it could be read. */
+  /** Address of the client; null if the connection was closed before the server could read it. */
   readonly address: string | null;
-  /** Id of the request's trace; present if traces are sent. */
+  /** Id of the request's trace; absent unless traces are sent. */
   readonly traceId?: string | undefined;
-  /** Model and tokens of the answer so far; absent if no model answered. */
+  /** Model of the answer, and the numbers of tokens up to the end; absent if no model answered. */
   readonly model?: string;
   readonly promptTokens?: number;
   readonly completionTokens?: number;
 }
 
-/** Message of all request lines. */
+/** Message that all of these log lines have. */
 export const requestMessage = "request answered";
 
-/** Formats method, route, model, input and output tokens, tokens per second over the whole request, status and time. */
+/**
+ * Formats method, route, model, tokens of input and output, tokens per second over the whole request, status and
+ * duration.
+ */
 export function formatRequest(line: RequestLine): string {
   const { method, route, model, promptTokens = 0, completionTokens = 0, status, durationMs } = line;
   const parts = [`${method.padEnd(4)} ${route}`];

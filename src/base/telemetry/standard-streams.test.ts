@@ -1,4 +1,4 @@
-// Standard error as programs get it: a pipe, a socket, a terminal, a file, with and without an active reader.
+// Tests of standard error as a pipe, a socket, a terminal and a file, with and without a reader that reads.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("./testing/chatty-program.js", import.meta.url));
-/** About 1.5 MiB: more than the buffer and the kernel's together. */
+/** These lines have about 1.5 MiB, more than fits into the buffer of the process and that of the kernel together. */
 const manyLines = 6000;
 
 function newFolder(t: TestContext): string {
@@ -18,7 +18,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-/** The number of dropped lines that the program reports when it reaches its end. */
+/** Returns the number of dropped lines that the program has written to a file at its end. */
 const droppedCountIn = (aliveFile: string): number => Number(readFileSync(aliveFile, "utf8"));
 
 interface Line {
@@ -50,7 +50,7 @@ test("does not block a program or its end on an unread pipe", { skip: noFifos() 
 
 test("does not block a program or its end on an unread socket", async (t) => {
   const alive = join(newFolder(t), "alive");
-  // Node makes sockets for the outputs of its children.
+  // Node makes the outputs of its children sockets, not pipes.
   const child = spawn(process.execPath, [program, alive, String(manyLines)], {
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -64,7 +64,7 @@ const noTerminals = process.platform === "win32" || !python ? "needs python3 for
 
 test("does not block a program or its end on a stopped terminal", { skip: noTerminals }, (t) => {
   const alive = join(newFolder(t), "alive");
-  // No process reads the other end of the terminal.
+  // In this program, no process reads the other end of the terminal.
   const inTerminal = `
 import os, pty, sys
 pid, terminal = pty.fork()

@@ -1,13 +1,13 @@
 // Writes standard output and standard error without ever blocking this process: not on a pipe whose reader pauses, a
-// stopped terminal, or a file on a stalled disk. Commands' output for people at a terminal does not use this module,
-// since that output may wait for its reader.
+// stopped terminal, or a file on a stalled disk. Output of commands for people at a terminal does not use this module,
+// because it may wait for its reader.
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { BoundedOutput, type OutputChannel } from "./bounded-output.ts";
 
-/** Maximum size of the buffer: about 2,000 log lines. */
+/** Maximum size of the buffer in bytes, which is enough for about 2,000 log lines. */
 const bytesMax = 512 * 1024;
-/** First and longest pause before a full pipe or terminal is retried. */
+/** First and longest pause in milliseconds before another attempt to write to a full pipe or terminal. */
 const [retryMs, retryMsMax] = [1, 50];
 
 type Descriptor = 1 | 2;
@@ -20,17 +20,17 @@ interface Stream {
 
 const streams = new Map<Descriptor, Stream>();
 
-/** Returns standard output, or standard error, of this process. */
+/** Returns standard output (1) or standard error (2) of this process. */
 export function standardStream(descriptor: Descriptor): BoundedOutput {
   return streamOf(descriptor).output;
 }
 
-/** Sets the line that replaces dropped lines. */
+/** Sets the function that makes the line for dropped lines. */
 export function announceMissingLines(descriptor: Descriptor, noticeOf: NoticeOf): void {
   streamOf(descriptor).noticeOf = noticeOf;
 }
 
-/** Waits until everything is written, at most until the deadline, since there may be no reader. */
+/** Resolves once everything is written, but no later than the deadline, because there may be no reader. */
 export async function flushStandardStreams(deadlineMs: number): Promise<void> {
   await Promise.all([...streams.values()].map(({ output }) => output.flush(deadlineMs)));
 }
@@ -52,7 +52,10 @@ function streamOf(descriptor: Descriptor): Stream {
 
 interface DescriptorChannel {
   readonly channel: OutputChannel;
-  /** When the process exits, writes as much as is possible without waiting; null if unsupported. */
+  /**
+   * Writes as much of a text as is possible without waiting, when the process exits. Null if the kind of output does
+   * not allow this.
+   */
   readonly writeLast: ((text: string) => void) | null;
 }
 
@@ -75,15 +78,15 @@ function kindOf(descriptor: Descriptor): "file" | "pipe" | "socket" | "terminal"
     if (found.isFIFO()) return "pipe";
     return found.isSocket() ? "socket" : "file";
   } catch {
-    // If the descriptor is closed, each write fails, and its lines count as missing.
+    // If the descriptor is closed, each write fails, and its lines count as dropped.
     return "file";
   }
 }
 
 /**
- * Reopens a pipe or terminal for non-blocking writes; null if that is impossible, since only Linux supports it, and
- * only for the owner. Setting the flag on the inherited descriptor would affect other programs' writes, and other
- * programs could clear it.
+ * Opens a pipe or terminal again for writes that do not block. Returns null if that is impossible: only Linux supports
+ * it, and only for the owner. On the inherited descriptor, the flag would affect writes of other programs, and they
+ * could clear it.
  */
 function reopened(descriptor: Descriptor): number | null {
   if (process.platform !== "linux") return null;
@@ -95,7 +98,10 @@ function reopened(descriptor: Descriptor): number | null {
   }
 }
 
-/** Writes synchronously while there is room, so that even a process that crashes has written its last line. */
+/**
+ * Returns a channel that writes synchronously while there is room, so that even a process that crashes has written its
+ * last line.
+ */
 function nonBlocking(descriptor: number): DescriptorChannel {
   const channel: OutputChannel = {
     write: (text, done) => {
@@ -110,7 +116,7 @@ function nonBlocking(descriptor: number): DescriptorChannel {
           }
         } catch (error) {
           if (!isFull(error)) return done(error instanceof Error ? error : new Error(String(error)));
-          // The timer is unreferenced, so that without a reader it does not keep the process alive.
+          // The timer must not keep the process alive, because there may be no reader.
           setTimeout(attempt, pauseMs).unref();
           pauseMs = Math.min(2 * pauseMs, retryMsMax);
           return;
@@ -123,10 +129,13 @@ function nonBlocking(descriptor: number): DescriptorChannel {
   return { channel, writeLast: (text) => writeUntilFull(descriptor, text) };
 }
 
-/** Writes through Node's stream, which polls sockets and pipes, and uses the console API on Windows. */
+/**
+ * Returns a channel that writes through Node's stream. Node polls sockets and pipes, and uses the console API on
+ * Windows.
+ */
 function throughNode(descriptor: Descriptor): DescriptorChannel {
   const stream = descriptor === 1 ? process.stdout : process.stderr;
-  // Ignored here, because each failed write reports its error to its own callback.
+  // The error is ignored here, because each failed write reports it to its own callback.
   stream.on("error", () => undefined);
   const channel: OutputChannel = {
     write: (text, done) => void stream.write(text, (error) => done(error ?? null)),
@@ -134,7 +143,10 @@ function throughNode(descriptor: Descriptor): DescriptorChannel {
   return { channel, writeLast: (text) => void stream.write(text) };
 }
 
-/** Writes on a thread of Node's pool: polling a file always reports it as ready, even if its disk stalls. */
+/**
+ * Returns a channel that writes on a thread of Node's pool. Polling cannot help with a file, which is always reported
+ * as ready, even if its disk stalls.
+ */
 function onThreadPool(descriptor: Descriptor): DescriptorChannel {
   const channel: OutputChannel = {
     write: (text, done) => {
@@ -156,7 +168,7 @@ function writeUntilFull(descriptor: number, text: string): void {
   try {
     while (left.length > 0) left = left.subarray(writeSync(descriptor, left));
   } catch {
-    // The pipe is full, or has no reader. The text is lost, because nothing may delay the end of the process.
+    // The pipe is full or has no reader. The text is lost, because nothing may delay the end of the process.
   }
 }
 

@@ -1,29 +1,29 @@
-// The tracing interface for the rest of the server: open spans, and spans reported after they have ended. If tracing
-// is disabled the interface is absent, and costs nothing. Spans never contain a prompt, an answer or a secret.
+// Interface for tracing in the rest of the server. Spans are opened, or reported after they have ended; they never contain
+// a prompt, an answer or a secret. If tracing is off, there is no such object, and nothing is spent on it.
 
-/** Attributes, named by OpenTelemetry's semantic conventions; undefined values are left out. */
+/** Attributes of a span, with names from OpenTelemetry's semantic conventions. Undefined values are left out. */
 export type SpanAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
 
 export interface SpanStart {
   readonly name: string;
-  /** Start in the clock's monotonic milliseconds, like all times of a span. */
+  /** Beginning of the span on the monotonic clock in milliseconds, like all times of a span. */
   readonly startMs: number;
   readonly attributes?: SpanAttributes;
 }
 
 export interface FinishedSpan extends SpanStart {
-  /** End; at least `startMs`. */
+  /** End of the span, at least `startMs`. */
   readonly endMs: number;
-  /** Kind of the error that ended the span, exported as `error.type`; absent if there was none. */
+  /** Kind of the error that ended the span, which is exported as `error.type`; absent if there was no error. */
   readonly error?: string | undefined;
 }
 
 export interface Span {
-  /** Identifies the span to other systems: a W3C `traceparent`. */
+  /** Identifies the span to other systems, as a W3C `traceparent`. */
   readonly traceparent: string;
-  /** Adds a child span that has ended. */
+  /** Adds a child span that has already ended. */
   add(part: FinishedSpan): Span;
   /** Begins a child span, which the caller must end. */
   begin(part: SpanStart): OpenSpan;
@@ -38,13 +38,13 @@ export interface OpenSpan extends Span {
   }): void;
 }
 
-/** Start of a trace on this server. */
+/** Beginning of a trace's spans on this server. */
 export interface TraceStart extends SpanStart {
-  /** `server` for a request of a client, `consumer` for deferred work. */
+  /** `server` for a request of a client; `consumer` for work that was queued. */
   readonly kind: "server" | "consumer";
-  /** W3C headers of the client; malformed ones are ignored. */
+  /** W3C headers from the client. Malformed headers are ignored. */
   readonly parent?: { readonly traceparent: string; readonly tracestate?: string | undefined };
-  /** The `traceparent` of the request that caused this work, which belongs to another trace. */
+  /** `traceparent` of the request that caused this work. That request belongs to another trace. */
   readonly link?: string | undefined;
 }
 
@@ -52,11 +52,13 @@ export interface Tracing {
   begin(trace: TraceStart): OpenSpan;
 }
 
-/** One request to a model, for the metrics of OpenTelemetry's conventions for generative AI. Times are in seconds. */
+/**
+ * One request to a model, for the metrics of OpenTelemetry's conventions for generative AI. All times are in seconds.
+ */
 export interface GenAiRequest {
   readonly operation: "chat" | "text_completion";
   readonly model: string;
-  /** Kind of the error; absent if the request was answered. */
+  /** Kind of the error that ended the request; absent if it was answered. */
   readonly error?: string | undefined;
   readonly seconds: number;
   readonly firstTokenSeconds: number | null;
@@ -69,7 +71,7 @@ export interface GenAiMeter {
   record(request: GenAiRequest): void;
 }
 
-/** Null if disabled. */
+/** Tracing and metrics with OpenTelemetry. Each is null if it is off. */
 export interface Telemetry {
   readonly tracing: Tracing | null;
   readonly genAi: GenAiMeter | null;

@@ -1,12 +1,12 @@
-// Checks a parsed JSON value against a schema and names every fault in it, with the texts and kinds that clients of
-// FastAPI services know. Types are strict: nothing is converted. So one schema validates, types and documents a body.
+// Checks a parsed JSON value against a schema, and names every fault with the messages and types that clients of
+// FastAPI services know. Nothing is converted to another type. One schema thus validates, types and documents a body.
 import { assert } from "../domain/assert.ts";
 import { isUuid } from "../domain/random.ts";
 import { ignore, isAtFaultLimit, isObject, report, type Findings } from "./findings.ts";
 import { joinAlternatives, mismatch, plural, receivedClause } from "./mismatch.ts";
 import type { SchemaNode } from "./schema.ts";
 
-/** Adds the value's faults to the findings; returns true if there were none. */
+/** Adds the faults of a value to the findings. Returns true if there are none. */
 export function check(schema: SchemaNode, value: unknown, findings: Findings): boolean {
   const before = findings.faultCount;
   visit(schema, value, findings);
@@ -44,7 +44,7 @@ function fits(node: SchemaNode, value: unknown): boolean {
   }
 }
 
-/** True if the value is of the branch's kind, even if it has faults. */
+/** True if the value has the JSON type of this branch of a union, even if it has faults. */
 function resembles(node: SchemaNode, value: unknown): boolean {
   if (node.enum !== undefined) return typeof value === "string";
   if (node.type === undefined) return true;
@@ -64,7 +64,7 @@ function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: F
   }
 }
 
-/** Returns the branches of a union except null, cached since every checked value needs them. */
+/** Returns the branches of a union without null. They are cached, because each check of a value needs them. */
 function nonNullBranches(branches: readonly SchemaNode[]): readonly SchemaNode[] {
   let real = knownBranches.get(branches);
   if (real === undefined) {
@@ -81,7 +81,7 @@ function visitEnum(values: readonly string[], value: unknown, findings: Findings
   report(findings, "literal_error", `Input should be ${joinAlternatives(values)}${receivedClause(value)}`);
 }
 
-/** Accepts anything except numbers that JSON cannot write. */
+/** Accepts any value, except for numbers that JSON cannot express. */
 function visitFree(value: unknown, findings: Findings): void {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) report(findings, "finite_number", "Input should be a finite number");
@@ -93,7 +93,7 @@ function visitFree(value: unknown, findings: Findings): void {
 }
 
 function visitFreeItem(item: unknown, name: string, findings: Findings): void {
-  // Most items are texts and finite numbers, which need no visit.
+  // Most items are texts and finite numbers, which cannot have faults.
   if (typeof item === "number" ? Number.isFinite(item) : typeof item !== "object" || item === null) return;
   findings.path.push(name);
   visitFree(item, findings);
@@ -146,7 +146,10 @@ function visitString(node: SchemaNode, value: string, findings: Findings): void 
   }
 }
 
-/** A text has between half as many and as many characters as UTF-16 units: most texts need no counting. */
+/**
+ * True if the text's length is surely within the limits, without counting its characters. A character takes one or two
+ * UTF-16 units.
+ */
 function isLengthSurelyBetween({ length }: string, minLength = 0, maxLength = Infinity): boolean {
   return length <= maxLength && length >= 2 * minLength - 1;
 }
@@ -180,7 +183,7 @@ function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findi
   }
 }
 
-/** An empty schema, which allows everything. */
+/** A schema without keywords, which allows everything. */
 const free: SchemaNode = {};
 
 function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, findings: Findings): void {
@@ -212,7 +215,7 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   }
 }
 
-/** Returns the schema of a field that the object's schema does not name; undefined if nothing reads it. */
+/** Returns the schema for fields that the object's schema does not name; undefined if such fields are ignored. */
 function unknownField(additionalProperties: SchemaNode["additionalProperties"]): SchemaNode | undefined {
   if (additionalProperties === true) return free;
   return additionalProperties === false ? undefined : additionalProperties;

@@ -1,34 +1,36 @@
-// Findings of a check: faults with their places, and unknown fields. The first part of a place is the origin of the
-// value, such as `body`; the rest is the path in it.
+// Findings of a check: faults with their locations, and unknown fields. A location begins with the origin of the value,
+// such as `body`; the path in the value follows.
 import { cut, ServiceError, type Fault } from "../domain/service-error.ts";
 
-/** Faults and unknown fields, as they are found; `path` is the current position of the walk. */
+/**
+ * Faults and unknown fields that a check has found so far. `path` is the location of the value that is being checked.
+ */
 export interface Findings {
   readonly path: string[];
-  /** The first faults, up to a limit; the rest is only counted. */
+  /** The first faults, up to a limit. Further faults are only counted. */
   readonly faults: Fault[];
-  /** Total number of faults. */
+  /** Number of all faults. */
   faultCount: number;
   /**
-   * Dotted names of unknown fields, by the same names with `*` for list indices: for the items of a list, only the
-   * first occurrence of a field is listed.
+   * Dotted names of unknown fields, by the same names with `*` for the indices of lists. If several items of a list
+   * have the same unknown field, only the first is listed.
    */
   readonly ignored: Map<string, string>;
 }
 
-/** Maximum listed faults; the rest is only counted, so that an answer stays readable. */
+/** Maximum number of faults in an error. Further faults are only counted, so that the error stays readable. */
 const faultCountMax = 100;
 const moreFaults = "more_faults";
-/** Number of faults at which the check of a value ends. */
+/** Number of faults after which the check of a value ends. */
 const countedMax = 10_000;
-/** Maximum names that fit in a header. */
+/** Maximum number of unknown fields that are listed, because their names must fit into a header. */
 const ignoredCountMax = 100;
 
 export function newFindings(...path: readonly string[]): Findings {
   return { path: [...path], faults: [], faultCount: 0, ignored: new Map() };
 }
 
-/** Adds a fault at the current position, or below it. */
+/** Adds a fault at the current location. @param below path from there to the fault */
 export function report(findings: Findings, type: string, message: string, ...below: readonly string[]): void {
   findings.faultCount += 1;
   if (findings.faults.length < faultCountMax) {
@@ -36,7 +38,7 @@ export function report(findings: Findings, type: string, message: string, ...bel
   }
 }
 
-/** Adds an unknown field at the current position, or below it. */
+/** Adds an unknown field at the current location. @param below path from there to the field */
 export function ignore(findings: Findings, ...below: readonly string[]): void {
   const { ignored } = findings;
   if (ignored.size >= ignoredCountMax) return;
@@ -45,12 +47,12 @@ export function ignore(findings: Findings, ...below: readonly string[]): void {
   if (!ignored.has(pattern)) ignored.set(pattern, path.join("."));
 }
 
-/** True if the limit of faults is reached, so that the check should end. */
+/** True if there are so many faults that the check should end. */
 export function isAtFaultLimit({ faultCount }: Findings): boolean {
   return faultCount >= countedMax;
 }
 
-/** @throws ServiceError `invalid` with the first faults and the count of the rest, when there is one */
+/** Throws if there are faults. @throws ServiceError `invalid` with the first faults, and the number of further ones */
 export function refuseFaults(findings: Findings): void {
   if (findings.faultCount === 0) return;
   const faults = firstFaults(findings.faults, findings.faultCount);
@@ -58,8 +60,8 @@ export function refuseFaults(findings: Findings): void {
 }
 
 /**
- * Returns at most {@link faultCountMax} of the faults, and one that counts the rest if there are more; already
- * truncated lists stay unchanged.
+ * Returns the first {@link faultCountMax} faults, and if there are more, a fault that counts them. A list that this
+ * function has returned stays unchanged.
  */
 export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
   if (faults.length === faultCountMax + 1 && faults.at(-1)?.type === moreFaults) return faults;
@@ -70,7 +72,7 @@ export function firstFaults(faults: readonly Fault[], count = faults.length): re
   return [...first, { location: faults[0]?.location.slice(0, 1) ?? [], message, type: moreFaults }];
 }
 
-/** Describes the first ten faults and counts the rest. */
+/** Returns a message that describes the first ten faults and counts the others. */
 function summary(faults: readonly Fault[], count: number): string {
   const words = faults.slice(0, 10).map(({ location, message }) => {
     const name = location
@@ -90,7 +92,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Visits the objects of a list; does nothing if it is no list. */
+/** Calls `visit` for each object in a list. Does nothing if the value is no list. */
 export function eachObject(
   list: unknown,
   visit: (value: Readonly<Record<string, unknown>>, index: string) => void,

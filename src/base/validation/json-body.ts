@@ -1,20 +1,21 @@
-// Parses a body's bytes as JSON: strict UTF-8, a bounded depth and number of values, and errors with a position.
+// Parses the bytes of a body as JSON: strict UTF-8, a limited depth and number of values, and errors that name a
+// position.
 import { ServiceError } from "../domain/service-error.ts";
 import { withExactNumbers, type ExactJson } from "../domain/text/exact-json.ts";
 import type { Json } from "../domain/text/json.ts";
 import { jsonFaultIndex } from "./json-fault.ts";
 
 export interface JsonLimits {
-  /** Maximum nesting of lists and objects. */
+  /** Maximum depth to which lists and objects are nested. */
   readonly depthMax: number;
-  /** Maximum number of values, including those in lists and objects. */
+  /** Maximum number of values, counting those in lists and objects. */
   readonly valuesMax: number;
 }
 
 /**
- * Parses a body; an empty one is `undefined`, so that a schema can call it missing.
+ * Parses a body. An empty body becomes `undefined`, which a schema reports as missing.
  *
- * @throws ServiceError `invalid` for a text that is not JSON, is nested too deeply or holds too many values
+ * @throws ServiceError `invalid` for a text that is not JSON, is nested too deeply or has too many values
  */
 export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
   if (bytes.length === 0) return undefined;
@@ -22,13 +23,16 @@ export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
   return parse(textOf(bytes));
 }
 
-/** A body, and a copy with the digits of every number; the value itself if no digits are lost. */
+/** A body, and a copy of it whose numbers keep all their digits. The copy is the value itself if no digits are lost. */
 export interface ExactBody {
   readonly value: unknown;
   readonly exact: ExactJson | undefined;
 }
 
-/** Parses like {@link parseJsonBody}, for a body with JSON that a model reads as text. */
+/**
+ * Parses a body like {@link parseJsonBody}, and keeps the digits of numbers, for a body with JSON that a model reads as
+ * text.
+ */
 export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
   if (bytes.length === 0) return { value: undefined, exact: undefined };
   refuseBeyond(bytes, limits);
@@ -38,7 +42,7 @@ export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
 }
 
 /**
- * Throws the fault of a body that is not JSON or nested too deeply, without building its value.
+ * Throws the error of a body that is not JSON or nested too deeply. Does not parse the body into a value.
  *
  * @throws ServiceError `invalid`, always
  */
@@ -47,7 +51,7 @@ export function refuseMalformed(bytes: Buffer, { depthMax }: JsonLimits): never 
   throw malformedAt(jsonFaultIndex(textOf(bytes)), undefined);
 }
 
-/** True for the error of a body that is not JSON, or nested too deeply. */
+/** True for the error of a body that is not JSON, or that is nested too deeply. */
 export function isMalformed(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.faults.some(({ type }) => type === "json_invalid" || type === "json_too_deep");
@@ -55,7 +59,7 @@ export function isMalformed(error: unknown): boolean {
 
 function parse(text: string): Json {
   try {
-    // Safe cast: JSON.parse returns Json.
+    // Safe cast: JSON.parse returns JSON.
     return JSON.parse(text) as Json;
   } catch (cause) {
     throw malformedAt(jsonFaultIndex(text), cause);
@@ -84,7 +88,10 @@ function malformed(position: string, message: string, cause: unknown): ServiceEr
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts brackets and commas outside texts, before the value is built or visited recursively. */
+/**
+ * Refuses a body beyond the limits. It counts brackets and commas outside texts, before other code parses the body or
+ * visits it recursively.
+ */
 function refuseBeyond(bytes: Buffer, { depthMax, valuesMax }: JsonLimits): void {
   let depth = 0;
   let values = 0;

@@ -1,7 +1,7 @@
-// Finds the position where a text stops being JSON. V8 gives it only for some errors, so a body that did not parse is
-// read again here.
+// Finds the position at which a text stops being JSON. V8 reports it only for some errors, so this module reads a text
+// again if it could not be parsed.
 
-/** @returns the index of the first character that JSON does not allow; the text's length when it ends too early */
+/** Returns the index of the first character that JSON does not allow; the length of the text if it ends too early. */
 export function jsonFaultIndex(text: string): number {
   const scanner = new Scanner(text);
   if (scanner.value()) scanner.blanks();
@@ -16,7 +16,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Reads one value. Returns false, with the index at the fault, if the text holds no valid value there. */
+  /** Reads one value. Returns false if there is no valid value; the index is then that of the fault. */
   value(): boolean {
     this.blanks();
     switch (this.#text[this.index]) {

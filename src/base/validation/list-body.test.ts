@@ -8,7 +8,7 @@ import { searching } from "../domain/testing/search.ts";
 
 const limits = { depthMax: 6, valuesMax: 10_000 };
 
-/** The whole body, put together again. */
+/** Parses a text in parts, and returns the whole body, put together again. */
 function together(text: string): unknown {
   const { rest, items, itemCount } = parseListBody(
     Buffer.from(text),
@@ -20,7 +20,7 @@ function together(text: string): unknown {
   return itemCount === 0 ? rest : { ...(rest as object), list };
 }
 
-/** Returns the value that was read, or its refusal. */
+/** Returns the value that `read` returns, or the error that it throws. */
 function outcome(read: () => unknown): unknown {
   try {
     return { value: read() };

@@ -1,22 +1,25 @@
 // Reads a large JSON object in parts: single members from its first bytes, and one long list item by item. A body of
-// hundreds of megabytes is never in memory as objects completely. Its bytes are scanned before any value is built or
-// visited recursively.
+// hundreds of megabytes is thus never completely in memory as objects. Its bytes are scanned before any value is parsed
+// or visited recursively.
 import { isMalformed, parseJsonBody, refuseMalformed, type JsonLimits } from "./json-body.ts";
 
 export interface ListBody {
-  /** The body with an empty list in place of the long one. */
+  /** The body with an empty list in the place of the long one. */
   readonly rest: unknown;
-  /** The list's items, at most `itemsMax` of them, parsed lazily one by one; empty if the member is no list. */
+  /**
+   * Items of the long list, at most `itemsMax`, each of which is parsed when it is read. Empty if the member is no
+   * list.
+   */
   readonly items: Iterable<unknown>;
-  /** Number of items in the whole list. */
+  /** Number of all items in the long list. */
   readonly itemCount: number;
 }
 
 /**
- * Parses a body except for the items of one list.
+ * Parses a body, except for the items of one list.
  *
- * @param options.member the list's name in the body
- * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may hold `limits.valuesMax`
+ * @param options.member name of the list in the body
+ * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may have `limits.valuesMax`
  * values
  */
 export function parseListBody(
@@ -29,10 +32,10 @@ export function parseListBody(
   const parsePart = (part: Buffer, partLimits: JsonLimits): unknown => {
     try {
       const value = parseJsonBody(part, partLimits);
-      // An empty part means a surplus comma.
+      // An empty part occurs only if there is a comma too many.
       return value === undefined ? refuseMalformed(bytes, limits) : value;
     } catch (error) {
-      // A fault within a part is reported at its position in the whole body.
+      // The position of a fault in a part must be that in the whole body.
       if (isMalformed(error)) refuseMalformed(bytes, limits);
       throw error;
     }
@@ -53,10 +56,10 @@ export function parseListBody(
 }
 
 interface ListPlace {
-  /** Range of the list, including brackets. */
+  /** Offset of the list's opening bracket. `end` is the offset after its closing bracket. */
   readonly start: number;
   readonly end: number;
-  /** Start and end of each of the first items, alternating. */
+  /** Offsets at which each of the first items begins and ends, alternating. */
   readonly items: readonly number[];
   readonly itemCount: number;
 }
@@ -64,7 +67,10 @@ interface ListPlace {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Finds the list that is the member's value. As in JSON.parse, the last one counts if the name is repeated. */
+/**
+ * Finds the list that is the value of the member. If the name occurs several times, the last one counts, as in
+ * JSON.parse.
+ */
 function findList(
   bytes: Buffer,
   { member, itemsMax }: { readonly member: string; readonly itemsMax: number },
@@ -77,7 +83,7 @@ function findList(
     if (byte === quote) {
       const end = endOfText(bytes, index);
       if (depth === 1) name = nameAt(bytes, index, end) ?? name;
-      // A repeated name overrides the earlier value.
+      // If the name occurs again, its new value overrides the one found before.
       if (depth === 1 && name === member) found = null;
       index = end - 1;
     } else if (byte === openBracket && depth === 1 && name === member) {
@@ -91,7 +97,7 @@ function findList(
   return found;
 }
 
-/** Returns the text as a member's name; null if it is a value. */
+/** Returns the text as the name of a member; null if the text is a value. */
 function nameAt(bytes: Buffer, start: number, end: number): string | null {
   let after = end;
   while (isBlank(bytes[after])) after += 1;
@@ -129,7 +135,7 @@ function listAt(bytes: Buffer, start: number, itemsMax: number): ListPlace | nul
   return null;
 }
 
-/** Returns the index after the closing quotation mark of the text that begins here. */
+/** Returns the index after the closing quotation mark of the text that begins at `start`. */
 function endOfText(bytes: Buffer, start: number): number {
   let end = start + 1;
   for (;;) {
@@ -151,7 +157,10 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Returns the raw text of a member of the object; null if these bytes do not contain it, or it is no text. */
+/**
+ * Returns the text of a member of the object, without its quotation marks and not unescaped. Returns null if these
+ * bytes do not contain the member, or its value is no text.
+ */
 export function textMemberAtHead(head: Buffer, member: string): string | null {
   let name: string | null = null;
   let depth = 0;

@@ -1,4 +1,4 @@
-// Error texts for a value of the wrong JSON type, as users of pydantic know them.
+// Error messages for values of the wrong JSON type, as users of pydantic know them.
 import { cut } from "../domain/service-error.ts";
 import type { SchemaNode } from "./schema.ts";
 
@@ -7,7 +7,7 @@ interface FaultText {
   readonly message: string;
 }
 
-/** Returns the error for a value that is not of the node's type. */
+/** Returns the error for a value that does not have the type that the schema requires. */
 export function mismatch(node: SchemaNode, value: unknown): FaultText {
   if (node.enum !== undefined) {
     return {
@@ -33,7 +33,7 @@ export function mismatch(node: SchemaNode, value: unknown): FaultText {
   }
 }
 
-/** Formats the value as the end of a message: truncated if long, and only the kind for lists and objects. */
+/** Returns the end of a message that shows the value: cut if it is long, and only its type for a list or object. */
 export function receivedClause(value: unknown): string {
   if (Array.isArray(value)) return ", got a list";
   if (typeof value === "object" && value !== null) return ", got an object";
@@ -78,7 +78,7 @@ function integerFromNumber(message: string, value: number): FaultText {
   };
 }
 
-/** For a number written as a text, a common mistake of clients. */
+/** Extends the message for a number or boolean that is written as a text, which is a common mistake of clients. */
 function unquote(message: string, value: string): string {
   return `${message}${receivedClause(value)}; send it without quotation marks`;
 }
@@ -104,7 +104,7 @@ function isNumeric(text: string): boolean {
   return text.trim() !== "" && !Number.isNaN(Number(text));
 }
 
-/** Joins values like `'a', 'b' or 'c'`. */
+/** Joins values for a message, such as `'a', 'b' or 'c'`. */
 export function joinAlternatives(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   const last = quoted.pop() ?? "";

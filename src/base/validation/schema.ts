@@ -1,9 +1,9 @@
-// A schema as plain JSON Schema, limited to the keywords that our schemas use.
+// A schema as plain JSON Schema, with only the keywords that the schemas of this project use.
 
-/** The keywords of JSON Schema that the check supports. */
+/** JSON Schema, reduced to the keywords that the check supports. */
 export interface SchemaNode {
   readonly type?: "string" | "number" | "integer" | "boolean" | "object" | "array" | "null";
-  /** For an object: its name in "instance of ..."; for a branch of a union: its name in the location. */
+  /** Name of an object in messages ("instance of ..."), or of a union's branch in locations. */
   readonly title?: string;
   readonly anyOf?: readonly SchemaNode[];
   readonly enum?: readonly string[];
@@ -20,8 +20,10 @@ export interface SchemaNode {
   readonly required?: readonly string[];
   readonly maxProperties?: number;
   readonly propertyNames?: { readonly maxLength: number };
-  /** `true` keeps unknown keys; a schema checks them; absent lists them as ignored. */
+  /**
+   * Treatment of unknown fields: `true` keeps them, and a schema checks them. If absent, they are reported as ignored.
+   */
   readonly additionalProperties?: boolean | SchemaNode;
-  /** Lists unknown keys as ignored although they are kept, unless they are null. */
+  /** True if unknown fields are reported as ignored, unless they are null, although they are kept. */
   readonly "x-names-unknown"?: boolean;
 }

@@ -1,4 +1,4 @@
-// For one test: a process that starts a child, reports so on standard output, and then waits to be killed.
+// For one test: a process that starts a child, reports this on standard output, and then waits until it is killed.
 import { systemClock } from "../../domain/clock.ts";
 import { startAhead, startChild } from "../child.ts";
 import type { SmallProtocol } from "./small-child.ts";

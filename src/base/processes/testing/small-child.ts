@@ -1,4 +1,4 @@
-// The smallest child process with all behaviours of a child: answering, refusing, hanging, dying, and ending slowly.
+// For tests: a small child process that can do everything a child may do: answer, refuse, hang, die, and end slowly.
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveParent } from "../serve-parent.ts";
 
@@ -10,7 +10,7 @@ export interface SmallProtocol {
   readonly request:
     | { readonly kind: "echo"; readonly text: Uint8Array }
     | { readonly kind: "die" }
-    /** Allocates memory until none is left. */
+    /** Makes the child allocate memory until none is left. */
     | { readonly kind: "exhaust" };
   readonly event: { readonly echo: Uint8Array } | { readonly farewell: number };
 }

@@ -1,4 +1,4 @@
-// For tests: a worker with one task per behaviour.
+// For tests: a worker with a task for each way in which a worker may behave.
 import { threadId } from "node:worker_threads";
 import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -7,14 +7,17 @@ import type { TaskHandlers } from "../tasks.ts";
 export type SmallTask =
   | { readonly kind: "double"; readonly value: number }
   | { readonly kind: "count"; readonly bytes: Uint8Array }
-  /** Waits, without an event loop, until the first of the numbers is not 0; sets the second just before it answers. */
+  /**
+   * Waits, without an event loop, until the first number of the gate is not 0. Sets the second number just before it
+   * answers.
+   */
   | { readonly kind: "wait"; readonly gate: Int32Array }
-  /** Answers with bytes of the worker's own, or with their number. */
+  /** `give` answers with bytes that belong to the worker, and `own` with the number of these bytes. */
   | { readonly kind: "give" | "own" }
-  /** Answers with the worker's data, or with the id of its thread. */
+  /** `data` answers with the data of the worker, and `thread` with the id of its thread. */
   | { readonly kind: "data" | "thread" }
   | { readonly kind: "refuse" | "refuse-for-now" | "full-disk" | "throw" | "fill" | "exit" }
-  /** Never ends, in the stage of that index. */
+  /** Never ends once it is in the stage with this index. */
   | { readonly kind: "hang"; readonly stage: number };
 
 const own = new Uint8Array(8);

@@ -1,4 +1,4 @@
-// The variables of OpenTelemetry's specification that Hone reads itself, and refusals of invalid ones.
+// Tests of the variables of OpenTelemetry's specification that Hone reads itself, and of refused values.
 // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/, …/protocol/exporter/
 import assert from "node:assert/strict";
 import { test } from "node:test";

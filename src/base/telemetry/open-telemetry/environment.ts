@@ -1,5 +1,5 @@
-// Reads the variables of OpenTelemetry's specification that its exporters do not read themselves: the enabled signals,
-// and the limits of the SDK. The exporters read addresses, headers, certificates and the like.
+// Reads those variables of OpenTelemetry's specification that its exporters do not read themselves: the enabled signals
+// (traces, metrics) and the limits of the SDK. The exporters read addresses, headers, certificates and so on.
 import { statSync } from "node:fs";
 import { requirePlainFile } from "../../domain/transient-errors/plain-file.ts";
 import { invalid, type ServiceError } from "../../domain/service-error.ts";
@@ -13,7 +13,7 @@ export type OtlpProtocol = (typeof protocols)[number];
 export type OpenTelemetrySettings = NonNullable<ReturnType<typeof readOpenTelemetry>>;
 
 /**
- * Returns the configuration; null if no endpoint is set, or `OTEL_SDK_DISABLED` is true.
+ * Returns the settings for OpenTelemetry; null if no endpoint is set, or `OTEL_SDK_DISABLED` is true.
  *
  * @throws ServiceError `invalid` naming the variable, its value and the allowed values
  */
@@ -26,7 +26,7 @@ export function readOpenTelemetry(environment: Environment) {
   const number = (name: string, otherwise: number, max = 86_400_000, min = 1): number =>
     numberOf(environment, name, otherwise, { min, max });
   return {
-    /** Null for a signal that is not exported. */
+    /** Protocol of each signal; null for a signal that is not exported. */
     traces,
     metrics,
     metricsIntervalMs: number("OTEL_METRIC_EXPORT_INTERVAL", 60_000, 86_400_000, 100),
@@ -34,7 +34,7 @@ export function readOpenTelemetry(environment: Environment) {
       name: choiceOf(environment, "OTEL_TRACES_SAMPLER", samplers, "parentbased_always_on"),
       ratio: number("OTEL_TRACES_SAMPLER_ARG", 1, 1, 0),
     },
-    /** Options of the SDK's batch processor; spans beyond its queue are dropped. */
+    /** Options of the SDK's queue for spans. If the queue is full, further spans are dropped. */
     queue: {
       maxQueueSize: number("OTEL_BSP_MAX_QUEUE_SIZE", 2048, 1_000_000),
       maxExportBatchSize: number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, 100_000),
@@ -46,7 +46,10 @@ export function readOpenTelemetry(environment: Environment) {
 
 function protocolOf(environment: Environment, signal: "TRACES" | "METRICS"): OtlpProtocol | null {
   if (choiceOf(environment, `OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp") === "none") return null;
-  /** Returns the name of the signal's own variable if it is set, else of the variable for all signals. */
+  /**
+   * Returns the name of the variable that applies to a signal: its own one if it is set, otherwise the one for all
+   * signals.
+   */
   const nameOf = (suffix: string): string => {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${suffix}`;
     return textOf(environment, own) === undefined ? `OTEL_EXPORTER_OTLP_${suffix}` : own;
@@ -59,8 +62,8 @@ function protocolOf(environment: Environment, signal: "TRACES" | "METRICS"): Otl
 }
 
 /**
- * Checks that the certificates are regular files. The exporters read them synchronously, and a named pipe would block
- * the start.
+ * Checks that the certificates are regular files. The exporters read them synchronously, so a named pipe would block
+ * the start of the server.
  */
 function requireCertificates(environment: Environment): void {
   for (const name of Object.keys(environment).filter((key) =>
@@ -71,7 +74,10 @@ function requireCertificates(environment: Environment): void {
   }
 }
 
-/** Returns a variable's text; undefined if it is empty, because the specification treats that as unset. */
+/**
+ * Returns the text of a variable; undefined if it is empty, because the specification treats an empty variable as not
+ * set.
+ */
 function textOf(environment: Environment, name: string): string | undefined {
   return environment[name]?.trim() || undefined;
 }

@@ -1,5 +1,5 @@
-// OpenTelemetry's exporters, which read their address, headers, timeout, compression and certificates from the
-// environment. Each exporter logs once when sending begins to fail, and once when it works again.
+// OpenTelemetry's exporters. They read their address, headers, timeout, compression and certificates from the
+// environment. Each exporter logs once when it begins to fail, and once when it works again.
 import { OTLPMetricExporter as JsonMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { OTLPTraceExporter as JsonTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -22,7 +22,10 @@ interface Exporter<Items> {
   shutdown(): Promise<void>;
 }
 
-/** Creates the exporters, and registers their metric, so call it once per registry. */
+/**
+ * Returns functions that create the exporters. Also registers the exporters' metric, so it must be called only once per
+ * registry.
+ */
 export function createExporters({ version, metrics, logger }: ExporterDependencies): {
   readonly traces: (protocol: OtlpProtocol) => Exporter<ReadableSpan[]>;
   readonly metrics: (protocol: OtlpProtocol) => Exporter<ResourceMetrics>;
@@ -47,8 +50,8 @@ export function createExporters({ version, metrics, logger }: ExporterDependenci
             if (lostCount > 0) logger.info({ signal, lostCount }, "telemetry is sent again");
             lostCount = 0;
           } else {
-            // Only name and message are logged, because the whole error contains the collector's response, which may
-            // be anything.
+            // Only name and message of the error are logged, because the whole error contains the collector's answer,
+            // which may be anything.
             const reason = `${error.name}: ${error.message}`.slice(0, 200);
             if (lostCount === 0) logger.warn({ signal, reason }, "telemetry cannot be sent");
             lostCount += countOf(items);

@@ -1,9 +1,9 @@
-// The metrics that OpenTelemetry's conventions for generative AI define for a model server, and the token counts that
+// Metrics that OpenTelemetry's conventions for generative AI define for a model server, and the numbers of tokens that
 // they define for clients. https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-metrics.md
 import type { Meter } from "@opentelemetry/api";
 import type { GenAiMeter } from "../tracing.ts";
 
-/** Histogram buckets that the conventions specify. */
+/** Buckets of histograms in seconds, as the conventions specify them. */
 const secondsBuckets = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
@@ -52,7 +52,7 @@ export function genAiMeter(meter: Meter): GenAiMeter {
       duration.record(seconds, error === undefined ? own : { ...own, "error.type": error });
       if (used.inputTokens > 0) tokens.record(used.inputTokens, { ...own, "gen_ai.token.type": "input" });
       if (used.outputTokens > 0) tokens.record(used.outputTokens, { ...own, "gen_ai.token.type": "output" });
-      // The remaining metrics are recorded only for requests that were answered.
+      // The metrics below are recorded only for requests that were answered.
       if (error !== undefined) return;
       if (firstTokenSeconds !== null) firstToken.record(firstTokenSeconds, own);
       if (perTokenSeconds !== null) perToken.record(perTokenSeconds, own);

@@ -1,5 +1,6 @@
-// Converts the metrics of /metrics for OpenTelemetry's library: the same names, labels and buckets. They are read at
-// each export, so no event is counted twice. Omits vLLM's names, which are for gateways that read /metrics.
+// Converts the metrics of /metrics to the form of OpenTelemetry's library, with the same names, labels and buckets.
+// They are read at each export, so that no event counts twice. Metrics under vLLM's names are left out, because they
+// are for gateways that read /metrics.
 import { ValueType, type HrTime } from "@opentelemetry/api";
 import { emptyResource } from "@opentelemetry/resources";
 import {
@@ -53,7 +54,7 @@ function dataOf(reading: MetricReading, times: Times): MetricData {
 }
 
 /**
- * Returns the unit, which is derived from the suffixes of Prometheus' names.
+ * Returns the unit of a metric, which follows from the suffix of its name in Prometheus.
  * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
  */
 function unitOf(name: string): string {
@@ -63,13 +64,13 @@ function unitOf(name: string): string {
 
 interface OpenHistogram {
   readonly labels: Readonly<Record<string, string | number>>;
-  /** Upper bounds, ascending, with the number of values up to each bound. */
+  /** Upper bounds in ascending order, each with the number of values up to it. */
   readonly buckets: { readonly bound: number; readonly count: number }[];
   sum: number;
   count: number;
 }
 
-/** Converts histograms: Prometheus' buckets are cumulative, OpenTelemetry's are not. */
+/** Converts histograms. Buckets are cumulative in Prometheus, but not in OpenTelemetry. */
 function histogramsOf({ name, samples }: MetricReading, times: Times): DataPoint<Histogram>[] {
   const open = new Map<string, OpenHistogram>();
   for (const sample of samples) {

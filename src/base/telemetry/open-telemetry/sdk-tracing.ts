@@ -1,5 +1,5 @@
-// Tracing with OpenTelemetry's library. The parts of a span are created with their recorded times after they have
-// ended, so that a running request has no tracing overhead.
+// Tracing with OpenTelemetry's library. The parts of a span are created after they have ended, with their recorded
+// times, so that tracing costs a running request nothing.
 import {
   createTraceState,
   ROOT_CONTEXT,
@@ -37,8 +37,8 @@ export function samplerOf({ name, ratio }: OpenTelemetrySettings["sampler"]): Sa
 export function sdkTracing(tracer: Tracer, clock: Clock): Tracing {
   return {
     begin: ({ name, kind, startMs, attributes, parent, link }) => {
-      // One offset between the clocks for the whole trace, so that parts nest correctly even if the wall clock
-      // changes.
+      // The whole trace uses one offset between the monotonic and the wall clock. Its parts thus remain within each
+      // other even if the wall clock is set.
       const offsetMs = clock.now().getTime() - clock.monotonicMs();
       const links = contextOf(link).map((context) => ({ context }));
       const span = tracer.startSpan(
@@ -101,7 +101,7 @@ function parentContext(parent: Parameters<Tracing["begin"]>[0]["parent"]): Conte
   return trace.setSpanContext(ROOT_CONTEXT, { ...context, ...traceState });
 }
 
-/** Returns the parent context; an empty one for a malformed header. */
+/** Returns a span context for a header, in a list; empty if the header is missing or malformed. */
 function contextOf(traceparent: string | undefined) {
   const read = traceparent === undefined ? null : readTraceparent(traceparent);
   if (read === null) return [];
@@ -119,7 +119,7 @@ function given(attributes: SpanAttributes = {}): Attributes {
   );
 }
 
-/** Returns the time as seconds and nanoseconds since 1970, the form that the library accepts for times of any clock. */
+/** Returns a time as seconds and nanoseconds since 1970. The library accepts this form for times of any clock. */
 function hrTime(epochMs: number): [seconds: number, nanoseconds: number] {
   const seconds = Math.floor(epochMs / 1000);
   return [seconds, Math.min(999_999_999, Math.round((epochMs - seconds * 1000) * 1e6))];

@@ -1,5 +1,5 @@
-// Assembles OpenTelemetry's SDK, which sends traces and metrics as the environment specifies. Imported only if an
-// endpoint is set (`open-telemetry`), so that the SDK is not loaded otherwise.
+// Sets up OpenTelemetry's SDK, which sends traces and metrics as the environment says. The module `open-telemetry`
+// imports this one only if an endpoint is set, because the SDK takes time to load.
 import { diag, DiagLogLevel } from "@opentelemetry/api";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
@@ -18,7 +18,10 @@ export interface OpenTelemetryDependencies extends ExporterDependencies {
   readonly clock: Clock;
 }
 
-/** Maximum time for sending at a stop; data that the collector has not accepted by then is lost. */
+/**
+ * Maximum time in milliseconds for sending waiting data at a stop. Data that the collector has not accepted by then is
+ * lost.
+ */
 const stopMs = 5000;
 
 /** Starts the SDK, which sends until it is stopped. */
@@ -29,7 +32,7 @@ export function startSdk(
   const { version, clock, metrics, logger } = dependencies;
   const ignore = (): void => undefined;
   const warn = (message: string): void => logger.warn({}, message);
-  // Logs the SDK's warnings about variables; later failures are reported by the exporters.
+  // Logs the SDK's warnings about variables. Later failures are reported by the exporters.
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
   const exporters = createExporters(dependencies);
   const resource = resourceFromAttributes({
@@ -49,7 +52,7 @@ export function startSdk(
     const provider = new TracerProvider({
       resource,
       sampler: samplerOf(settings.sampler),
-      // Bounded because some attributes come from clients, such as names of models and paths.
+      // The length of attributes is limited, because some come from clients, such as names of models and paths.
       spanLimits: { attributeValueLengthLimit: 1000 },
       spanProcessors: [processor],
     });

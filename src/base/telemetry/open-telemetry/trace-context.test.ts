@@ -1,4 +1,4 @@
-// The header `traceparent`, by the cases of the W3C's own test suite:
+// Tests of the header `traceparent`, with the cases of the W3C's own test suite:
 // https://github.com/w3c/trace-context/tree/main/test
 import assert from "node:assert/strict";
 import { test } from "node:test";

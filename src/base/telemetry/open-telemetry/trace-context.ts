@@ -1,16 +1,16 @@
-// Reads and writes the header `traceparent` of W3C Trace Context, level 1. https://www.w3.org/TR/trace-context/
+// Reads the header `traceparent` of W3C Trace Context, level 1, and writes it. https://www.w3.org/TR/trace-context/
 
 export interface TraceContext {
-  /** 32 and 16 hexadecimal digits, neither all zeros. */
+  /** Trace id of 32 and span id of 16 hexadecimal digits. Neither consists of zeros only. */
   readonly traceId: string;
   readonly spanId: string;
   readonly isSampled: boolean;
 }
 
-/** Version, trace, parent, flags; later versions may append fields after a dash. */
+/** Matches version, trace id, span id and flags. In later versions, further fields may follow after a dash. */
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Returns null for a malformed header, because the standard requires that it is ignored. */
+/** Parses the header; returns null if it is malformed, because the standard requires that such a header is ignored. */
 export function readTraceparent(text: string): TraceContext | null {
   const [, version, traceId = "", spanId = "", flags = "", more] = form.exec(text) ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return null;

@@ -1,4 +1,4 @@
-// A program that logs more than any pipe holds, then reports in a file that it is still running, and ends.
+// For tests: a program that logs more than any pipe holds, then writes to a file that it is still running, and ends.
 import { writeFileSync } from "node:fs";
 import { createLogger } from "../logger.ts";
 import { flushStandardStreams, standardStream } from "../standard-streams.ts";
