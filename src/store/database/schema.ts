@@ -1,6 +1,6 @@
-// Database tables, with the columns that the stores use; older databases have additional columns. Times are ISO 8601
-// in UTC with milliseconds, so that sorting them as text sorts them by time; flags are 0 or 1. JSON is stored as text
-// in which NUL is escaped, because libsql truncates text at a NUL.
+// Types of the database tables, with the columns that the stores use; older databases have additional columns. Times
+// are ISO 8601 in UTC with milliseconds, so that text order is time order; flags are 0 or 1. JSON is text in which NUL
+// is escaped, because libsql truncates text at a NUL.
 import type { Generated } from "kysely";
 import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
@@ -49,7 +49,7 @@ export interface Schema extends RewardTables, TraceTables {
   readonly sweepers: SweeperTable;
 }
 
-/** Storage used by a project's feedback, in bytes. */
+/** Bytes that the feedback of each project uses. */
 export interface ProjectBytesTable {
   readonly project_id: string;
   readonly entity: string;
@@ -58,7 +58,7 @@ export interface ProjectBytesTable {
   readonly revision_bytes: Generated<number>;
 }
 
-/** Number and size of the data that retention removed, by day, kind and entity. */
+/** Number and size of the items that retention removed, by day, kind of data and entity. */
 export interface RemovedDataTable {
   readonly day: string;
   readonly kind: string;
@@ -68,14 +68,14 @@ export interface RemovedDataTable {
   readonly last_at: string;
 }
 
-/** Lease of the server that currently runs the retention sweep. */
+/** Lease of the server that currently runs retention sweeps. */
 export interface SweeperTable {
   readonly place: string;
   readonly owner: string;
   readonly until: string;
 }
 
-/** Running servers. Each renews its row before `lease_until`. */
+/** Servers that are running. Each renews its row before `lease_until`. */
 export interface ServerTable {
   readonly id: string;
   readonly lease_until: string;
@@ -95,7 +95,7 @@ export interface ServerVersionTable {
   readonly step: number;
 }
 
-/** Last sequence number assigned in each list; see paging.ts. */
+/** The sequence number that was assigned last in each list; see paging.ts. */
 export interface SequenceTable {
   readonly list: string;
   readonly sequence: number;
@@ -123,10 +123,7 @@ export interface AccessKeyTable extends ColumnsOf<typeof keyFields> {
   readonly created_at: string;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
-  /**
-   * Hash of the secret before the last rotation. This column and `previous_until` are null if the key was never
-   * rotated.
-   */
+  /** Hash of the key's previous secret. This column and `previous_until` are null if the key was never rotated. */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
 }
@@ -135,7 +132,7 @@ export interface EntityLimitTable extends ColumnsOf<typeof limitFields> {
   readonly entity: string;
 }
 
-/** Number of requests and tokens of a key or entity in a time slot, over all servers. */
+/** Numbers of requests and tokens of a key or entity in a time slot, summed over all servers. */
 export interface LimitSlotTable {
   readonly subject: string;
   /** Number of time slots between 1970 and this slot. */
@@ -144,7 +141,7 @@ export interface LimitSlotTable {
   readonly tokens: number;
 }
 
-/** Number of requests that a key or entity has in progress on a server. */
+/** Number of requests of a key or entity that are in progress on a server. */
 export interface LimitRunningTable {
   readonly server_id: string;
   readonly subject: string;
@@ -152,7 +149,7 @@ export interface LimitRunningTable {
 }
 
 export interface UsageTable extends ColumnsOf<typeof usageFields> {
-  /** Day as `YYYY-MM-DD`. */
+  /** Day of the usage as `YYYY-MM-DD`, in UTC. */
   readonly day: string;
   readonly key_id: string;
   readonly entity: string;
@@ -168,12 +165,12 @@ export interface ModelTable {
   readonly base_model: string;
   readonly adapter_rank: number | null;
   readonly adapter_alpha: number | null;
-  /** JSON array with the names of the adapted modules. */
+  /** JSON array with the names of the modules that the model's adapters cover; null for the default. */
   readonly adapter_targets: string | null;
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
-  /** Highest trajectory number assigned so far. A model numbers the trajectories of its logs and jobs together. */
+  /** The highest trajectory number so far. A model numbers the trajectories of its logs and jobs together. */
   readonly trajectory_count: Generated<number>;
   /** Number of the model's recorded completions. */
   readonly completion_count: Generated<number>;
@@ -191,7 +188,7 @@ export interface ModelTable {
   readonly last_turn: Generated<number>;
 }
 
-/** Distinct scenarios that a model has seen, each identified by its SHA-256. */
+/** Scenarios that a model has seen, each identified by the SHA-256 of its id. */
 export interface ModelScenarioTable {
   readonly model_id: string;
   readonly scenario_hash: string;
@@ -204,7 +201,8 @@ export interface ModelVersionTable {
   readonly adapter_folder: string | null;
   readonly trainer_state: string | null;
   /**
-   * Job that created the version; null if no job did. The column is unique, because a job creates at most one version.
+   * Id of the job that created the version; null if no job did. The column is unique, because a job creates at most one
+   * version.
    */
   readonly job_id: string | null;
   readonly metrics: string;
@@ -215,20 +213,22 @@ export interface ModelVersionTable {
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
   readonly is_pinned: Generated<number>;
-  /** Base model on which the version was trained; null for step 0, or if unknown. */
+  /** SHA-256 of the weights of the base model on which the version was trained; null for step 0, or if unknown. */
   readonly base: string | null;
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;
   /**
-   * 1 if the version was deleted. Hone keeps the row of a deleted version, so that its step is never reused and page
-   * cursors that name it stay valid.
+   * 1 if the version was deleted, otherwise 0. Its row is kept, so that its number is never reused, and page cursors
+   * that name it stay valid.
    */
   readonly is_deleted: number;
 }
 
 export interface JobTable {
   readonly id: string;
-  /** Position of the job in submission order; a model's jobs run in this order. Null until the submission is complete. */
+  /**
+   * Position of the job in the order of submission, in which a model's jobs run. Null until the submission is complete.
+   */
   readonly sequence: number | null;
   readonly model_id: string;
   readonly kind: Generated<string>;
@@ -242,22 +242,21 @@ export interface JobTable {
   readonly attempt_count: number;
   readonly lost_count: number;
   readonly restart_count: number;
-  /** 1 if the job's current or last attempt has saved a step that was not yet saved when the attempt began. */
+  /** 1 if the job's current or last attempt saved more steps than were saved when the attempt began, otherwise 0. */
   readonly has_advanced: Generated<number>;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;
   readonly cancel_requested: number;
   /**
-   * Server that runs the job. For a job that was returned to the queue because the server's machine lacked a resource:
-   * the server that returned it.
+   * Id of the server that runs the job. If a server returned the job to the queue because its machine lacked a
+   * resource, the id of that server.
    */
   readonly owner: string | null;
   /** Earliest time at which a queued job may be claimed. */
   readonly not_before: string;
   /**
-   * Time when `not_before` was set. If the clock shows an earlier time, the clock was set back, and `not_before` is
-   * ignored.
+   * Time when `not_before` was set. If the clock shows an earlier time, it was set back, and `not_before` is ignored.
    */
   readonly waits_since: string;
   readonly waiting_for: string | null;
@@ -268,16 +267,15 @@ export interface JobTable {
   readonly retry_of: string | null;
   readonly comparison: string | null;
   /**
-   * Size of the job's training data in bytes. The size of the job's events is added when the job ends. 0 after the
-   * data was removed.
+   * Size of the job's training data in bytes. When the job ends, the size of its events is added. 0 after the data was
+   * removed.
    */
   readonly content_bytes: Generated<number>;
   /**
-   * Time when retention began to remove the job's data; null if it has not. From that time on, the data is treated as
-   * removed.
+   * Time when retention began to remove the job's data; null if it has not. From then on, the data counts as removed.
    */
   readonly data_removed_at: Generated<string | null>;
-  /** Id of the API key that was used to create the job; null if no API key was used. */
+  /** Id of the API key with which the job was submitted; null if it was submitted without a key. */
   readonly key_id: string | null;
   /** JSON with the id and trace of the request that created the job; null if no request created it. */
   readonly made_by: string | null;
@@ -291,7 +289,10 @@ export interface JobGroupTable {
 
 export interface JobEventTable {
   readonly job_id: string;
-  /** Position in the job's list of events. It is unique within the job, so storing the same event twice has no effect. */
+  /**
+   * Position of the event in its job's list. It is unique within the job, so storing the same event twice has no
+   * effect.
+   */
   readonly sequence: number;
   readonly type: string;
   readonly data: string;
@@ -314,13 +315,11 @@ export interface TrajectoryLogTable {
   readonly metrics: string;
   readonly group_count: number;
   readonly content_bytes: number;
-  /**
-   * Time when retention began to remove the log; null if it has not. From that time on, the log is treated as removed.
-   */
+  /** Time when retention began to remove the log; null if it has not. From then on, the log counts as removed. */
   readonly removed_at: Generated<string | null>;
   /**
-   * Combined tally of this log and all earlier logs with the same version and split; null if one of these logs has no
-   * tally.
+   * Combined measurements (`LogTally`) of this log and all earlier logs with the same version and split, as JSON. Null
+   * if one of these logs has none.
    */
   readonly tally: Generated<string | null>;
 }
@@ -331,7 +330,7 @@ export interface TrajectoryGroupTable {
   readonly content: string;
 }
 
-/** Summary of each stored trajectory, for list requests; see summaries.ts. */
+/** Summaries of stored trajectories, which list requests read; see summaries.ts. */
 export interface TrajectoryOutlineTable {
   readonly model_id: string;
   /** Number of the trajectory. A model numbers its trajectories in storage order. */
@@ -345,16 +344,16 @@ export interface TrajectoryOutlineTable {
   readonly part: number;
   readonly group_index: number;
   readonly item_index: number;
-  /** JSON with the fields of the summary that have no column. */
+  /** JSON with those fields of the summary that have no column of their own. */
   readonly content: string;
 }
 
-/** Number and total reward of a model's trajectories, by source, split and step. */
+/** Number and total reward of a model's trajectories, by source, split and version. */
 export interface TrajectoryCountTable {
   readonly model_id: string;
   readonly source: string;
   readonly split: string;
-  /** Step of the model version; -1 for trajectories without a step. */
+  /** Number of the version to which the trajectories belong; -1 for trajectories that belong to none. */
   readonly step: number;
   readonly trajectory_count: number;
   readonly reward_sum: number;
@@ -363,7 +362,7 @@ export interface TrajectoryCountTable {
 /** Feedback records. Text fields contain normalized text, which queries compare; see feedback/feedback-rows.ts. */
 export interface FeedbackTable {
   readonly project_id: string;
-  /** Position of the record in storage order. */
+  /** Sequence number, which gives the record's place in storage order. */
   readonly sequence: number;
   readonly id: string;
   readonly vendor_ref: string;
@@ -377,29 +376,29 @@ export interface FeedbackTable {
   readonly queue_id: string | null;
   readonly created_at: string;
   readonly content_hash: string;
-  /** Payload as JSON. */
+  /** Payload of the record as JSON. */
   readonly payload: string;
   /** JSON with the original text fields, if any of them differs from its normalized form; null for nearly all records. */
   readonly exact: string | null;
-  /** Emoji in the payload, so that queries can find records by emoji; null if the payload has none. */
+  /** Emoji in the payload, by which queries can find the record; null if there is none. */
   readonly emoji: string | null;
-  /** 1 if the payload contains numbers that are not in the index `feedback_numbers`. */
+  /** 1 if the payload contains numbers that are not in the index `feedback_numbers`, otherwise 0. */
   readonly has_more_numbers: Generated<number>;
   readonly last_revision_sequence: Generated<number>;
-  /** Position of the record's current content in storage order; null if the record's content was never replaced. */
+  /** Position, in storage order, of the record's current content; null if the content was never replaced. */
   readonly replaced_sequence: number | null;
   /**
-   * Id of the call that the record is about, in the form used in references; null if the record is not about a call of
-   * its project.
+   * Id of the call that the record judges, in the form in which references contain it; null if the record judges no
+   * call of its project.
    */
   readonly call_id: string | null;
 }
 
-/** Payload paths at which at least one feedback record of the project has a number. */
+/** Payload paths at which some feedback record of the project has a number. */
 export interface FeedbackFieldTable {
   readonly id: number;
   readonly project_id: string;
-  /** JSON array with the steps of the path. */
+  /** Payload path: a JSON array of its steps. */
   readonly path: string;
 }
 
@@ -407,7 +406,7 @@ export interface FeedbackFieldTable {
 export interface FeedbackNumberTable {
   readonly field_id: number;
   readonly number: number;
-  /** Sequence number of the record; `created_ms` is its creation time in milliseconds since 1970. */
+  /** Sequence number of the record; `created_ms` is the record's creation time in milliseconds since 1970. */
   readonly sequence: number;
   readonly created_ms: number;
 }
@@ -426,28 +425,31 @@ export interface RecordedCompletionTable {
   readonly model_id: string;
   readonly entity: string;
   readonly project_id: string;
-  /** Request id of the completion, in the form used in references. */
+  /** Request id of the completion, in the form in which references contain it. */
   readonly call_id: string;
   readonly step: number;
   readonly ended_at: string;
   readonly byte_count: number;
   readonly is_whole: number;
-  /** JSON with the fields of the list summary that have no column. */
+  /** JSON with those fields of the completion's summary that have no column of their own. */
   readonly outline: string;
-  /** Id of the last piece of the completion's messages; null if it has no pieces of messages. */
+  /** Id of the last piece of the completion's messages; null if no pieces contain messages. */
   readonly message_piece: string | null;
-  /** Id of the last piece of the prompt's tokens; null if it has no pieces of tokens. */
+  /** Id of the last piece of the prompt's tokens; null if no pieces contain tokens. */
   readonly token_piece: string | null;
-  /** Content that is stored only for this completion, without the shared pieces; null if the content was not recorded. */
+  /** JSON of the content that is not in shared pieces; null if the content was not recorded. */
   readonly content: string | null;
 }
 
-/** Pieces of prompts. Completions of a model whose prompts begin in the same way share the pieces of this prefix. */
+/**
+ * Pieces of prompts. If the prompts of a model's completions begin in the same way, the completions share the pieces of
+ * this prefix.
+ */
 export interface CompletionPieceTable {
   readonly model_id: string;
   readonly id: string;
   readonly parent_id: string | null;
-  /** Number of pieces whose `parent_id` is this piece, plus the number of completions whose last piece it is. */
+  /** Number of uses: pieces whose `parent_id` is this piece, plus completions whose last piece it is. */
   readonly use_count: number;
   readonly content: string;
 }
@@ -456,15 +458,18 @@ export interface AnnotationQueueTable extends ColumnsOf<typeof queueFields> {
   readonly id: string;
   readonly sequence: number;
   readonly project_id: string;
-  /** Name in lower case. */
+  /** Name of the queue in lower case, for searches. */
   readonly folded_name: string;
   readonly created_at: string;
   readonly created_by: string;
   readonly updated_at: string;
   readonly deleted_at: string | null;
-  /** Number of items in the queue. It equals the position of the last item. */
+  /** Number of items in the queue, which equals the position of its last item. */
   readonly last_position: Generated<number>;
-  /** Number of changes to the queue so far. A transaction increments it to lock the queue's row. */
+  /**
+   * Number of changes to the queue so far. Each transaction that changes the queue increments it, which locks the
+   * queue's row.
+   */
   readonly last_change: Generated<number>;
 }
 
@@ -481,13 +486,13 @@ export interface AnnotationItemTable {
   readonly completed_count: Generated<number>;
 }
 
-/** State of an item for one annotator. Before the annotator begins the item, it has no row. */
+/** State of an annotation item for one annotator. There is no row before the annotator begins the item. */
 export interface AnnotationStateTable {
   readonly item_id: string;
   readonly annotator: string;
   readonly queue_id: string;
   readonly state: string;
-  /** Time until which the item is reserved for the annotator; null unless the state is `in_progress`. */
+  /** Time until which the item is held for the annotator; null unless the state is `in_progress`. */
   readonly held_until: string | null;
   readonly updated_at: string;
 }
@@ -502,29 +507,29 @@ export interface WebhookTable extends ColumnsOf<typeof webhookFields> {
   readonly disabled_reason: string | null;
   readonly failing_since: string | null;
   readonly last_sequence: Generated<number>;
-  /** Number of deliveries that are still to be made. */
+  /** Number of the webhook's deliveries that are still to be made. */
   readonly pending_count: Generated<number>;
 }
 
 export interface WebhookDeliveryTable {
   readonly id: string;
   readonly webhook_id: string;
-  /** Number of the delivery. Each webhook numbers its deliveries separately. */
+  /** Number of the delivery within its webhook. */
   readonly sequence: number;
   readonly type: string;
-  /** JSON of the object that the event is about. */
+  /** JSON of the object that the event concerns, such as a job. */
   readonly subject: string;
   readonly state: string;
   readonly created_at: string;
   readonly tried_since: string;
   /**
-   * Time of the next attempt. During an attempt, the time after which another server may take over the delivery. Null
-   * once the delivery is finished.
+   * Time of the next attempt. While a server makes an attempt, the time from which another server may take over the
+   * delivery. Null once the delivery is finished.
    */
   readonly due_at: string | null;
   readonly owner: string | null;
   readonly ended_at: string | null;
   readonly attempt_count: Generated<number>;
-  /** JSON array of the latest attempts. */
+  /** JSON array of the latest attempts at the delivery. */
   readonly attempts: Generated<string>;
 }

@@ -1,4 +1,4 @@
-// Servers that hold a lease, and the base models on which each server can run jobs.
+// Stores the servers that have a lease, and the base models on which each server can run jobs.
 import type { Kysely } from "kysely";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import type { Schema } from "./schema.ts";

@@ -1,57 +1,58 @@
-// SQL that each database writes differently: reading JSON in texts, reading numbers in texts, and sorting texts. This
-// interface defines the results; each database has an implementation (`sqlite/sqlite-form`).
+// Interface for SQL that each database writes differently: reading JSON in texts, reading numbers in texts, and sorting
+// texts. It defines the results; each database has an implementation, such as `sqlite/sqlite-form.ts`.
 import type { RawBuilder } from "kysely";
 import type { FeedbackPack, PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../../base/domain/feedback-query/feedback-field.ts";
 
-/** A text, or a JSON value as text; null if missing. */
+/** SQL for a text, or for a JSON value as text. It is null if the value is missing. */
 export type SqlText = RawBuilder<string | null>;
 export type SqlNumber = RawBuilder<number | null>;
 
 export interface SqlForm {
   /**
-   * Returns the JSON at a path in a JSON text; null if missing. Indices refer to list items, and names to object
-   * members.
+   * Returns SQL for the JSON at a path in a JSON text; null if it is missing. Indices in the path refer to list items,
+   * names to object members.
    */
   jsonAt(json: SqlText, path: readonly PathStep[]): SqlText;
-  /** Returns the text of a JSON value: the content of a string, otherwise the JSON; null for null or a missing value. */
+  /**
+   * Returns SQL for a JSON value as text: the content of a string, otherwise the JSON. Null for null or a missing
+   * value.
+   */
   textOfJson(json: SqlText): SqlText;
-  /** Returns the number that a text represents, by the rules of `numberOfText`; null if it is not a number. */
+  /** Returns SQL for the number that a text represents, by the rules of `numberOfText`; null if it is not a number. */
   numberOfText(text: SqlText): SqlNumber;
-  /** Returns the number in a JSON number or JSON string; null if it is not a number. */
+  /** Returns SQL for the number in a JSON number or JSON string; null if it is not a number. */
   numberOfJson(json: SqlText): SqlNumber;
-  /** Returns the number of items in a JSON list; null for any other value. */
+  /** Returns SQL for the number of items in a JSON list; null for any other value. */
   itemCount(json: SqlText): SqlNumber;
-  /** Returns a number truncated to an integer. */
+  /** Returns SQL that truncates a number to an integer. */
   whole(number: SqlNumber): SqlNumber;
-  /** Returns the 1-based position of `part` in `text`; 0 if absent, 1 for an empty part. */
+  /** Returns SQL for the 1-based position of `part` in `text`: 0 if absent, 1 for an empty part. */
   position(text: SqlText, part: SqlText): RawBuilder<number>;
-  /** Returns the text with the letters A to Z in lower case. */
+  /** Returns SQL for the text with the letters A to Z in lower case. */
   lower(text: SqlText): SqlText;
-  /** Returns a text that compares and sorts by code points. */
+  /** Returns SQL for a text that compares and sorts by code points. */
   ordered(text: SqlText): SqlText;
-  /** Packing of feedback batches that the database reads fastest. */
+  /** Packing of feedback batches that this database reads fastest. */
   readonly packForm: PackForm;
   /**
-   * Returns a pack's records, in this database's format, as rows of a table named `given`. Its columns are `place`,
-   * which counts from 0, and one text or number column for each of `packedFields`. Many rows can thus be inserted with
-   * few parameters.
+   * Returns SQL for the records of a pack as rows of a table named `given`, so that one statement can insert many rows
+   * with few parameters. The table's columns are `place`, which counts from 0, and one for each of `packedFields`.
    */
   givenRecords(pack: FeedbackPack): RawBuilder<unknown>;
   /**
-   * Returns lists of numbers of equal length as rows of a table named `given`, with one column and one parameter per
-   * list. Null for databases in which one parameter per number is as fast.
+   * Returns SQL for lists of numbers of equal length as rows of a table named `given`, with one column and one
+   * parameter per list. Null for databases in which one parameter per number is as fast.
    */
   readonly givenNumbers: ((lists: Readonly<Record<string, Float64Array>>) => RawBuilder<unknown>) | null;
   /**
-   * Suffix of a statement that creates a table clustered by its primary key; empty if the database has no clustered
+   * Suffix of a statement that creates a table clustered by its primary key. Empty if the database has no clustered
    * tables.
    */
   readonly clusteredTable: string;
   /**
-   * Returns a suffix for a query whose transaction then writes the row that it finds. The suffix locks the row of
-   * `table`, and skips rows that other transactions have locked. It is empty for databases in which only one
-   * transaction writes at a time.
+   * Returns a suffix for a query whose row the same transaction then writes. It locks the row of `table`, and skips
+   * rows that other transactions have locked. Empty for databases in which only one transaction writes at a time.
    */
   lockUnlocked(table: string): string;
 }

@@ -148,7 +148,7 @@ export class PostgresPool {
     this.#reach.lose();
   }
 
-  /** Closes the pool after the connections in use were returned. Idempotent. */
+  /** Closes the pool once all connections in use were returned. Closing a closed pool does nothing. */
   async close(): Promise<void> {
     this.#reach.stop();
     if (!this.#pool.ending) await this.#pool.end();
@@ -166,10 +166,10 @@ async function setUpSession(client: ClientBase): Promise<void> {
   if (encoding !== "UTF8")
     throw unusable(`Its texts are in ${encoding}; make one with \`create database … encoding 'UTF8'\`.`);
   try {
-    // Makes the database cancel statements whose client process has ended.
+    // Makes the database cancel the statements of a client process that has ended.
     await client.query("set client_connection_check_interval = 1000");
   } catch (error) {
-    // The setting is not supported on every system. There, a statement of an ended client runs until its time limit.
+    // Not every system supports the setting. Without it, a statement of an ended client runs until its time limit.
     if (codeOf(error) !== "22023") throw error;
   }
 }
@@ -189,7 +189,9 @@ async function probe(config: ClientConfig): Promise<void> {
   }
 }
 
-/** Parsers by type. The types of counts (int8) and sums (numeric) are parsed as numbers; JSON stays text. */
+/**
+ * Parsers for values, by their type in PostgreSQL. Counts (int8) and sums (numeric) become numbers; JSON stays text.
+ */
 const ownParsers: ReadonlyMap<number, (value: string) => unknown> = new Map<
   number,
   (value: string) => unknown

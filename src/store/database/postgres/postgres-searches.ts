@@ -1,4 +1,5 @@
-// Runs one search at a time on each PostgreSQL connection. The database cancels a search that reaches its time limit.
+// Runs searches on PostgreSQL, one at a time on each connection. The database cancels a search that reaches its time
+// limit.
 import type { CompiledQuery } from "kysely";
 import type pg from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -7,18 +8,18 @@ import { closedError, isUnreachable, isOutOfTime, serviceErrorOf } from "./postg
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /**
- * `quickMax` is the maximum number of quick searches at the same time, and `slowMax` that of slow ones. Each search
- * uses one core of the database's machine.
+ * Maximum numbers of quick searches and of slow searches that run at the same time. Each search uses one core of the
+ * database's machine.
  */
 const quickMax = 3;
 const slowMax = 2;
-/** Maximum number of connections for searches. */
+/** Maximum number of connections that searches use. */
 export const searchConnections = quickMax + slowMax;
 
-/** Additional time in milliseconds to wait for the database to cancel a search. */
+/** Time in milliseconds, beyond a search's limit, to wait for the database to cancel the search. */
 const graceMs = 2000;
 
-/** @param pool pool with {@link searchConnections} connections, used only for searches */
+/** @param pool pool of {@link searchConnections} connections that is used only for searches */
 export function postgresSearches(pool: PostgresPool): LanedSearches {
   return new LanedSearches({ quick: lanes(pool, quickMax), slow: lanes(pool, slowMax) });
 }
@@ -28,8 +29,8 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
 }
 
 /**
- * Time limit in milliseconds that each connection has. A connection's limit is set again only if the next search has
- * another limit.
+ * Time limit in milliseconds that each connection has been given. It is set again only if the next search has another
+ * limit.
  */
 const timesGiven = new WeakMap<pg.PoolClient, number>();
 
@@ -60,10 +61,10 @@ class PostgresLane implements SearchLane {
     }
   }
 
-  /** Closes the lane. The database cancels the statement of a closed connection. */
+  /** Closes this lane's connection. The database cancels the statement of a closed connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // If a search is running, its connection is closed immediately.
+    // Closes the connection immediately, even if a search is running on it.
     void this.#running?.end();
   }
 }
@@ -78,8 +79,8 @@ async function search<Row>(
     await client.query("select set_config('statement_timeout', $1, false)", [String(givenMs)]);
     timesGiven.set(client, givenMs);
   }
-  // The types of `pg` lack `query_timeout`.
+  // A separate variable avoids a type error: the types of `pg` lack `query_timeout`.
   const asked = { text: sql, values: [...parameters], query_timeout: timeMs + graceMs };
-  // Safe cast: the query builder defines the rows.
+  // Safe cast: the query builder defines the type of the rows.
   return (await client.query(asked)).rows as readonly Row[];
 }

@@ -1,5 +1,5 @@
-// A consistent snapshot of a PostgreSQL database: a "repeatable read" transaction on a separate connection, which is
-// read with cursors. While it is open, vacuum cannot remove rows that were deleted after its start.
+// Reads a consistent snapshot of a PostgreSQL database with cursors, in a "repeatable read" transaction on a separate
+// connection. While it is open, vacuum cannot remove rows that were deleted after its start.
 import type pg from "pg";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { charactersOf } from "../dump/page-of-rows.ts";
@@ -7,14 +7,18 @@ import { serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /**
- * Number of rows to fetch at a time. The first fetch is small, because the rows' size is unknown; later fetches grow
- * up to `rowsMax`.
+ * Numbers of rows to fetch at a time. The first fetch is small, because the size of the rows is unknown; later fetches
+ * grow up to `rowsMax`.
  */
 const [rowsAtFirst, rowsMax] = [8, 256];
-/** Target size of a page in characters. If a page exceeds it, fewer rows are fetched for the next page. */
+/** Target size of a page in characters. If a page exceeds it, the next fetch requests fewer rows. */
 const charactersMax = 1 << 20;
 
-/** Opens a snapshot. @throws ServiceError `unavailable` if the database cannot be reached */
+/**
+ * Opens a consistent snapshot of the database.
+ *
+ * @throws ServiceError `unavailable` if the database cannot be reached
+ */
 export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSnapshot> {
   const client = await pool.take(pool.deadlineMs());
   const ask = async (text: string): Promise<pg.QueryArrayResult<Cell[]>> => {
@@ -28,7 +32,7 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   const close = async (): Promise<void> => {
     if (!isOpen) return;
     isOpen = false;
-    // Closes the connection instead of returning it to the pool: it may be lost already, and its settings must not
+    // Closes the connection instead of returning it to the pool. It may be lost already, and its settings must not
     // apply to other users.
     client.release(true);
   };
@@ -37,7 +41,7 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
     for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"])
       await ask(`set ${setting} = 0`);
     await ask("begin isolation level repeatable read read only");
-    // The first query fixes the snapshot.
+    // The snapshot shows the database as of this first query.
     await ask("select version from database_version");
   } catch (error) {
     await close();
@@ -45,8 +49,7 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   }
   return {
     rows: (of) => rowsOf(ask, of),
-    // No check is made, because the database itself enforces references and refuses to read pages with wrong
-    // checksums.
+    // Reports no faults: the database itself enforces references, and refuses to read pages with wrong checksums.
     faults: async () => [],
     close,
   };
@@ -72,7 +75,7 @@ async function* rowsOf(
       );
     }
   } finally {
-    // An error is ignored, because the cursor is closed if the connection is lost.
+    // Ignores an error, because the cursor is closed anyway if the connection is lost.
     await ask("close copied").catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-// Parsing of database URLs. Imports nothing, so that a start on SQLite loads no PostgreSQL code.
+// Parses database URLs. Imports nothing, so that a server on SQLite loads no PostgreSQL code when it starts.
 
 /** True if a URL names a PostgreSQL database. */
 export function isPostgresUrl(url: string): boolean {
@@ -6,14 +6,13 @@ export function isPostgresUrl(url: string): boolean {
 }
 
 /**
- * Returns the URL for display, without the password and without parameters, because a parameter may contain the
- * password.
+ * Returns the URL for display. Omits the password, and all parameters, because a parameter may contain the password.
  */
 export function shownUrl(url: string): string {
   return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
 }
 
-/** Returns the TLS files that a URL refers to. The driver reads them when it parses the URL. */
+/** Returns the paths of the TLS files that a URL names. The driver reads these files when it parses the URL. */
 export function filesInUrl(url: string): readonly string[] {
   if (!URL.canParse(url)) return [];
   const { searchParams } = new URL(url);

@@ -1,23 +1,25 @@
 // Tracks whether a database can be reached. After a caller reports a lost connection, the tracker probes the database
-// until it answers, and then wakes the callers that wait. The tracker does not know which queries are executed.
+// until it answers, and then wakes the waiting callers. Knows nothing about queries.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 
-/** First and longest pause between probes, in milliseconds. Pauses double until the longest, which is then repeated. */
+/**
+ * Pause between probes in milliseconds. It starts at the first value, doubles each time, and stays at the second value.
+ */
 const firstPauseMs = 20;
 const longestPauseMs = 1000;
 
 export interface ReachOptions {
-  /** Resolves if the database answers, and rejects otherwise. */
+  /** Asks the database for a sign of life. Resolves if it answers, and rejects otherwise. */
   readonly probe: () => Promise<void>;
-  /** Called with the reason when the database can no longer be reached, and with null when it can be reached again. */
+  /** Called with the reason when the database becomes unreachable, and with null when it is reachable again. */
   readonly onChange: (fault: string | null) => void;
 }
 
 export class Reach {
   readonly #options: ReachOptions;
   readonly #stopping = new AbortController();
-  /** Resolves when the database can be reached again; null while no connection loss is known. */
+  /** Resolves when the database is reachable again; null while no connection is known to be lost. */
   #back: Promise<void> | null = null;
   #fault: string | null = null;
 
@@ -25,7 +27,7 @@ export class Reach {
     this.#options = options;
   }
 
-  /** Human-readable reason why the database cannot be reached; null if it can, as far as is known. */
+  /** Human-readable reason why the database cannot be reached; null if no problem is known. */
   get fault(): string | null {
     return this.#fault;
   }
@@ -35,9 +37,7 @@ export class Reach {
     this.#back ??= this.#tryUntilBack();
   }
 
-  /**
-   * Resolves when the database can be reached or the deadline has passed. Returns true if the database can be reached.
-   */
+  /** Waits until the database is reachable or the deadline has passed. Resolves to true if it is reachable. */
   async wait(untilMs: number): Promise<boolean> {
     if (this.#back === null) return true;
     const ended = new AbortController();
@@ -48,7 +48,7 @@ export class Reach {
     return this.#back === null;
   }
 
-  /** Stops probing. Waiting calls resolve to false. */
+  /** Stops probing. Waiting callers get false. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -66,7 +66,7 @@ export class Reach {
         if (this.#fault === null) this.#say(fault);
         this.#fault = fault;
       }
-      // The pause ends early only when the tracker stops.
+      // The sleep rejects only if the tracker stops.
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -78,8 +78,8 @@ export class Reach {
 }
 
 /**
- * Returns an error's message on one line. The AggregateError of a host with several addresses has no message itself,
- * so its errors' messages are joined.
+ * Returns the message of an error on one line. If a host has several addresses, its AggregateError has no message
+ * itself, so the messages of its errors are joined.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");

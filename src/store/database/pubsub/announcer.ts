@@ -1,6 +1,6 @@
-// Announcements of changes within one process, and stores that announce their changes after the commit. They suffice
-// for a database with a single server, where polling finds changes made by commands. If several servers share a
-// database, the database sends announcements between them.
+// Announces changes within one process, and wraps stores so that they announce their changes after the commit. That
+// suffices for a database with a single server. If several servers share a database, the database sends announcements
+// between them.
 import {
   type AnnouncedKind,
   announcedKinds,
@@ -11,20 +11,20 @@ import type { JobStore } from "../../../base/domain/job.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 
 export interface Announcer extends Announcements {
-  /** Announces a committed change to all listeners, asynchronously. */
+  /** Announces a committed change. All listeners are called asynchronously. */
   announce(kind: AnnouncedKind, id: string): void;
 }
 
-/** Sends announcements to listeners in this process. */
+/** Sends announcements only to listeners in this process. */
 export class LocalAnnouncer implements Announcer {
   readonly #listeners = new Map<AnnouncedKind, Set<{ readonly hear: (id: string | null) => void }>>();
 
   announce(kind: AnnouncedKind, id: string): void {
-    // Listeners run after the caller's current task.
+    // Calls the listeners only after the caller's current task.
     queueMicrotask(() => this.#tell(kind, id));
   }
 
-  /** Notifies all listeners that they may have missed announcements. */
+  /** Informs all listeners that they may have missed announcements. */
   announceGap(): void {
     for (const kind of announcedKinds) this.#tell(kind, null);
   }
@@ -47,7 +47,7 @@ interface AnnouncedStores {
   readonly jobs: JobStore;
 }
 
-/** Wraps the stores so that they announce changes. */
+/** Wraps the stores so that they announce their changes. */
 export function announcingStores(
   { keys, models, jobs }: AnnouncedStores,
   announcer: Announcer,

@@ -1,5 +1,5 @@
-// Deletes the rows of removed logs and jobs, a few per transaction. The rows of one log or job may have hundreds of
-// megabytes, and other writers should not wait until all of them are deleted.
+// Deletes the rows of removed logs and jobs, a few per transaction. A single log or job may have hundreds of megabytes,
+// and other writers should not wait until all of its rows are deleted.
 import type { Kysely, Transaction } from "kysely";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { removeSomeGroups } from "../groups.ts";
@@ -7,10 +7,10 @@ import { terminalSequence } from "../jobs/job-rows.ts";
 import { clampedSum } from "../summaries.ts";
 import type { Schema } from "../schema.ts";
 
-/** Maximum number of rows in a transaction. A row has at most a megabyte, usually far less. */
+/** Maximum number of rows that one transaction deletes. A row has at most a megabyte, usually far less. */
 const rowsMax = 200;
 
-/** Deletes some rows. Returns false if none are left. */
+/** Deletes some rows of removed logs and jobs. Returns false if none are left. */
 export async function clearRemoved(database: Kysely<Schema>): Promise<boolean> {
   return await database
     .transaction()
@@ -59,7 +59,7 @@ async function clearJob(transaction: Transaction<Schema>): Promise<boolean> {
   return true;
 }
 
-/** Deletes some summaries of a log or a job and subtracts them from the counts. */
+/** Deletes some trajectory summaries of a log or a job, and subtracts them from the counts. */
 async function deleteOutlines(transaction: Transaction<Schema>, sourceId: string): Promise<boolean> {
   const gone = await transaction
     .deleteFrom("trajectory_outlines")
@@ -88,7 +88,7 @@ async function deleteOutlines(transaction: Transaction<Schema>, sourceId: string
     .where("model_id", "=", model_id)
     .where("source", "=", source)
     .where("split", "=", split)
-    // Trajectories without a step are counted under step -1.
+    // Trajectories that belong to no version are counted under step -1.
     .where("step", "=", step ?? -1);
   await counts.execute();
   await transaction

@@ -1,4 +1,4 @@
-// Retention of ended jobs' training data and events, ordered by end time.
+// Retention rules for the training data and events of ended jobs, ordered by end time.
 import { sql } from "kysely";
 import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";
 import { keyText, type KeptRows } from "./kept-rows.ts";
@@ -17,8 +17,8 @@ export function keptJobs(): KeptRows {
     },
     findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "job_bytes", behind, bytes),
     needed: async (queries, rows) => {
-      // While a replay of a model's job is queued or running, no job of the model is removed, because the replay may
-      // have to repeat any earlier job.
+      // Keeps all jobs of a model while a replay of one of its jobs is queued or running, because the replay may have
+      // to repeat any earlier job.
       const { rows: found } = await sql<{ readonly ended_at: string; readonly id: string }>`
         select job.ended_at, job.id from jobs as job where job.id in (${sql.join(rows.map(idOf))}) and (
           exists (select 1 from jobs as other where other.model_id = job.model_id and other.state in ('queued', 'running')

@@ -1,4 +1,4 @@
-// Retention of recorded completions, in storage order.
+// Retention rules for recorded completions, in storage order.
 import { sql } from "kysely";
 import { deleteLocked } from "../completions/delete-completions.ts";
 import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";

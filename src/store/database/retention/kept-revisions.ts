@@ -1,4 +1,4 @@
-// Retention of replaced feedback contents, ordered by replacement time.
+// Retention rules for feedback contents that were replaced, ordered by the time of replacement.
 import { sql } from "kysely";
 import { bytesBy, type KeptRow, type KeptRows } from "./kept-rows.ts";
 import { addProjectBytes, findProjectsOverLimit, storedOfProjects } from "./project-bytes.ts";

@@ -1,14 +1,14 @@
-// The interface between a retention sweep and the kinds of stored data. Each kind implements it.
+// Interface between a retention sweep and the kinds of stored data, each of which implements it.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Position of a row in the order in which its kind of data expires, oldest first. */
+/** Position of a row in the order in which data of its kind expires, oldest first. */
 export type Key = readonly (string | number)[];
 
 export interface KeptRow {
   readonly key: Key;
   readonly entity: string;
-  /** Model of the row; null if it belongs to no model. */
+  /** Id of the model to which the row belongs; null if it belongs to no model. */
   readonly modelId: string | null;
   readonly at: string;
   readonly byteCount: number;
@@ -21,15 +21,15 @@ export interface Scope {
 
 /** An entity or a model that exceeds a retention limit, and by how much. */
 export interface Surplus {
-  /** Name of the entity, or id of the model. */
+  /** Name of the entity, or id of the model, that exceeds the limit. */
   readonly of: string;
-  /** Excess in bytes or in rows; above zero. */
+  /** Amount above the limit, in bytes or in rows; greater than zero. */
   readonly amount: number;
 }
 
 /**
- * Position in a list of entities or models ordered by name. It is either within the rows of the named one, or after
- * all of them.
+ * Position in a list of entities or models that is ordered by name: either within the rows of the named one, or after
+ * all of its rows.
  */
 export interface Behind {
   readonly name: string;
@@ -38,8 +38,8 @@ export interface Behind {
 
 export interface KeptRows {
   /**
-   * Returns the next rows after a key. A scope is an entity, a model or everything. A kind that has an index for the
-   * scope returns only that scope's rows; other kinds also return other rows.
+   * Returns the next rows after a key. The scope is an entity, a model or everything. A kind of data that has an index
+   * for the scope returns only the scope's rows; other kinds also return other rows.
    *
    * @param limit maximum number of rows; a shorter result means that no rows follow
    */
@@ -49,22 +49,30 @@ export interface KeptRows {
     scope: Scope,
     limit: number,
   ): Promise<readonly KeptRow[]>;
-  /** Returns the first entity, from this position in the order of names, whose stored bytes exceed the limit. */
+  /** Returns the first entity whose stored bytes exceed the limit, searching by name from the given position. */
   findEntityOverLimit(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
-  /** Returns the first model with more rows than the limit; absent for kinds without a count limit. */
+  /**
+   * Returns the first model with more rows than the limit. Absent for kinds of data without a limit on their number.
+   */
   readonly findModelOverLimit?: (
     queries: Kysely<Schema>,
     behind: Behind,
     count: number,
   ) => Promise<Surplus | null>;
   /**
-   * Returns the keys (see {@link keyText}) of those given rows that are still needed, so that they must not be
-   * removed. While the rows' models are locked, the result cannot change.
+   * Returns the keys (see {@link keyText}) of those given rows that must not be removed, because they are still needed.
+   * While the rows' models are locked, the result cannot change.
    */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
-  /** Removes the rows that still exist and returns them. The caller has locked the rows of their models. */
+  /**
+   * Removes those of the rows that still exist, and returns them. The caller must have locked the rows of their models.
+   */
   remove(transaction: Transaction<Schema>, rows: readonly KeptRow[], at: Date): Promise<readonly KeptRow[]>;
-  /** Returns the number of stored bytes. @param entity null for all entities */
+  /**
+   * Returns the number of stored bytes of this kind of data.
+   *
+   * @param entity null for all entities
+   */
   stored(queries: Kysely<Schema>, entity: string | null): Promise<number>;
 }
 
@@ -72,7 +80,7 @@ export function keyText(key: Key): string {
   return JSON.stringify(key);
 }
 
-/** Sums the bytes of rows by their owner, which `ownerOf` returns; skips rows without an owner. */
+/** Sums the bytes of rows by the owner that `ownerOf` returns. Skips rows without an owner. */
 export function bytesBy(
   rows: readonly KeptRow[],
   ownerOf: (row: KeptRow) => string | null,

@@ -1,4 +1,4 @@
-// Retention of trajectory logs, ordered by recording time.
+// Retention rules for trajectory logs, ordered by the time of recording.
 import { sql, type Transaction } from "kysely";
 import { addModelBytes, findEntityOverLimit, type ModelBytes, storedOfModels } from "./model-bytes.ts";
 import type { Schema } from "../schema.ts";
@@ -16,7 +16,7 @@ export function keptTrajectories(): KeptRows {
       return rows.map(rowOf);
     },
     findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "log_bytes", behind, bytes),
-    // The newest log of each model never expires, because the model's running sums continue from it.
+    // Keeps the newest log of each model in any case, because the model's running sums continue from it.
     needed: async (queries, rows) => {
       const newest = await queries
         .selectFrom("trajectory_logs")
@@ -52,7 +52,7 @@ interface LogRow {
   readonly bytes: number;
 }
 
-/** Converts a row whose key is a time and an id. */
+/** Converts a log's row, whose key consists of a time and an id. */
 export function rowOf({ at, id, model_id: modelId, entity, bytes }: LogRow): KeptRow {
   return { key: [at, id], entity, modelId, at, byteCount: bytes };
 }
@@ -61,7 +61,11 @@ export function idOf({ key }: KeptRow): string {
   return String(key[1]);
 }
 
-/** Subtracts the sizes of removed rows from the byte counts of their models. @returns the removed rows */
+/**
+ * Subtracts the sizes of removed rows from the byte counts of their models.
+ *
+ * @returns the removed rows
+ */
 export async function subtractRemoved(
   transaction: Transaction<Schema>,
   column: ModelBytes,

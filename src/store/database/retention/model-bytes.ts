@@ -1,12 +1,12 @@
-// Number of bytes stored per model. Transactions that write or remove data update the count on the model's row, so it
-// is deleted with the model.
+// Counts the bytes that are stored for each model. The count is a column of the model's row, so it is deleted with the
+// model. Transactions that write or remove data update it.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
 export type ModelBytes = "log_bytes" | "job_bytes" | "completion_bytes";
 
-/** Adds a number of bytes, possibly negative. Locks the model's row against other writers. */
+/** Adds a number of bytes, which may be negative, to a model's count. Locks the model's row against other writers. */
 export async function addModelBytes(
   transaction: Transaction<Schema>,
   column: ModelBytes,

@@ -1,12 +1,14 @@
-// Number of bytes stored for each project's feedback and its history, in one row per project. Transactions that store
-// or remove data update the row last.
+// Counts the bytes that are stored for each project's feedback and its history, in one row per project. Transactions
+// that store or remove data update this row last, because that locks it.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
 export type ProjectBytes = "record_bytes" | "revision_bytes";
 
-/** Adds a number of bytes, possibly negative. Locks the project's row against other writers. */
+/**
+ * Adds a number of bytes, which may be negative, to a project's count. Locks the project's row against other writers.
+ */
 export async function addProjectBytes(
   transaction: Transaction<Schema>,
   column: ProjectBytes,

@@ -1,10 +1,10 @@
-// Totals of removed data, with one row per day, kind and entity.
+// Counts the data that retention has removed, in one row per day, kind of data and entity.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../../../base/domain/keys/usage.ts";
 import type { KeptKind, RemovedData, RemovedOfDay } from "../../../base/domain/retention/retention-store.ts";
 import type { Schema } from "../schema.ts";
 
-/** Number of days for which totals are kept. */
+/** Number of days for which the counts are kept. */
 const daysMax = 400;
 
 export async function noteRemoved(
@@ -40,7 +40,7 @@ export async function listRemoved(
     .execute();
   return found.map(({ day, kind, entity: of, item_count, byte_count, last_at }) => ({
     day,
-    // Safe cast: written by `noteRemoved`.
+    // Safe cast: `noteRemoved` wrote this value.
     kind: kind as KeptKind,
     entity: of,
     itemCount: item_count,

@@ -1,5 +1,4 @@
-// The retention store, which removes expired data. For each kind of data, another module decides which rows have
-// expired.
+// Removes expired data. For each kind of data, another module decides which rows have expired.
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../../base/domain/retention/retention-store.ts";
 import type { Connection } from "../dialect.ts";
@@ -14,7 +13,7 @@ import { listRemoved, noteRemoved } from "./removed-data.ts";
 import { storedOfProjects } from "./project-bytes.ts";
 import { sweepSome } from "./sweep-some.ts";
 
-/** Key of the only row in the table of the sweeping server. */
+/** Key of the only row in the table that says which server sweeps. */
 const place = "retention";
 
 /** Creates the retention store on a migrated database. */
@@ -59,7 +58,7 @@ export function createRetentionStore({ queries }: Connection): RetentionStore {
   };
 }
 
-/** Returns the number of stored bytes, including files, whose sizes are in their database rows. */
+/** Returns the number of stored bytes. It includes files, whose sizes are in their database rows. */
 async function storedIn(
   queries: Kysely<Schema>,
   table: "files" | "traced_files",

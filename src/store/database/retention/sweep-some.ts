@@ -1,5 +1,6 @@
-// One step of a sweep, inside the caller's transaction. A sweep removes data in three passes: data older than the age
-// limit, then data of entities above their byte limit, then data of models above their count limit.
+// Makes one step of a retention sweep, within the caller's transaction. A sweep removes data in three passes: data
+// above the age limit, then data of entities above their byte limit, then data of models above their limit on the
+// number of rows.
 import type { Transaction } from "kysely";
 import type {
   KeepLimits,
@@ -12,10 +13,10 @@ import { lockModels } from "../completions/delete-completions.ts";
 import type { Schema } from "../schema.ts";
 import { keyText, type KeptRow, type KeptRows, type Scope, type Surplus } from "./kept-rows.ts";
 
-/** Maximum number of rows that one step scans. The scan does not read the rows' content. */
+/** Maximum number of rows that one step scans. Scanning does not read the content of rows. */
 const windowRows = 500;
 
-/** Maximum number of rows removed in one transaction. */
+/** Maximum number of rows that one transaction removes. */
 const removalsMax = 100;
 
 type SweepOptions = Parameters<RetentionStore["sweep"]>[2];
@@ -56,7 +57,7 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // Returns this position and not the one that `surplusAt` finds. If the next step started at the entity that was
+  // Returns this position instead of the one that `surplusAt` finds. If the next step started at the entity that was
   // found, it would consider that entity done.
   const behind = nextScope({ ...place, gone });
   const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
@@ -89,7 +90,7 @@ async function surplusAt(
   }
 }
 
-/** Finds the first entity (or in the last pass, model) above its limit, at a position or after it. */
+/** Finds the first entity (in the last pass: model) above its limit, at or after a position. */
 async function findFirstOverLimit(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -104,7 +105,10 @@ async function findFirstOverLimit(
     : ((await kept.findModelOverLimit?.(transaction, behind, modelCount)) ?? null);
 }
 
-/** Returns the position after all rows of the current entity or model. */
+/**
+ * Returns the position after all rows of the current entity or model; after the pass by age, the start of the next
+ * pass.
+ */
 function nextScope({ scope, of, gone }: SweepPlace): SweepPlace {
   return scope === "age" ? { scope: "entity", of: "", after: null, gone } : { scope, of, after: null, gone };
 }
@@ -117,25 +121,25 @@ function isOf(row: KeptRow, { scope, of }: SweepPlace): boolean {
   return scope === "age" || (scope === "entity" ? row.entity : row.modelId) === of;
 }
 
-/** Returns by how much removing a row reduces the excess: its bytes for an entity, one row for a model. */
+/** Returns by how much removing a row reduces the excess: by its bytes for an entity, by one row for a model. */
 function amountOf(row: KeptRow, { scope }: SweepPlace): number {
   return scope === "model" ? 1 : row.byteCount;
 }
 
 /**
- * True if an earlier step of a dry run counted the row as removed. A dry run removes nothing, so later passes see the
- * row again.
+ * True if an earlier step of a dry run counted the row as removed. Because a dry run removes nothing, later passes see
+ * the row again.
  */
 function isGone({ at, entity, key }: KeptRow, { scope, gone }: SweepPlace, { before }: KeepLimits): boolean {
   if (scope === "age") return false;
   if (before !== null && at < before.toISOString()) return true;
-  // Kinds with a count limit per model use a number as key.
+  // Kinds of data with a limit on the number of rows per model have a number as key.
   return scope === "model" && Number(key[0]) <= (gone.get(untilKey(entity)) ?? -1);
 }
 
 /**
- * Returns the totals that a dry run has counted as removed, by entity and model. For kinds with a count limit, also
- * returns the key up to which each entity's rows were counted.
+ * Returns the amounts that a dry run has counted as removed, by entity and model. For kinds of data with a limit on the
+ * number of rows, also returns the key up to which the rows of each entity were counted.
  */
 function withGone({ scope, gone }: SweepPlace, rows: readonly KeptRow[]): ReadonlyMap<string, number> {
   const sums = new Map(gone);

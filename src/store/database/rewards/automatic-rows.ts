@@ -1,5 +1,6 @@
-// State of automatic rules: how far a rule has read the feedback, the prompts that this feedback belongs to, the
-// prompts that are ready for training, and the jobs that the rule created. Every write locks the rule's row first.
+// Stores the state of automatic training rules: how far a rule has read the feedback, the prompts that this feedback
+// concerns, the prompts that are ready for training, and the jobs that the rule created. Every write first locks the
+// rule's row.
 import type { Kysely, Transaction } from "kysely";
 import type {
   AutomaticAdvance,
@@ -12,7 +13,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
-/** Maximum number of rows in a statement, with three parameters each. */
+/** Maximum number of rows in one SQL statement; each row has three parameters. */
 const rowsMax = 500;
 
 export async function advanceRule(
@@ -60,7 +61,9 @@ export async function advanceRule(
 }
 
 /**
- * Returns a rule's progress; null if there is no such rule. @param since start of the period for which jobs are listed
+ * Returns the progress of an automatic rule; null if there is no such rule.
+ *
+ * @param since start of the period whose jobs are listed
  */
 export async function readAutomaticProgress(
   queries: Kysely<Schema>,
@@ -101,11 +104,11 @@ export async function readAutomaticProgress(
   };
 }
 
-/** Maximum number of jobs in the list; a rule cannot create more in a day. */
+/** Maximum number of jobs that the progress lists. A rule cannot create more in a day. */
 const jobsMax = 10_000;
 
 /**
- * Records that an automatic rule created a job, in the transaction that stores the job.
+ * Records that an automatic rule created a job, within the transaction that stores the job.
  *
  * @throws ServiceError `conflict` if the rule belongs to another server, was changed, or is paused
  */
@@ -141,7 +144,7 @@ export async function holdForJob(
       .execute();
 }
 
-/** Makes the prompts of failed and cancelled jobs ready for training again. */
+/** Makes the prompts of a rule's failed and cancelled jobs ready for training again. */
 export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Promise<void> {
   await queries
     .updateTable("rule_prompts")
@@ -159,8 +162,8 @@ export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Pr
 }
 
 /**
- * Starts an update of the rule's row. The update has no effect if the rule now belongs to another server, or was
- * changed or paused.
+ * Begins an update of a rule's row. The update has no effect if the rule now belongs to another server, or was changed
+ * or paused.
  */
 export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: AutomaticHold) {
   return queries

@@ -1,4 +1,4 @@
-// Tables of reward rules and of feedback that was trained on; see schema.ts.
+// Types of the tables with reward rules and with the feedback that jobs trained on; see schema.ts.
 
 export interface RewardTables {
   readonly reward_rules: RewardRuleTable;
@@ -14,19 +14,19 @@ export interface RewardRuleTable {
   readonly entity: string;
   readonly project: string;
   readonly name: string;
-  /** The rule as JSON. */
+  /** The reward rule as JSON. */
   readonly content: string;
   /** Configuration of automatic training as JSON; null if the rule does not train automatically. */
   readonly standing: string | null;
   /**
-   * Model that an automatic rule trains. It becomes null when the model is deleted; the rule is then no longer
-   * automatic.
+   * Id of the model that an automatic rule trains. When the model is deleted, it becomes null, and the rule is no
+   * longer automatic.
    */
   readonly model_id: string | null;
   readonly is_paused: number;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Server that runs the automatic rule. */
+  /** Id of the server that runs the automatic rule; null if there is none. */
   readonly owner: string | null;
   readonly read_to: number | null;
   readonly fault: string | null;
@@ -42,8 +42,8 @@ export interface RulePromptTable {
   readonly rule_id: string;
   readonly prompt_hash: string;
   /**
-   * How far the rule had read the feedback when the prompt became ready for training; null while the prompt is not
-   * ready.
+   * Position up to which the rule had read the feedback when the prompt became ready for training; null while the
+   * prompt is not ready.
    */
   readonly ready_since: number | null;
   /** Id of the last job that trained on the prompt. */
@@ -59,12 +59,12 @@ export interface RuleJobTable {
 
 export interface JobSourceTable {
   readonly job_id: string;
-  /** Position of the feedback in the order of the job's groups. */
+  /** Position of the answer's feedback in the order of the groups in the job. */
   readonly sequence: number;
   readonly model_id: string;
-  /** Id of the answer, as returned by `answerId`. */
+  /** Id of the judged answer, as `answerId` returns it. */
   readonly answer: string;
-  /** 0 if the answer was only compared with others and its tokens were excluded from training. */
+  /** 0 if the job only compared the answer with others, without training on its tokens; otherwise 1. */
   readonly is_trained: number;
   readonly content: string;
 }

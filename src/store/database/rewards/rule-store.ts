@@ -1,4 +1,4 @@
-// The store of reward rules.
+// Stores reward rules.
 import type { Insertable, Kysely, Selectable } from "kysely";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
 import type { RuleStore, AutomaticOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
@@ -55,8 +55,8 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
         .execute(async (transaction) => {
           const { name, content, standing, model_id } = columnsOf(changes);
           const updated_at = changes.updatedAt.toISOString();
-          // The name is checked only after locking this sequence, which every creation and replacement of a rule locks
-          // first.
+          // Locks the sequence before checking the name. Every transaction that creates or replaces a rule first locks
+          // this sequence.
           await nextSequence(transaction, "rules");
           const before = await findRule(transaction, id);
           if (before === null) return null;
@@ -110,7 +110,7 @@ type AutomaticQueries = Pick<
   | "setFault"
 >;
 
-/** Returns the queries with which servers run automatic rules. */
+/** Returns those operations of the rule store with which servers run automatic rules. */
 function automaticQueries(database: Kysely<Schema>): AutomaticQueries {
   return {
     claim: async (owner) => {
@@ -222,7 +222,7 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
     entity: row.entity,
     project: row.project,
     name: row.name,
-    // Safe cast: written by `columnsOf`.
+    // Safe cast: `columnsOf` wrote this JSON.
     rule: JSON.parse(row.content) as RewardRule,
     standing: row.standing === null || row.model_id === null ? null : automaticOrderOf(row.standing),
     isPaused: row.is_paused === 1,
@@ -232,7 +232,7 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
 }
 
 function automaticOrderOf(text: string): AutomaticOrder {
-  // Safe cast: written by `columnsOf`. Only the time has another form in JSON.
+  // Safe cast: `columnsOf` wrote this JSON, in which only the time has another type.
   const order = JSON.parse(text) as Omit<AutomaticOrder, "since"> & { readonly since: string | null };
   return { ...order, since: order.since === null ? null : new Date(order.since) };
 }

@@ -1,5 +1,5 @@
-// The feedback from which jobs were created. It is stored together with the job. Before another job trains on
-// feedback, the store checks that no earlier job did.
+// Stores the feedback from which jobs were created, together with each job. Before another job trains on feedback,
+// checks that no earlier job did.
 import type { Kysely, Transaction } from "kysely";
 import {
   type AnswerKey,
@@ -17,7 +17,7 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { holdForJob } from "./automatic-rows.ts";
 
-/** Maximum number of answers in a statement, with one or six parameters each. */
+/** Maximum number of answers in one SQL statement; each has one or six parameters. */
 const answersMax = 500;
 
 export function createSourceStore(database: Kysely<Schema>): TrainingSourceStore {
@@ -79,9 +79,9 @@ async function marksOf(
 }
 
 /**
- * Stores the feedback from which a job was created, in the transaction that stores the job. If an automatic rule
- * created the job, also updates the rule. Other jobs that train the same model on feedback wait until the transaction
- * ends.
+ * Stores the feedback from which a job was created, within the transaction that stores the job. If an automatic rule
+ * created the job, also updates the rule. Makes other jobs that train the same model on feedback wait until the
+ * transaction ends.
  *
  * @throws ServiceError `conflict` if another job trains on some of the feedback, or the rule no longer belongs to this
  * server
@@ -112,7 +112,11 @@ export async function storeOrigin(
     await transaction.insertInto("job_sources").values(chunk).execute();
 }
 
-/** Copies the sources of a retried job to its retry. @throws ServiceError with the codes of {@link storeOrigin} */
+/**
+ * Copies the feedback sources of a retried job to its retry.
+ *
+ * @throws ServiceError with the codes of {@link storeOrigin}
+ */
 export async function copyOrigin(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },
@@ -135,6 +139,6 @@ function takenMeanwhile(): ServiceError {
 }
 
 function sourceOf(content: string): TrainingSource {
-  // Safe cast: written by `storeOrigin`.
+  // Safe cast: `storeOrigin` wrote this JSON.
   return JSON.parse(content) as TrainingSource;
 }

@@ -1,4 +1,4 @@
-// Tests the order of turns and the refusals.
+// Tests the order in which clients get turns, and when turns are refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -6,7 +6,7 @@ import { FairTurns } from "./fair-turns.ts";
 
 const forever = systemClock.monotonicMs() + 1_000_000;
 
-/** Takes turns by client name and records their order. */
+/** Takes turns for clients, given by name, and records the order in which they get them. */
 function taking(turns: FairTurns) {
   const order: string[] = [];
   const ends = new Map<string, () => void>();

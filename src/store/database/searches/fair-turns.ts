@@ -1,9 +1,9 @@
-// Fair turns for clients that share a resource. At most a fixed number of turns run at the same time, with at most one
-// for each client; waiting clients take turns. This module does not know which work is done in a turn.
+// Fair turns for clients that share a resource. A limited number of turns run at the same time, at most one for each
+// client; waiting clients alternate. Knows nothing about the work that is done in a turn.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 
-/** Reason why a turn was refused. */
+/** Reason why a client was refused a turn. */
 export type TurnRefusal = "too late" | "too many";
 
 interface Waiter {
@@ -16,12 +16,12 @@ export class FairTurns {
   readonly #countMax: number;
   readonly #places: TenantShares;
   readonly #running = new Set<string>();
-  /** Waiting requests by client; the client that has waited longest comes first. */
+  /** Waiting requests by client. The client that has waited longest comes first. */
   readonly #waiting = new Map<string, readonly Waiter[]>();
 
   /**
-   * @param countMax maximum number of simultaneous turns of all clients @param waitingMax maximum number of waiting
-   * requests of all clients, of which each client has a share
+   * @param countMax maximum number of simultaneous turns of all clients
+   * @param waitingMax maximum number of waiting requests of all clients, of which each client has a share
    */
   constructor(countMax: number, waitingMax: number) {
     this.#countMax = countMax;
@@ -29,7 +29,7 @@ export class FairTurns {
   }
 
   /**
-   * Waits for a turn.
+   * Waits for a turn of the client.
    *
    * @param untilMs deadline on the monotonic clock
    * @returns a function that ends the turn, or the reason why the turn was refused
@@ -50,7 +50,7 @@ export class FairTurns {
     });
   }
 
-  /** Refuses all waiting requests. */
+  /** Refuses a turn to all waiting requests. */
   refuseAll(): void {
     for (const waiters of this.#waiting.values()) for (const { refuse } of waiters) refuse();
   }
@@ -68,7 +68,7 @@ export class FairTurns {
       if (this.#running.size >= this.#countMax) return;
       if (this.#running.has(client)) continue;
       this.#remove(client, waiter);
-      // Moves the client behind all other waiting clients.
+      // Puts the client behind all other waiting clients.
       const rest = this.#waiting.get(client);
       if (rest !== undefined) {
         this.#waiting.delete(client);

@@ -1,5 +1,5 @@
-// Searches in two sets of lanes, so that quick searches never wait for slow ones. A search that does not finish
-// quickly is cancelled and restarted in a slow lane, where each entity has one search at a time.
+// Runs searches in two sets of lanes, so that quick searches never wait for slow ones. A search that takes too long for
+// a quick lane is cancelled and restarted in a slow lane, where each entity has one search at a time.
 import type { CompiledQuery } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
@@ -8,20 +8,20 @@ import { tooManySearches, tooSlow, type Searches, type SearchTurn } from "./sear
 
 /** Time in milliseconds after which a search counts as slow. */
 const quickMs = 60;
-/** Maximum number of waiting searches, for each set of lanes. */
+/** Maximum number of searches that wait for each set of lanes. */
 const waitingMax = 512;
 
-/** A lane, which runs one search at a time. */
+/** A lane, such as a connection or a thread, which runs one search at a time. */
 export interface SearchLane {
-  /** Returns the rows of a query; null if it timed out. */
+  /** Returns the rows of a query; null if it took longer than `timeMs`. */
   run<Row>(query: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null>;
-  /** Ends the running search. Idempotent. */
+  /** Ends the running search and closes the lane. Closing a closed lane does nothing. */
   close(): Promise<void>;
 }
 
 interface Lanes {
   readonly turns: FairTurns;
-  /** Lanes that are not in use. */
+  /** Lanes in which no search is running. */
   readonly idle: SearchLane[];
 }
 
@@ -50,13 +50,13 @@ export class LanedSearches implements Searches {
     return rows;
   }
 
-  /** Cancels all searches and closes the lanes. Idempotent. */
+  /** Cancels all searches and closes all lanes. Closing them again does nothing. */
   async close(): Promise<void> {
     for (const { turns } of [this.#quick, this.#slow]) turns.refuseAll();
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
-  /** Runs a query in one of these lanes; returns null if it timed out. */
+  /** Runs a query in one of the given lanes; returns null if it timed out. */
   async #runIn<Row>(
     { turns, idle }: Lanes,
     query: CompiledQuery<Row>,
@@ -70,7 +70,7 @@ export class LanedSearches implements Searches {
     try {
       const leftMs = Math.min(timeMs, turn.endMs - systemClock.monotonicMs());
       if (leftMs <= 0) throw tooSlow(turn);
-      // A lane is free, because there are as many lanes as turns.
+      // Some lane is idle, because there are as many lanes as turns.
       return (await lane?.run(query, leftMs)) ?? null;
     } catch (error) {
       throw fullDiskError(error) ?? error;

@@ -1,21 +1,21 @@
-// Read queries that may take long, such as feedback queries. They run separately from other reads and each has a time
-// limit, and the searches of one entity never block those of another. Part of a connection (`dialect`).
+// Read queries that may take long, such as feedback queries. They run separately from other reads, and each has a time
+// limit; searches of one entity never block those of another. Each database connection (`dialect.ts`) provides them.
 import type { CompiledQuery, Kysely } from "kysely";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Schema } from "../schema.ts";
 
-/** The entity that searches, and its deadline. */
+/** The entity that searches, and the deadline of its search. */
 export interface SearchTurn {
   readonly entity: string;
   /** Deadline on the monotonic clock, in milliseconds. */
   readonly endMs: number;
-  /** Total time limit in milliseconds, for the error message. */
+  /** Total time limit in milliseconds, which the error message states. */
   readonly timeMs: number;
 }
 
 export interface Searches {
   /**
-   * Returns the rows of a query. If the query exceeds its time, it is cancelled in the database.
+   * Returns the rows of a query. A query that exceeds its time limit is cancelled in the database.
    *
    * @throws ServiceError `too_slow` if the time limit is reached, `overloaded` if too many searches wait
    */
@@ -23,8 +23,7 @@ export interface Searches {
 }
 
 /**
- * Returns searches for a database that cannot interrupt queries; they run one after another, like all other
- * statements.
+ * Returns searches for a database that cannot interrupt queries. They run one after another, like all other statements.
  */
 export function directSearches(queries: Kysely<Schema>): Searches {
   return { run: async (query) => (await queries.executeQuery(query)).rows };

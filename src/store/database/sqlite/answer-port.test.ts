@@ -1,13 +1,13 @@
-// Tests how many answers that arrive together are taken in one turn of the event loop.
+// Tests how many answers are taken in one turn of the event loop if they arrive together.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AnswerPort } from "./session-link.ts";
 
-/** A clock that advances only with work. */
+/** Time in milliseconds on a clock that advances only with work. */
 let workedMs = 0;
 const clock = { monotonicMs: () => workedMs };
 
-/** Works longer than answers may take in one turn. */
+/** Works for longer than answers may take in one turn of the event loop. */
 function workLong(): void {
   workedMs += 6;
 }
