@@ -1,9 +1,9 @@
-// Lock that allows one server per data folder. It is SQLite's own lock on a small file next to the database. The
+// Lock that lets only one server use a data folder. It is SQLite's own lock on a small file next to the database. The
 // kernel releases it when the process ends for any reason, so the lock is never stale.
 import Database from "libsql";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A lock that is held until it is released or the process ends. */
+/** A lock on a data folder. It is held until it is released or the process ends. */
 export interface DataLock {
   release(): void;
 }
@@ -12,7 +12,7 @@ export interface DataLock {
  * Takes the lock of a data folder.
  *
  * @param file the lock file; created if missing
- * @throws ServiceError `conflict` with the process that holds the lock
+ * @throws ServiceError `conflict`, naming the process that holds the lock
  */
 export function takeDataLock(file: string): DataLock {
   const database = new Database(file);
@@ -20,7 +20,7 @@ export function takeDataLock(file: string): DataLock {
     database.exec("PRAGMA busy_timeout = 0");
     database.exec("CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY, process INTEGER NOT NULL)");
     database.exec(`INSERT OR REPLACE INTO holder VALUES (1, ${process.pid})`);
-    // Prevents other processes from writing, but not from reading the name of the lock's holder.
+    // Keeps other processes from writing, but lets them read the name of the process that holds the lock.
     database.exec("BEGIN IMMEDIATE");
   } catch (error) {
     const refusal = isBusy(error) ? inUse(file, holderOf(database), error) : error;
@@ -49,7 +49,7 @@ function holderOf(database: Database.Database): number | null {
       | undefined;
     return row?.process ?? null;
   } catch {
-    // The name of the holder is only additional information; the refusal is correct without it.
+    // Without the name of the holding process, the error message is shorter but still correct.
     return null;
   }
 }

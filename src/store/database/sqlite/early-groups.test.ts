@@ -1,5 +1,5 @@
-// Tests large jobs and logs on SQLite, which has one writer at a time: other writes run in between, and failures leave
-// nothing behind.
+// Tests storing large jobs and logs on SQLite, which has one writer at a time: other writes run in between, and
+// failures leave nothing behind.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { type GroupsToStore, stageGroups } from "../groups.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { openSqlite } from "./sqlite-dialect.ts";
 
-/** Enough lines for many insert statements. */
+/** Enough data lines for many INSERT statements. */
 const largeLines = groupLines(
   Array.from({ length: 40 }, (_, index) => ({ ...sampleGroup(index), logs: ["x".repeat(500_000)] })),
 );
@@ -39,7 +39,7 @@ async function storesOn(t: TestContext, file: string): Promise<Stores> {
   return stores;
 }
 
-/** Counts the rows of groups, with or without an owner. */
+/** Counts the stored rows of groups, with or without an owner. */
 async function countGroups(file: string): Promise<number> {
   const { queries } = openSqlite({ file, isShared: true });
   const { rows } = await sql<{ readonly count: number }>`
@@ -75,7 +75,7 @@ for (const [what, store] of [
     const stores = await storesOn(t, temporaryFile(t));
     const ended: string[] = [];
     const large = store(stores).then(() => ended.push("large"));
-    // Writing has begun by the time these are requested.
+    // By now, the large submission has begun to write.
     await stores.keys.create(sampleKey("first"));
     const small = stores.keys.create(sampleKey("second")).then(() => ended.push("small"));
     await Promise.all([large, small]);

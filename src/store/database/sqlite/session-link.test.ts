@@ -1,4 +1,5 @@
-// Tests the thread of a session: the contract of every link, and that it neither blocks nor outlives its process.
+// Tests the link to a session's thread: the contract that every link must pass, and that it neither blocks nor outlives
+// its process.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -57,7 +58,7 @@ for (const [name, makeFile] of [
       await link.ask(read("insert into t values (2)"));
       await assert.rejects(link.ask(read("insert into t values (-1)")), refused);
       await link.ask({ kind: "rollback" });
-      // A rollback without a transaction is not an error.
+      // Rolling back without a transaction is no error.
       await link.ask({ kind: "rollback" });
       await assert.rejects(
         link.ask(write("insert into t values (?)", true)),

@@ -1,6 +1,6 @@
-// Connects the event loop to a session without blocking: requests are sent to the session's thread and answered in
-// order. The worker pools of processes/ are not used, because a connection has state, is never restarted
-// automatically, and must not be terminated while libsql runs in it, which would abort the process.
+// Connects the event loop to a database session without blocking: the session's thread answers requests in order. Does
+// not use the worker pools of processes/, because a connection has state, is never restarted automatically, and must
+// not be terminated while libsql runs in it, which would abort the process.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker, MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
@@ -10,15 +10,16 @@ import { type Clock, systemClock } from "../../../base/domain/clock.ts";
 
 export interface SessionLink {
   /**
-   * Sends a request and returns its answer. @throws SqliteError on a database error; any other error if the session
-   * has ended
+   * Sends a request to the session and returns the answer.
+   *
+   * @throws SqliteError on a database error; any other error if the session has ended
    */
   ask(request: SessionRequest): Promise<QueryResult<unknown>>;
-  /** Resolves when all earlier requests are done and the database is closed. Idempotent. */
+  /** Resolves when all earlier requests are done and the database is closed. Closing again does nothing. */
   close(): Promise<void>;
 }
 
-/** An error of SQLite with its code. */
+/** An error of SQLite, with its error code. */
 class SqliteError extends Error {
   readonly code: string | null;
 
@@ -69,13 +70,13 @@ interface Asked {
 class ThreadLink implements SessionLink {
   readonly #answers = new AnswerPort<ThreadAnswer>((answer) => this.#settle(answer));
   readonly #worker = new Worker(new URL("./session-thread.js", import.meta.url), {
-    // The thread does not get the command-line options of this process. They may contain a program text (`node
-    // --eval`), which the thread would execute.
+    // Does not pass this process's command-line options to the thread. They may contain a program text (`node --eval`),
+    // which the thread would execute.
     execArgv: [],
     workerData: this.#answers.threadEnd,
     transferList: [this.#answers.threadEnd],
   });
-  /** Requests without an answer, in the order in which they are answered. */
+  /** Requests that have no answer yet, in the order in which the thread answers them. */
   readonly #asked: Asked[] = [];
   readonly #ended: Promise<void>;
   #closing: Promise<void> | null = null;
@@ -91,7 +92,7 @@ class ThreadLink implements SessionLink {
         resolve();
       }),
     );
-    // An idle database does not keep the process running.
+    // Lets the process end while the database is idle.
     this.#worker.unref();
   }
 
@@ -108,7 +109,7 @@ class ThreadLink implements SessionLink {
     try {
       await this.#post({ kind: "close" });
     } catch {
-      // The session never opened, or its thread has ended, so there is nothing to close.
+      // The session was never opened, or its thread has ended, so there is nothing to close.
     }
     this.#worker.ref();
     await this.#ended;
@@ -130,7 +131,7 @@ class ThreadLink implements SessionLink {
     else asked?.reject(new SqliteError(answer.error.message, answer.error.code));
   }
 
-  /** Only the first failure is stored, because it is the cause of the later ones. */
+  /** Notes that the thread failed. Keeps only the first failure, because it causes the later ones. */
   #fail(cause: Error | null): void {
     this.#failure ??= new Error("The thread of the database has ended.", { cause });
     for (const { reject } of this.#asked.splice(0)) reject(this.#failure);
@@ -138,31 +139,30 @@ class ThreadLink implements SessionLink {
 }
 
 /**
- * Maximum time in milliseconds per turn of the event loop for delivering answers, including the code that waits for
- * them.
+ * Maximum time in milliseconds for which answers are delivered in one turn of the event loop. It includes the code that
+ * waits for them.
  */
 const turnMs = 5;
 
 /**
  * Passes the answers of a session's thread to the event loop, a few at a time. A port with a listener would deliver up
- * to a thousand messages in one turn, so two dozen readers of large rows could block the loop for seconds. The thread
- * therefore sends answers to a port without a listener, and this class takes them from the port.
+ * to a thousand in one turn, so that readers of large rows could block the loop for seconds. The thread therefore posts
+ * to a port without a listener, from which this class takes them.
  */
 export class AnswerPort<Answer> {
   readonly #port: MessagePort;
   readonly #settle: (answer: Answer) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
   /**
-   * End of the port for the thread. The thread posts each answer to it, and then announces the answer on its parent
-   * port.
+   * The thread's end of the port. The thread posts each answer to it, and then announces the answer on its parent port.
    */
   readonly threadEnd: MessagePort;
   #readyCount = 0;
   #isTaking = false;
-  /** Time of the first answer in this turn of the event loop; null if there was none. */
+  /** Time when the first answer of this turn of the event loop was taken; null if there was none. */
   #turnStartMs: number | null = null;
 
-  /** @param settle receives every answer, in order */
+  /** @param settle called with every answer, in order */
   constructor(settle: (answer: Answer) => void, clock: Pick<Clock, "monotonicMs"> = systemClock) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -171,13 +171,13 @@ export class AnswerPort<Answer> {
     this.#clock = clock;
   }
 
-  /** Signals that one more answer is available. */
+  /** Notes that the thread has posted one more answer. */
   announce(): void {
     this.#readyCount += 1;
     if (!this.#isTaking) void this.#take();
   }
 
-  /** Takes all remaining answers of a thread that has ended. */
+  /** Takes all remaining answers. The thread has ended. */
   end(): void {
     while (this.#readyCount > 0) this.#takeNext();
     this.#port.close();
@@ -188,7 +188,7 @@ export class AnswerPort<Answer> {
     while (this.#readyCount > 0) {
       while (this.#isSliceExpired()) await nextTurn();
       if (this.#readyCount > 0) this.#takeNext();
-      // Lets the code that waits for this answer run first, so that its time counts towards this turn.
+      // First lets the code run that waits for this answer, so that its time counts in this turn.
       await Promise.resolve();
     }
     this.#isTaking = false;
@@ -206,7 +206,7 @@ export class AnswerPort<Answer> {
   #takeNext(): void {
     this.#readyCount -= 1;
     const received = receiveMessageOnPort(this.#port);
-    // An answer is available, because the thread posts it before announcing it.
+    // The port always has an announced answer, because the thread posts each answer before announcing it.
     if (received !== undefined) this.#settle(received.message as Answer);
   }
 }

@@ -1,6 +1,5 @@
-// Thread of one session. It opens the session, then answers requests one at a time, in order. It posts each answer to
-// a separate port and announces the answer on the parent port; the main thread takes the answer from the separate port
-// when it has time.
+// Code of a session's thread. It opens the session, then answers requests one at a time, in order. It posts each answer
+// to a separate port, and announces it on the parent port, so that the main thread takes the answer when it has time.
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
@@ -8,16 +7,13 @@ import { SqliteSession, type SessionOptions, type SessionRequest } from "./sessi
 
 export type ThreadRequest = { readonly kind: "open"; readonly options: SessionOptions } | SessionRequest;
 
-/**
- * A result, or an error as plain data, because error classes and their codes are lost when they are sent between
- * threads.
- */
+/** A result, or an error as plain data. Sending an error between threads would lose its class and code. */
 export type ThreadAnswer =
   | { readonly result: QueryResult<unknown> }
   | { readonly error: { readonly message: string; readonly code: string | null } };
 
 const port = present(parentPort, "the port of a worker's parent");
-// Safe cast: only a session link starts this thread.
+// Safe cast: only a session link starts this thread, and it passes a port.
 const answers = workerData as MessagePort;
 let session: SqliteSession | null = null;
 

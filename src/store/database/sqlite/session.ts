@@ -1,37 +1,38 @@
-// One connection to a SQLite database, with the requests that it answers. libsql is synchronous and blocks its thread,
-// so the session of a file runs in a separate thread (session-thread.ts). A session waits only briefly for another
-// process's transaction.
+// A session is one connection to a SQLite database, with the requests that it answers. libsql is synchronous and blocks
+// its thread, so the session of a file runs in a thread of its own (session-thread.ts). A session waits only briefly
+// for another process's transaction.
 import Database from "libsql";
 import type { QueryResult } from "kysely";
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 
 interface PreparedStatement {
   readonly statement: Database.Statement;
-  /** True if the statement returns rows. */
+  /** True if the prepared statement returns rows. */
   readonly isReader: boolean;
 }
 
 const statementsMax = 200;
 /**
- * Statements that are prepared once and cached. Other statements, such as schema changes, may make a prepared
- * statement invalid, so they are not cached and clear the cache.
+ * Matches statements that are prepared once and cached. Other statements, such as schema changes, can make prepared
+ * statements invalid, so they clear the cache.
  */
 const isKept = /^\s*(?:select|insert|update|delete|with)\b/i;
 
-/**
- * Cache of prepared statements. It exists because preparing a statement that writes many rows takes as long as
- * executing it.
- */
+/** Cache of prepared statements, because preparing a statement that writes many rows takes as long as executing it. */
 class PreparedStatements {
   readonly #database: Database.Database;
-  /** Statements by SQL text, least recently used first. */
+  /** Prepared statements by their SQL text, the least recently used first. */
   readonly #statements = new Map<string, PreparedStatement>();
 
   constructor(database: Database.Database) {
     this.#database = database;
   }
 
-  /** Returns the prepared statement. @throws the driver's errors */
+  /**
+   * Returns the prepared statement for an SQL text.
+   *
+   * @throws the driver's errors
+   */
   get(sql: string): PreparedStatement {
     if (!isKept.test(sql)) {
       this.#statements.clear();
@@ -54,37 +55,37 @@ class PreparedStatements {
 }
 
 export interface SessionOptions {
-  /** Path of the file, or ":memory:". */
+  /** Path of the database file, or ":memory:". */
   readonly file: string;
   readonly isReadOnly: boolean;
 }
 
 export type SessionRequest =
-  /** Executes a statement in the open transaction, or without a transaction if none is open. */
+  /** Executes a statement in the open transaction; without one, outside a transaction. */
   | { readonly kind: "statement"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** Executes a statement in its own transaction. */
+  /** Executes a statement in a transaction of its own. */
   | { readonly kind: "single write"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** Executes a statement in its own transaction, without checking foreign keys. */
+  /** Executes a statement in a transaction of its own, without checking foreign keys. */
   | { readonly kind: "early write"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** Begins a transaction and takes the write lock. */
+  /** Begins a transaction, and takes SQLite's write lock. */
   | { readonly kind: "begin" }
   | { readonly kind: "commit" }
-  /** Rolls back the transaction. Has no effect if an error, such as a full disk, has already ended the transaction. */
+  /** Rolls back the transaction. Has no effect if an error, such as a full disk, has already ended it. */
   | { readonly kind: "rollback" }
   /**
-   * Returns some unused pages to the file system. The only row of the result says whether more unused pages remain. If
-   * none remain, the write-ahead log is checkpointed, so that the last writes are not lost if the log file is.
+   * Returns some unused pages of the file to the file system. The only row of the result says whether more remain. If
+   * none do, checkpoints the write-ahead log, so that the last writes survive the loss of the log file.
    */
   | { readonly kind: "shrink" }
-  /** Closes the session and rolls back uncommitted changes. */
+  /** Closes the session. Uncommitted changes are rolled back. */
   | { readonly kind: "close" };
 
-/** Maximum time in milliseconds to wait for another process, when opening and in a session that only reads. */
+/** Maximum time in milliseconds for which opening, and a session that only reads, wait for another process. */
 const shortWaitMs = 5000;
 
 /**
- * `pagesPerShrink` is the maximum number of pages returned in one step, which takes about ten milliseconds.
- * `freePagesKept` is the number of unused pages that stay in the file for later writes.
+ * Maximum number of pages returned to the file system in one step, which takes about ten milliseconds, and number of
+ * unused pages that stay in the file for later writes.
  */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;
@@ -95,19 +96,19 @@ const logBytesKept = 1 << 24;
  * if the page was written several times since the last one.
  */
 const pagesPerCheckpoint = 2048;
-/** Size of the writer's page cache. It is large because index entries are written at many positions. */
+/** Size in KiB of the writer's page cache. It is large, because index entries are written at many positions. */
 const writerCacheKibibytes = 32_768;
 
 const nothing: QueryResult<never> = { rows: [] };
 
-/** A session. Every method throws the driver's errors, which contain SQLite's code. */
+/** A connection to a database. Every method throws the driver's errors, which contain SQLite's code. */
 export class SqliteSession {
   readonly #database: Database.Database;
   readonly #prepared: PreparedStatements;
 
   /**
-   * Opens the database with a write-ahead log, a sync of every commit to disk before it returns, and checks of foreign
-   * keys.
+   * Opens the database with a write-ahead log and checks of foreign keys. Every commit is synced to disk before it
+   * returns.
    */
   constructor({ file, isReadOnly }: SessionOptions) {
     this.#database = new Database(file);
@@ -123,7 +124,7 @@ export class SqliteSession {
   }
 
   #setUpWriter(): void {
-    // The first pragma takes effect only in an empty database, so it precedes the second.
+    // The first pragma takes effect only in an empty database, so it must precede the second.
     for (const pragma of [
       "auto_vacuum = INCREMENTAL",
       "journal_mode = WAL",
@@ -135,7 +136,7 @@ export class SqliteSession {
     ])
       this.#run(`PRAGMA ${pragma}`);
     this.#run("PRAGMA busy_timeout = 0");
-    // Checkpoints the log that a process left behind when it died.
+    // Checkpoints the write-ahead log, which a process may have left behind when it died.
     this.#foldLog();
   }
 
@@ -205,7 +206,7 @@ export class SqliteSession {
 
   #shrink(): boolean {
     const unusedCount = this.#number("freelist_count") - freePagesKept;
-    // A file that another tool created may not have this setting; its unused pages are then kept.
+    // If another tool created the file without this setting, its unused pages cannot be returned.
     if (unusedCount > 0 && this.#number("auto_vacuum") !== 0) {
       const pageCount = Math.min(unusedCount, pagesPerShrink);
       this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));
@@ -216,15 +217,15 @@ export class SqliteSession {
   }
 
   #number(pragma: string): number {
-    // Safe cast: the pragmas used here return one row with one number.
+    // Safe cast: the pragmas that this file reads return one row with one number.
     const row = this.#database.prepare(`PRAGMA ${pragma}`).all()[0] as Readonly<Record<string, number>>;
     return row[pragma];
   }
 
   #close(): QueryResult<never> {
     if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
-    // Checkpoints the log explicitly: libsql finalizes statements only on garbage collection, which prevents SQLite's
-    // own checkpoint on close.
+    // Checkpoints the log explicitly. libsql finalizes statements only on garbage collection, which prevents SQLite's
+    // own checkpoint when the database is closed.
     this.#foldLog();
     this.#database.close();
     return nothing;
@@ -234,14 +235,14 @@ export class SqliteSession {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // The checkpoint fails if the disk is full or another process is reading. The log then remains and is read when
-      // the database is opened next.
+      // The checkpoint fails if the disk is full or another process is reading. The log then remains, and SQLite reads
+      // it when the database is opened next.
     }
   }
 }
 
 /**
- * Checks the types of parameters and refuses others, such as booleans, because libsql aborts the whole process on
+ * Checks the types of statement parameters. Refuses types such as booleans, because libsql aborts the whole process on
  * them.
  */
 function checked(parameters: readonly unknown[]): unknown[] {

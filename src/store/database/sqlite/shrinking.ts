@@ -1,8 +1,7 @@
-// Returns unused pages to the file system, a few at a time, while nothing is being written. An error only delays this
-// work until the next attempt. No request fails because of it, since the size of the file does not depend on a single
-// request.
+// Returns unused pages of the database to the file system, a few at a time, while nothing is being written. An error
+// only delays this until the next attempt, because no request depends on the size of the file.
 
-/** Time in milliseconds without a write before the first step, and pause between steps. */
+/** Time in milliseconds without a write before the first step, and pause in milliseconds between steps. */
 const idleMs = 200;
 const pauseMs = 20;
 
@@ -11,12 +10,12 @@ export class Shrinking {
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
-  /** @param step performs one step; resolves to true if more pages remain */
+  /** @param step returns some pages; resolves to true if more unused pages remain */
   constructor(step: () => Promise<boolean>) {
     this.#step = step;
   }
 
-  /** Delays the next step; call it after every write. */
+  /** Delays the next step. Must be called after every write. */
   postpone(): void {
     this.#after(idleMs);
   }
@@ -30,7 +29,7 @@ export class Shrinking {
     if (this.#isStopped) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#run(), durationMs);
-    // The timer does not keep the process running.
+    // Lets the process end while the timer runs.
     this.#timer.unref();
   }
 

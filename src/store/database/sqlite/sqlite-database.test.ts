@@ -1,4 +1,4 @@
-// Tests properties specific to SQLite: the lock, the versions, and recovery after a kill.
+// Tests what is specific to SQLite: the lock, the versions, and recovery after a process was killed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -79,7 +79,7 @@ test("frees a dead server's leases for the next one immediately, but not from a 
   await first.jobs.claim("server", moment(1));
   await (await open({ file, isShared: true })).close();
   assert.deepEqual(await rescueNow(first.jobs), []);
-  // Returns no lease, like a killed server.
+  // Closes the database without giving up the server's lease, as if the server was killed.
   await first.close();
   const second = await open({ file });
   t.after(() => second.close());
@@ -146,7 +146,7 @@ test("returns the space of a deleted model to the file system", { timeout: 300_0
   assert.equal((await database.keys.list(firstPage)).items.length, 1);
 });
 
-/** Returns the keys in a copy of the database file without its log. */
+/** Returns the access keys in a copy of the database file without its write-ahead log. */
 function keysWithoutLog(t: TestContext, file: string): readonly string[] {
   const copy = temporaryFile(t);
   mkdirSync(dirname(copy));
@@ -158,7 +158,7 @@ function keysWithoutLog(t: TestContext, file: string): readonly string[] {
       .all()
       .map((row) => (row as { readonly id: string }).id);
   } catch {
-    // Not even the table exists.
+    // Without the log, even the table does not exist yet.
     return [];
   } finally {
     raw.close();
@@ -274,7 +274,7 @@ test("reports a damaged page, and neither skips it nor returns no rows", async (
   await assert.rejects(feedback.find("team/games", "f30"), isDamaged);
   await assert.rejects(feedback.delete("team/games", ["f30"]), isDamaged);
   assert.match(damaged.damage()?.message ?? "", /is damaged/);
-  // Everything else continues to work and to be stored.
+  // All other data can still be read and stored.
   assert.deepEqual(await feedback.find("team/games", "f1"), records[1]);
   assert.deepEqual(await models.find("m"), sampleModel("m"));
   await storeModel(models, "n");
@@ -320,7 +320,10 @@ test("keeps everything acknowledged before a kill, and frees the lock", async (t
   }
 });
 
-/** Runs a process that writes keys and prints each acknowledged one, and kills it after a few. */
+/**
+ * Runs a process that writes access keys and prints each one that was acknowledged. Kills it after a few keys, and
+ * returns them.
+ */
 async function writeUntilKilled(file: string, round: number): Promise<readonly string[]> {
   const script = `
     const { openStores } = await import(${JSON.stringify(new URL("../stores.js", import.meta.url).href)});

@@ -1,4 +1,4 @@
-// Opens SQLite as the stores' database: a single file, and a lock that reserves the file for one server.
+// Connects the stores to a SQLite database: a single file, and a lock that reserves the file for one server.
 import { dirname, join } from "node:path";
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import { LocalAnnouncer } from "../pubsub/announcer.ts";
@@ -11,11 +11,11 @@ import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 
 export interface SqliteOptions {
-  /** Path of the file, or ":memory:". The file and its folder are created if missing. */
+  /** Path of the database file, or ":memory:". The file and its folder are created if they are missing. */
   readonly file: string;
   /** True to take no lock, for programs that may run next to a server, or whose file no server uses. */
   readonly isShared?: boolean;
-  /** Folder of the server's other data, which is locked too. Defaults to the folder of the file. */
+  /** Folder of the server's other data, which is locked, too; by default the folder of the database file. */
   readonly dataFolder?: string;
 }
 
@@ -25,7 +25,8 @@ export function openSqlite({
   isShared = false,
   dataFolder = dirname(file),
 }: SqliteOptions): Connection {
-  // A server also locks its data folder, so two servers with different databases conflict if they share one.
+  // Also locks the server's data folder, so that two servers with different databases conflict if they share this
+  // folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const driver = new SqliteDriver(file, lockFiles, fileSearches);
@@ -52,14 +53,14 @@ export function openSqlite({
     damage: () => driver.damage,
     readTime: null,
     openSnapshot: async () => openSqliteSnapshot(file),
-    // No further lock is needed: a SQLite transaction locks the whole file from its start.
+    // Takes no further lock, because a SQLite transaction locks the whole file from its start.
     lockForMigration: async () => undefined,
-    // Uses a connection so that the database is opened if it is not open yet.
+    // Takes a connection first, which opens the database if it is not open yet.
     writeEarly: (query) => queries.connection().execute(() => driver.writeEarly(query)),
   };
 }
 
-/** Converts errors of searches, which run in separate sessions, like those of other statements. */
+/** Makes searches, which run in separate sessions, convert their errors like other statements. */
 function withErrorsOf({ errorOf }: SqliteDriver, searches: Searches): Searches {
   return {
     run: async (query, turn) => {
@@ -84,7 +85,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Returns the files that SQLite may create for this path, existing or not. */
+/** Returns the paths of all files that SQLite may create for a database file, whether or not they exist. */
 export function sqliteFiles(file: string): readonly string[] {
   return ["", "-wal", "-shm", ".lock"].map((end) => `${file}${end}`);
 }

@@ -1,5 +1,5 @@
-// kysely's driver for SQLite, with one session for writes and another for reads. If another process is writing, a
-// write waits in this driver and is retried until a deadline. The event loop and reads continue meanwhile.
+// Driver with which kysely uses SQLite, with one session for writes and another for reads. If another process is
+// writing, a write waits in this driver and is retried until a deadline. Meanwhile, the event loop and reads continue.
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,11 +14,11 @@ import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
 
-/** Queue that admits one task at a time, in order. Waiting has no deadline, and a turn lasts until its task ends. */
+/** Queue that admits one task at a time, in order. Waiting has no deadline, and each turn lasts until its task ends. */
 class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when all earlier turns have ended. Returns a function that ends this turn. */
+  /** Waits until all earlier turns have ended. Resolves to a function that ends this turn. */
   async take(): Promise<() => void> {
     const earlier = this.#last;
     let end: () => void = () => undefined;
@@ -28,12 +28,15 @@ class Turns {
   }
 }
 
-/** First and longest pause between attempts, in milliseconds. Pauses double until the longest, which is then repeated. */
+/**
+ * Pause in milliseconds between attempts. It starts at the first value, doubles each time, and stays at the second
+ * value.
+ */
 const firstPauseMs = 1;
 const longestPauseMs = 25;
 /**
- * Maximum total duration of all pauses. It is enough to wait for a submission of hundreds of megabytes, which takes a
- * few seconds to write.
+ * Maximum total duration of all pauses in milliseconds. In this time, another process can write a submission of
+ * hundreds of megabytes, which takes a few seconds.
  */
 const pausesMsMax = 15_000;
 
@@ -53,8 +56,8 @@ export class SqliteDriver implements Driver {
   #damage: ServiceError | null = null;
 
   /**
-   * @param lockFiles files that are locked while the driver is open @param searches searches that are closed together
-   * with the driver
+   * @param lockFiles files that are locked while the driver is open
+   * @param searches searches that are closed together with the driver
    */
   constructor(file: string, lockFiles: Iterable<string>, searches: LanedSearches | null) {
     this.#file = file;
@@ -68,9 +71,9 @@ export class SqliteDriver implements Driver {
       for (const path of [file, ...this.#lockFiles]) mkdirSync(dirname(path), { recursive: true });
       for (const lockFile of this.#lockFiles) this.#locks.push(takeDataLock(lockFile));
       const writer = openSession({ file, isReadOnly: false });
-      // The reader's thread starts immediately, but opens the file only after the writer has prepared it.
+      // Starts the reader's thread immediately. The reader opens the file only after the writer has prepared it.
       const reader = file === ":memory:" ? null : openSession({ file, isReadOnly: true }, writer);
-      // If the writer cannot open the file, only its error is reported.
+      // If the writer cannot open the file, only the writer's error is reported.
       void reader?.catch(() => undefined);
       this.#writer = await writer;
       this.#reader = await reader;
@@ -81,12 +84,12 @@ export class SqliteDriver implements Driver {
     this.#shrinking.postpone();
   }
 
-  /** Error of the first statement that found the files corrupt; null if no statement has. */
+  /** Error of the first statement that found the database files corrupt; null if none has. */
   get damage(): ServiceError | null {
     return this.#damage;
   }
 
-  /** Converts a statement's error for callers, and records it if it reports corrupt files. */
+  /** Converts the error of a statement for callers. Also records the error if it reports corrupt files. */
   readonly errorOf = (error: unknown): unknown => {
     const damaged = damagedDatabaseError(error, this.#file);
     if (damaged !== null) this.#damage ??= damaged;
@@ -119,7 +122,7 @@ export class SqliteDriver implements Driver {
     if (connection.release()) this.#shrinking.postpone();
   }
 
-  /** Implements `Connection.writeEarly`. */
+  /** Implements `Connection.writeEarly`: executes one statement in a transaction of its own. */
   async writeEarly(query: CompiledQuery): Promise<void> {
     const connection = await this.acquireConnection();
     try {
@@ -144,7 +147,7 @@ export class SqliteDriver implements Driver {
     const endTurn = await this.#writing.take();
     try {
       const { rows } = await present(this.#writer, "the open session").ask({ kind: "shrink" });
-      // Safe cast: the session's answer to `shrink`.
+      // Safe cast: the session answers `shrink` with one such row.
       return (rows[0] as { readonly hasMore: boolean }).hasMore;
     } finally {
       endTurn();
@@ -165,7 +168,7 @@ class SqliteConnection implements DatabaseConnection {
   readonly #reader: SessionLink | null;
   readonly #writing: Turns;
   readonly #errorOf: (error: unknown) => unknown;
-  /** Ends this connection's turn to write; null before its first write. */
+  /** Ends the turn in which this connection may write; null before its first write. */
   #endTurn: (() => void) | null = null;
   #isInTransaction = false;
 
@@ -176,7 +179,11 @@ class SqliteConnection implements DatabaseConnection {
     this.#errorOf = errorOf;
   }
 
-  /** Begins a transaction. @throws ServiceError `unavailable` if other processes were writing until the deadline */
+  /**
+   * Begins a transaction.
+   *
+   * @throws ServiceError `unavailable` if other processes were writing until the deadline
+   */
   async begin(): Promise<void> {
     await this.#askPatiently({ kind: "begin" });
     this.#isInTransaction = true;
@@ -192,7 +199,11 @@ class SqliteConnection implements DatabaseConnection {
     await this.#ask(this.#writer, { kind: "rollback" });
   }
 
-  /** Ends the connection's use. @returns true if the connection may have written */
+  /**
+   * Ends the use of this connection.
+   *
+   * @returns true if the connection may have written
+   */
   release(): boolean {
     const hadTurn = this.#endTurn !== null;
     this.#endTurn?.();
@@ -201,7 +212,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    // Safe cast: the schema defines the rows of a query.
+    // Safe cast: the schema defines the type of a query's rows.
     return (await this.#execute(sql, parameters)) as QueryResult<Row>;
   }
 
@@ -222,8 +233,8 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   /**
-   * Sends a request to the writing session during this connection's turn to write. Retries while another process is
-   * writing.
+   * Sends a request to the writing session while this connection has its turn to write. Retries while another process
+   * is writing.
    */
   async #askPatiently(request: SessionRequest): Promise<QueryResult<unknown>> {
     this.#endTurn ??= await this.#writing.take();

@@ -1,4 +1,4 @@
-// SQLite's SQL for JSON, numbers and texts. SQLite's JSON functions also accept JSON5, and its casts accept any text
+// SQL of SQLite for JSON, numbers and texts. SQLite's JSON functions also accept JSON5, and its casts accept any text
 // that begins with a number. Texts are therefore checked before they count as numbers.
 import { type RawBuilder, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
@@ -15,7 +15,7 @@ export const sqliteForm: SqlForm = {
   numberOfJson: (json) =>
     sql`case when ${json} glob '[-0-9]*' then cast(${json} as real) when ${json} glob '"*' then ${numberOfText(sql`${json} ->> '$'`)} end`,
   itemCount: (json) => sql`case json_type(${json}) when 'array' then json_array_length(${json}) end`,
-  // A double with an absolute value above 2^53 is always an integer, so it needs no truncation.
+  // Only truncates small numbers: a double with an absolute value above 2^53 is always an integer.
   whole: (number) =>
     sql`case when abs(${number}) < 9e15 then cast(cast(${number} as integer) as real) else ${number} end`,
   position: (text, part) => sql`instr(${text}, ${part})`,
@@ -31,11 +31,11 @@ export const sqliteForm: SqlForm = {
 function givenRecords(pack: FeedbackPack): RawBuilder<unknown> {
   assert(pack.form === "rows", "batches are packed as SQLite takes them");
   const columns = packedFields.map((field, index) => {
-    // `->>` would return the content of a payload that is a string, not its JSON.
+    // Uses `->` for the payload, because `->>` would return the content of a payload that is a string, not its JSON.
     const value = field === "payload" ? sql`value -> ${sql.lit(index)}` : sql`value ->> ${sql.lit(index)}`;
     return sql`${value} as ${sql.ref(field)}`;
   });
-  // The rows are materialized, because otherwise SQLite would serialize and parse each record again for every column.
+  // Materializes the rows. Otherwise, SQLite would serialize and parse each record again for every column.
   return sql`(
     with each as materialized (select key, value from json_each(cast(${pack.json} as text)))
     select key as place, ${sql.join(columns)} from each) as given`;
@@ -48,8 +48,8 @@ function numberOfText(text: SqlText): SqlNumber {
 }
 
 /**
- * Returns a path in SQLite's syntax. Escapes in a quoted name are those of JSON, and a quotation mark in a name must
- * be escaped.
+ * Returns a path in SQLite's syntax. A quoted name has the escapes of JSON, and a quotation mark in a name must be
+ * escaped.
  */
 function pathText(path: readonly PathStep[]): string {
   const steps = path.map((step) => {

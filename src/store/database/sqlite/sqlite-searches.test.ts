@@ -1,5 +1,5 @@
-// Tests searches of a file: the database cancels them when their time runs out, and no entity's searches block
-// another's.
+// Tests searches in a SQLite file: the database cancels them when their time runs out, and searches of one entity do
+// not block those of another.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ const within = (entity: string, timeMs: number): SearchTurn => ({
 });
 const longMs = 600_000;
 const quick = CompiledQuery.raw("select a from t where a >= ? order by a", [1]);
-/** Counts for days. */
+/** A query that would count for days. */
 const endless = CompiledQuery.raw(
   "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1e15) select count(*) as c from n",
   [],
@@ -64,7 +64,7 @@ test("cancels a search when its time runs out, names the cure, and frees the ses
 test("cancels a search whose time ran out before it began", { timeout: 60_000 }, async (t) => {
   const file = await tableFile(t);
   sqliteSearches(file);
-  // As many as libsql has threads, so that the last one has to wait for one of these.
+  // Uses one session more than libsql has threads, so that the last session must wait for another one's thread.
   const threadCount = Number(process.env["TOKIO_WORKER_THREADS"]);
   const sessions = Array.from({ length: threadCount + 1 }, () => new SearchSession(file));
   for (const session of sessions) assert.equal((await session.run(quick, longMs))?.length, 2);
@@ -81,14 +81,14 @@ test("cancels a search whose time ran out before it began", { timeout: 60_000 },
 test("lets an entity's slow searches block neither its quick ones nor another entity's slow ones", async (t) => {
   const searches = await openSearches(t);
   const ended: Promise<unknown>[] = [];
-  // They time out only after the searches are closed.
+  // These searches would time out only long after all searches are closed.
   for (let count = 0; count < 4; count++)
     ended.push(searches.run(endless, within("a", longMs)).catch((error: unknown) => error));
   for (let count = 0; count < 5; count++) {
     assert.equal((await searches.run(quick, within("a", longMs))).length, 2);
     assert.equal((await searches.run(quick, within("b", longMs))).length, 2);
   }
-  // The timeout proves that it runs: a waiting search would not be cancelled there.
+  // The timeout proves that this search runs, because a waiting search would not be cancelled by then.
   await assert.rejects(searches.run(endless, within("b", 300)), { code: "too_slow" });
   await searches.close();
   for (const error of await Promise.all(ended)) assert.ok(error instanceof Error);

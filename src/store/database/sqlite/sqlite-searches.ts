@@ -1,10 +1,12 @@
-// Searches in a SQLite file, with one session for each lane.
+// Runs searches in a SQLite file, with one session for each lane.
 import { isMainThread } from "node:worker_threads";
 import Database from "libsql/promise";
 import type { CompiledQuery } from "kysely";
 import { LanedSearches } from "../searches/laned-searches.ts";
 
-/** Maximum number of slow searches at the same time, each of a different entity. Each search uses one core. */
+/**
+ * Maximum number of slow searches that run at the same time, each for a different entity. Each search uses one core.
+ */
 const slowMax = 2;
 
 export function sqliteSearches(file: string): LanedSearches {
@@ -13,27 +15,27 @@ export function sqliteSearches(file: string): LanedSearches {
   return new LanedSearches({ quick: [new SearchSession(file)], slow });
 }
 
-/** Environment variable for libsql: the number of threads in which it runs asynchronous statements. */
+/** Environment variable that sets the number of threads in which libsql runs asynchronous statements. */
 const threadCount = "TOKIO_WORKER_THREADS";
 
 /**
- * Makes libsql start at least this many threads. By default it starts one per core, and on a single core a slow query
+ * Makes libsql start more than `count` threads. By default, it starts one per core, and on a single core a slow query
  * would block all others. libsql reads the variable once, when the first database is opened.
  */
 function haveThreads(count: number): void {
   if (isMainThread) process.env[threadCount] ??= String(count + 1);
 }
 
-/** Size of one session's page cache. */
+/** Size in KiB of the page cache of one session. */
 const cacheKibibytes = 16_384;
 
 /**
- * Interval between interrupts in milliseconds. Interrupts are repeated because SQLite ignores an interrupt before the
- * statement has started, which may happen on a busy machine.
+ * Interval between interrupts of a search in milliseconds. They are repeated, because SQLite ignores an interrupt
+ * before the statement has started, which may happen on a busy machine.
  */
 const interruptEveryMs = 20;
 
-/** The asynchronous API of libsql, which is missing in its types. */
+/** The asynchronous interface of libsql, which its types lack. */
 interface Statement {
   all(parameters: readonly unknown[]): Promise<readonly unknown[]>;
 }
