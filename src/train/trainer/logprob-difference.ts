@@ -15,11 +15,7 @@ export interface LogprobDifference {
   readonly row: number | null;
 }
 
-/**
- * Measures how far the recorded log-probabilities are from the computed ones.
- *
- * @param batch sequences with their recorded log-probabilities, NaN where unknown
- */
+/** Compares computed log-probabilities with the recorded ones in `batch`, which are NaN where unknown. */
 export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
   let greatest: Pick<LogprobDifference, "nats" | "row"> = { nats: 0, row: null };
   let [sum, count] = [0, 0];
@@ -35,10 +31,7 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
   return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
-/**
- * Largest expected difference for one token, in nats, if serving and training use the same precision. Rounding stays
- * far below.
- */
+/** Largest expected difference for one token in nats, at equal precision. Rounding stays far below. */
 const expectedNatsMax = 0.05;
 
 /** Largest expected mean difference, in nats, if serving or training uses quantized weights. */

@@ -67,10 +67,7 @@ function unknownQuery(): ServiceError {
   });
 }
 
-/**
- * Adds the route that deletes a project's traces. Unlike Weave's routes, it requires a Bearer key, because deletion
- * cannot be undone.
- */
+/** Adds the route that deletes a project's traces. It requires a Bearer key, because deletion cannot be undone. */
 export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDependencies): void {
   endpoints(app, { tag: "weave", scheme: "bearer" })(
     "DELETE /v1/preview/projects/:entity/:project/traces",

@@ -15,10 +15,7 @@ export function masksLogprobs({ constraint, outputs }: GenerationRequest): boole
   return constraint !== null && outputs.topLogprobCount !== null;
 }
 
-/**
- * Returns for how many answer tokens a second request can compute log-probabilities. vLLM requires room for one more
- * token.
- */
+/** Returns the number of answer tokens that a second request can score. vLLM requires room for one more token. */
 export function scoredTokensMax(promptLength: number, contextLength: number): number {
   return contextLength - 1 - promptLength;
 }

@@ -37,11 +37,7 @@ export function manifestText(manifest: Manifest): string {
   return JSON.stringify({ format, version: formatVersion, ...manifest });
 }
 
-/**
- * Parses the manifest of an artifact.
- *
- * @throws ServiceError `conflict` if Hone did not write the text
- */
+/** Parses the manifest of an artifact. @throws ServiceError `conflict` if Hone did not write the text */
 export function readManifest(text: string, key: string): Manifest {
   const manifest = parsed(text);
   if (manifest !== null) return manifest;
@@ -82,9 +78,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/**
- * True if a file's entry is valid: the name does not lead out of the folder, and the size matches the number of pieces.
- */
+/** True if a file's entry is valid: its name stays in the folder, and its size fits the number of pieces. */
 function isWhole({ name, byteCount, pieces }: FileManifest): boolean {
   return (
     !/[/\\\0]|^\.\.?$/.test(name) &&
