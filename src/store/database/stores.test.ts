@@ -1,4 +1,4 @@
-// Runs the store contracts on every available database.
+// Runs the contracts of the stores on every available kind of database.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ import { openStores, type Stores } from "./stores.ts";
 import { createPostgres, type PostgresDatabase, withoutPostgres } from "./testing/postgres-databases.ts";
 import { searchSeeds } from "../../base/domain/testing/search.ts";
 
-/** Connections that tests reuse, because opening one takes longer than most tests. */
+/** Connections that tests share one after the other, because opening one takes longer than most tests. */
 class KeptConnections {
   readonly #open: () => Promise<Stores>;
   readonly #opened = new Set<Stores>();
@@ -39,7 +39,7 @@ class KeptConnections {
     this.#open = open;
   }
 
-  /** Opens connections for one test, and replaces those that the test closes. */
+  /** Provides connections for one test, and replaces those that the test closes. */
   forTest(): () => Promise<Stores> {
     const unused = [...this.#opened];
     return async () => {
@@ -61,9 +61,9 @@ class KeptConnections {
   }
 }
 
-/** One file for all tests, emptied after each. */
+/** Provides a SQLite file that all tests share, and that is emptied after each test. */
 function sqliteStorage(): MakeStorage {
-  // Created by the first test that needs it; without a test nothing would remove it.
+  // The first test that needs the folder creates it. Without a test, nothing would remove it.
   let folder: string | null = null;
   const fileIn = (parent: string): string => join(parent, "data", "hone.db");
   const kept = new KeptConnections(() =>
@@ -82,18 +82,18 @@ function sqliteStorage(): MakeStorage {
 
 function emptyTables(file: string): void {
   const connection = new Sqlite(file);
-  // An idle connection checkpoints its log, possibly right now.
+  // Waits for locks, because an idle connection may be checkpointing its log at this moment.
   connection.exec("pragma busy_timeout = 10000");
   const tables = connection
     .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
     .all() as { readonly name: string }[];
-  // One transaction, so that it waits for the disk once.
+  // Deletes in one transaction, so that the disk is waited for only once.
   const deletions = tables.map(({ name }) => `delete from ${name};`);
   connection.exec(["begin immediate;", ...deletions, "commit;"].join("\n"));
   connection.close();
 }
 
-/** As {@link sqliteStorage}, on a database of a PostgreSQL server. */
+/** Provides a database on a PostgreSQL server, in the same way as {@link sqliteStorage}. */
 function postgresStorage(): MakeStorage {
   let making: Promise<PostgresDatabase> | null = null;
   const kept = new KeptConnections(async () =>

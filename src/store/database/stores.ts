@@ -1,4 +1,4 @@
-// Opens the stores on a database: migrates the database to the newest version, and creates one store for each contract
+// Opens the stores on a database: migrates the database to the newest version, and creates a store for each interface
 // in `base/domain`. The connection decides where the database is and how it is locked.
 import type { KeyStore } from "../../base/domain/access.ts";
 import { type Clock, systemClock, ownClock, type SharedClock } from "../../base/domain/clock.ts";
@@ -72,28 +72,31 @@ export interface Stores {
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
   readonly webhooks: WebhookStore;
-  /** Announcements of changes to `keys`, `models` and `jobs`. */
+  /** Source of announcements of changes to `keys`, `models` and `jobs`. */
   readonly announcements: Announcements;
   readonly retention: RetentionStore;
-  /** Clock shared by all servers on the database. */
+  /** Clock that all servers on the database share. */
   readonly clock: SharedClock;
-  /** Reads the current version of the database. On a shared database, a newer program may have changed it. */
+  /**
+   * Reads the current version of the database, which a newer program may have changed if other servers share the
+   * database.
+   */
   version(): Promise<DatabaseVersion | null>;
   /** Human-readable reason why the database cannot be reached; null if no problem is known. */
   fault(): string | null;
   /** Error of the first statement that found corrupt files; null if no corruption is known. */
   damage(): ServiceError | null;
-  /** Closes the database. Idempotent. */
+  /** Closes the database. Closing it again does nothing. */
   close(): Promise<void>;
 }
 
 /**
- * Migrates the database to the newest version and opens the stores on it; closes the connection on failure. Writes
- * that a store acknowledges are on disk.
+ * Migrates the database to the newest version and opens the stores on it; closes the connection on failure. Writes that
+ * a store acknowledges are on disk.
  *
  * @param own this machine's clock
- * @throws ServiceError `conflict` if another server uses a single-server database, `unsupported` if this program
- * cannot work on its version, `unavailable` if the disk is full, `internal` if it cannot be opened
+ * @throws ServiceError `conflict` if another server uses a single-server database, `unsupported` if this program cannot
+ * work on its version, `unavailable` if the disk is full, `internal` if it cannot be opened
  */
 export async function openStores(connection: Connection, own: Clock = systemClock): Promise<Stores> {
   const { queries, readTime } = connection;
@@ -101,8 +104,8 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   try {
     await migrate(connection);
     await clock.synchronize();
-    // The database is exclusive to this server, so no other server is running. Servers that still have a lease have
-    // died, and their jobs can be claimed immediately.
+    // Only this server can use the database, so all other servers that still have a lease have died. Without their
+    // leases, their jobs can be claimed immediately.
     if (connection.isExclusive) {
       await queries.deleteFrom("servers").execute();
       await freeClaims(queries);
@@ -149,22 +152,22 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   };
 }
 
-/** A database's version, and its compatibility with this program. */
+/** The version of a database, and whether this program can use it. */
 export interface DatabaseVersions {
-  /** Version of the database; null if it has no tables of this program. */
+  /** Version of the database; null if the database has no tables of this program. */
   readonly version: number | null;
   readonly newest: number;
   /** True if this program can use the database, directly or after migrating it. */
   readonly isServable: boolean;
   /**
-   * Oldest program that can use the database at the same time as this one, as the newest database version that the
-   * program must know.
+   * The oldest program that can use the database at the same time as this one. It is given as the newest database
+   * version that the program must know.
    */
   readonly servesFrom: number;
 }
 
 /**
- * Reads a database's version without changing the database, and closes the connection.
+ * Reads the version of a database without changing the database. Closes the connection.
  *
  * @throws ServiceError as {@link openStores}, but never `unsupported`
  */

@@ -1,5 +1,5 @@
-// Summaries of a model's stored trajectories, numbered in storage order. A covering index serves filtered lists. The
-// summaries are counted when they are inserted, so that the length of a list is known without a scan.
+// Stores the summaries of a model's trajectories, numbered in storage order. A covering index serves filtered lists.
+// Summaries are counted when they are inserted, so that the length of a list is known without a scan.
 import {
   type Expression,
   type Kysely,
@@ -21,31 +21,31 @@ import type {
 import { chunkRows } from "./chunks.ts";
 import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
 
-/** Maximum number of rows in a statement, at twelve parameters each. */
+/** Maximum number of rows in one SQL statement; each row has twelve parameters. */
 const rowsMax = 300;
 
 /**
- * Maximum number of summaries scanned for a page; scans read only the index. A full scan takes about 30 ms, during
- * which other reads wait.
+ * Maximum number of summaries that are scanned for one page, only in the index. Scanning that many takes about 30 ms,
+ * in which other reads wait.
  */
 const scannedMax = 100_000;
 
-/** Maximum number of kinds that one response counts. */
+/** Maximum number of kinds (combinations of source, split and version) that one response counts. */
 const countsMax = 100;
 
-/** Step under which the counts of trajectories without a step are stored. */
+/** Version number under which trajectories that belong to no version are counted. */
 const noStep = -1;
 
 export interface OutlinesToStore extends Pick<ListedOutline, "source" | "sourceId" | "split" | "step"> {
   readonly modelId: string;
   readonly recordedAt: Date;
-  /** Summaries to store; iterated once. */
+  /** Summaries to store; the store iterates over them once. */
   readonly outlines: Iterable<TrajectoryOutline>;
 }
 
 /**
- * Stores summaries in the caller's transaction, numbered after the model's existing ones. Other writers for the model
- * wait until the transaction ends.
+ * Stores summaries within the caller's transaction, and numbers them after the model's existing ones. Other writers for
+ * the model wait until the transaction ends.
  *
  * @throws ServiceError `not_found` if there is no such model
  */
@@ -109,7 +109,10 @@ export async function storeOutlines(
 /** Half of the largest double. */
 const halfMax = Number.MAX_VALUE / 2;
 
-/** Returns a sum or difference in SQL, clamped to the largest double of its sign, since PostgreSQL throws on overflow. */
+/**
+ * Returns SQL for a sum or difference that is clamped to the largest double of its sign, because PostgreSQL throws on
+ * overflow.
+ */
 export function clampedSum(
   one: Expression<number>,
   operator: "+" | "-",
@@ -125,7 +128,7 @@ function asDouble(value: number): RawBuilder<number> {
   return sql<number>`cast(${value} as double precision)`;
 }
 
-/** Returns the model's trajectory count and locks its row for this transaction. */
+/** Returns a model's number of trajectories, and locks the model's row until the transaction ends. */
 async function lockCount(transaction: Transaction<Schema>, modelId: string): Promise<number> {
   const model = await transaction
     .updateTable("models")
@@ -138,8 +141,8 @@ async function lockCount(transaction: Transaction<Schema>, modelId: string): Pro
 }
 
 /**
- * Returns a page of the summaries that match the filter. If the scan limit is reached before the page is full, the
- * page is shorter and has a cursor with which to continue.
+ * Reads a page of the summaries that match the filter. If the scan reaches its limit first, the page is shorter, and
+ * its cursor continues the scan.
  */
 export async function outlinePage(
   database: Kysely<Schema>,
@@ -149,7 +152,7 @@ export async function outlinePage(
 ): Promise<NumberedPage<ListedOutline>> {
   const isForward = order === "asc";
   const count = await countOf(database, modelId);
-  // Numbers have no gaps, so each scan covers an interval of numbers.
+  // The numbers of summaries have no gaps, so each scan covers an interval of numbers.
   const behind = after ?? (isForward ? 0 : count + 1);
   const end = isForward ? Math.min(count, behind + scannedMax) : Math.max(1, behind - scannedMax);
   const [low, high] = isForward ? [behind + 1, end] : [end, Math.min(count, behind - 1)];
@@ -176,7 +179,7 @@ async function countOf(database: Kysely<Schema>, modelId: string): Promise<numbe
   return model?.trajectory_count ?? 0;
 }
 
-/** Filters only by columns in the index `trajectory_outlines_in_order`. */
+/** Selects the summaries that match the filter, by columns of the index `trajectory_outlines_in_order` only. */
 function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter) {
   const { source, split, step, rewardMin, rewardMax, recordedFrom, recordedBefore } = filter;
   let rows = database.selectFrom("trajectory_outlines").where("model_id", "=", modelId);
@@ -207,7 +210,7 @@ async function outlinesAt(
   return rows.map(outlineOf);
 }
 
-/** Finds the summary with this number; null if the model has none. */
+/** Finds the summary with this number; null if the model has no such summary. */
 export async function findOutline(
   database: Kysely<Schema>,
   modelId: string,
@@ -216,15 +219,15 @@ export async function findOutline(
   return (await outlinesAt(database, modelId, [number], "asc"))[0] ?? null;
 }
 
-/** Counts summaries by kind, most frequent first; at most a hundred kinds. */
+/** Counts a model's summaries by kind, the most frequent kind first; at most a hundred kinds. */
 export async function countOutlines(
   database: Kysely<Schema>,
   modelId: string,
   step: number | null,
 ): Promise<readonly OutlineCount[]> {
   const sum = sql<number>`sum(trajectory_count)`;
-  // Sums are computed of numbers divided by this power of two. Such a division does not round, and the sum of this
-  // many parts of the largest double does not overflow.
+  // Divides numbers by this power of two before summing them. The division does not round, and the sum of this many
+  // parts of the largest double does not overflow.
   const parts = 2 ** 64;
   let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
   if (step !== null) rows = rows.where("step", "=", step);
@@ -250,7 +253,7 @@ export async function countOutlines(
 }
 
 function outlineOf(row: Selectable<TrajectoryOutlineTable>): ListedOutline {
-  // Safe cast: written by `storeOutlines`.
+  // Safe cast: `storeOutlines` wrote this JSON.
   const content = JSON.parse(row.content) as Omit<
     TrajectoryOutline,
     "part" | "groupIndex" | "index" | "reward"

@@ -1,4 +1,5 @@
-// Logged trajectories, the metric history of each model, and the totals from which a model's running sums continue.
+// Stores logged trajectories, the history of each model's metrics, and the totals from which a model's running sums
+// continue.
 import { createHash } from "node:crypto";
 import type { Selectable, Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -19,7 +20,7 @@ import { readPage } from "./paging.ts";
 import { addModelBytes } from "./retention/model-bytes.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
-/** Maximum number of scenarios in one statement, with two parameters each. */
+/** Maximum number of scenarios in one SQL statement; each has two parameters. */
 const scenariosPerStatement = 500;
 
 /** Creates the trajectory store on a migrated database. */
@@ -146,8 +147,8 @@ async function addContentBytes(
 }
 
 /**
- * Returns the tally of all the version's logs under the split, which is stored with the newest of them; null if there
- * is none.
+ * Returns the combined measurements of all logs of a version under the split, which are stored with the newest of these
+ * logs. Null if there are none.
  */
 async function newestTally(
   transaction: Transaction<Schema>,
@@ -163,11 +164,13 @@ async function newestTally(
     .orderBy("sequence", "desc")
     .limit(1)
     .executeTakeFirst();
-  // Safe cast: written by `appendLog`.
+  // Safe cast: `appendLog` wrote this JSON.
   return row?.tally ? (JSON.parse(row.tally) as JsonObject) : null;
 }
 
-/** Returns the log's number within its model. Other writers of the model's logs wait until the transaction ends. */
+/**
+ * Takes the number of a new log within its model. Other writers of the model's logs wait until the transaction ends.
+ */
 async function nextLogSequence(transaction: Transaction<Schema>, modelId: string): Promise<number> {
   const model = await transaction
     .updateTable("models")
@@ -179,7 +182,7 @@ async function nextLogSequence(transaction: Transaction<Schema>, modelId: string
   return model.last_log_sequence;
 }
 
-/** Adds the scenarios that are new to the model. Returns the model's number of distinct scenarios. */
+/** Adds those scenarios that are new to the model. Returns the model's number of distinct scenarios. */
 async function addScenarios(
   transaction: Transaction<Schema>,
   { modelId, scenarioIds }: TrajectoryLogDraft,
@@ -233,6 +236,6 @@ function logOf(row: Selectable<TrajectoryLogTable>): TrajectoryLog {
 }
 
 function metricsOf(text: string): Metrics {
-  // Safe cast: written by `appendLog`.
+  // Safe cast: `appendLog` wrote this JSON.
   return JSON.parse(text) as Metrics;
 }

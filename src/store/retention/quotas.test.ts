@@ -1,4 +1,4 @@
-// Tests the quotas of entities and how often their usage is read.
+// Tests the storage quotas of entities, and how often an entity's usage is read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";

@@ -1,5 +1,5 @@
-// Storage quotas of entities. An entity's usage is read before each write, and cached for a short time. Concurrent
-// writes, on this server or others, may therefore exceed a quota by their own size.
+// Enforces storage quotas of entities. Reads an entity's usage before each write, and caches it for a short time.
+// Concurrent writes, on this server or others, may therefore exceed a quota by their own size.
 import type { Clock } from "../../base/domain/clock.ts";
 import { fullError, type StorageRoom } from "../../base/domain/retention/storage-room.ts";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
@@ -16,7 +16,7 @@ export interface QuotaDependencies {
 }
 
 export interface StorageQuotas extends StorageRoom {
-  /** Quota of an entity in bytes; null if unlimited. */
+  /** Returns the quota of an entity in bytes; null if unlimited. */
   quotaOf(entity: string): number | null;
 }
 
@@ -28,7 +28,11 @@ interface Look {
 /** Maximum number of entities whose usage is cached. */
 const looksMax = 10_000;
 
-/** @throws ServiceError `invalid` for an invalid quota */
+/**
+ * Creates the storage quotas from the settings.
+ *
+ * @throws ServiceError `invalid` for an invalid quota
+ */
 export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDependencies): StorageQuotas {
   const quotas = readQuotas(settings.entityBytes);
   const looks = new Map<string, Look>();
@@ -48,7 +52,8 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
     const used = store
       .stored(entity)
       .then((bytes) => Object.values(bytes).reduce((sum, one) => sum + one, 0));
-    // Moves the entry to the end, so that the least recently read entry comes first. Failed reads are not cached.
+    // Moves the entry to the end of the cache, so that the least recently read entry comes first. Failed reads are not
+    // cached.
     looks.delete(entity);
     looks.set(entity, { atMs: now, usedBytes: used });
     used.catch(() => looks.delete(entity));
@@ -71,11 +76,15 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
 
 interface QuotaTable {
   readonly byEntity: ReadonlyMap<string, number>;
-  /** Quota in bytes of each entity that the setting does not name; 0 means unlimited. */
+  /** Quota in bytes of each entity that the setting does not name; 0 for unlimited. */
   readonly others: number;
 }
 
-/** Parses the setting. @throws ServiceError `invalid` for an invalid quota */
+/**
+ * Parses the setting with the quotas of entities.
+ *
+ * @throws ServiceError `invalid` for an invalid quota
+ */
 function readQuotas(given: readonly string[]): QuotaTable {
   const byEntity = new Map<string, number>();
   let others = 0;

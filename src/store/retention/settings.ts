@@ -1,4 +1,4 @@
-// Settings of retention: those for the operator, and constants that all servers share. By default, everything is kept
+// Settings of retention: some for the operator, and constants that all servers share. By default, everything is kept
 // except recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
 import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
@@ -47,15 +47,15 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Interval in seconds between sweeps. */
+  /** Interval between retention sweeps in seconds. */
   sweepSeconds: 60,
-  /** Pause in milliseconds between steps, during which other work runs. */
+  /** Pause in milliseconds between the steps of a sweep, in which other work runs. */
   stepPauseMs: 20,
-  /** Time limit in seconds of a sweep for each kind of data. The next sweep continues. */
+  /** Time limit in seconds of one sweep for each kind of data. The next sweep continues there. */
   kindSeconds: 30,
-  /** Time in seconds for which an entity's usage is cached for quota checks. */
+  /** Time in seconds for which an entity's usage is cached for checks of its quota. */
   usedSeconds: 2,
-  /** Time in seconds after the sweeping server's last heartbeat, after which another server takes over. */
+  /** Time in seconds after the last heartbeat of the server that sweeps, after which another server takes over. */
   leaseSeconds: 120,
 };
 
@@ -63,14 +63,18 @@ export const retentionSettings = section(schema, fixed);
 
 export type RetentionSettings = SettingsIn<typeof retentionSettings>;
 
-/** Configured retention limits for a kind of data. The age limit is in days. A limit of zero means no limit. */
+/** Configured retention limits for one kind of data. `days` is the age limit. Zero means no limit. */
 export interface KeepPolicy {
   readonly days: number;
   readonly entityBytes: number;
   readonly modelCount: number;
 }
 
-/** Parses the settings. @throws ServiceError `invalid` naming the setting and the item that cannot be parsed */
+/**
+ * Parses the settings into limits for each kind of data.
+ *
+ * @throws ServiceError `invalid` naming the setting and the item that cannot be parsed
+ */
 export function keepPolicies(settings: RetentionSettings): Readonly<Record<KeptKind, KeepPolicy>> {
   return {
     trajectories: readPolicy("trajectories", settings.trajectories),

@@ -1,4 +1,4 @@
-// Tests what the server removes automatically, where it reports that, and that it does not block other work.
+// Tests what the server removes automatically, how it reports that, and that it does not block other work.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
@@ -13,7 +13,7 @@ import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { keepPolicies, retentionSettings, type RetentionSettings } from "./settings.ts";
 import { createSweeper } from "./sweeper.ts";
 
-/** Does not wait between the steps of a sweep. */
+/** A clock with which a sweep does not wait between its steps. */
 class UnpausedClock extends FakeClock {
   override async sleep(durationMs: number, options?: { readonly signal?: AbortSignal }): Promise<void> {
     if (durationMs > 0) await super.sleep(durationMs, options);
@@ -45,7 +45,7 @@ function sweeperOn(
   return { sweeper, audited, logged, trimmed, cleared, metrics };
 }
 
-/** Returns a store with the model `m` and forty completions, an hour apart. */
+/** Returns stores with the model `m` and forty recorded completions, which are an hour apart. */
 async function stored(clock: FakeClock) {
   const { models, completions, retention, servers } = await storesInMemory();
   await storeModel(models, "m");

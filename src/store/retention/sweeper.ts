@@ -1,5 +1,5 @@
-// Removes expired data in small steps. Of the servers that share a database, one runs the sweep. Removed data is
-// counted by kind and entity, in the log, in metrics and in the audit log.
+// Removes expired data in small steps. Of the servers that share a database, one runs the sweep. It counts removed data
+// by kind and entity, in the log, in metrics and in the audit log.
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import {
@@ -18,11 +18,11 @@ export interface SweeperDependencies {
   readonly store: RetentionStore;
   readonly policies: Readonly<Record<KeptKind, KeepPolicy>>;
   readonly settings: RetentionSettings;
-  /** Id of this server, whose lease is visible to other servers. */
+  /** Returns the id of this server, under which other servers can see its lease. */
   readonly owner: () => string;
-  /** Removes data left by dead servers that shared the database. */
+  /** Removes the data that dead servers on the same database left behind. */
   readonly clearDead: () => Promise<void>;
-  /** Removes old entries of the audit log. */
+  /** Removes entries of the audit log that are older than `before`. */
   readonly trimAudit: (before: Date) => Promise<void>;
   readonly clock: Clock;
   readonly audit: Pick<AuditLog, "record">;
@@ -34,21 +34,21 @@ export interface RemovedOfKind extends RemovedData {
   readonly kind: KeptKind;
 }
 
-/** Data that one sweep removed, or in a dry run would have removed. */
+/** The data that one sweep removed, or that a dry run would have removed. */
 export interface SweepReport {
   readonly removed: readonly RemovedOfKind[];
-  /** False if the sweep reached its time limit. */
+  /** False if the time limit ended the sweep. */
   readonly isComplete: boolean;
 }
 
 export interface SweepOptions {
   readonly isDry: boolean;
   readonly signal?: AbortSignal;
-  /** Time limit in seconds for each kind of data; defaults to the setting. */
+  /** Time limit in seconds for each kind of data. If absent, the setting `kindSeconds` applies. */
   readonly kindSeconds?: number;
 }
 
-/** While started, sweeps periodically. */
+/** Removes expired data. While started, sweeps periodically. */
 export interface Sweeper extends Service {
   /** Sweeps all kinds of data once. Returns null if another server is sweeping; a dry run runs even then. */
   sweep(options: SweepOptions): Promise<SweepReport | null>;
@@ -109,7 +109,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
     return store.claim(owner(), at, new Date(at.getTime() + settings.leaseSeconds * 1000));
   };
 
-  /** Serializes this server's sweeps, because they share one lease. */
+  /** Runs the sweeps of this server one after the other, because they share one lease. */
   let looking: Promise<unknown> = Promise.resolve();
   const sweep = (options: SweepOptions): Promise<SweepReport | null> => {
     if (options.isDry) return sweepAll(options);
@@ -136,7 +136,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: error }, "expired data could not be removed; trying again");
       }
-      // A sleep rejects only when the service stops.
+      // The sleep rejects only if the service stops.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };

@@ -41,9 +41,9 @@ interface Statement {
 }
 
 /**
- * A read connection whose statements can be interrupted. libsql's asynchronous API runs a statement in another thread
- * only up to its first row, so the SQL is changed to collect all rows first. Closing a session waits for the running
- * statement.
+ * A connection for reading whose statements can be interrupted. libsql's asynchronous interface runs a statement in
+ * another thread only up to its first row, so the SQL is changed to collect all rows first. Closing a session waits for
+ * the running statement.
  */
 export class SearchSession {
   readonly #file: string;
@@ -58,8 +58,7 @@ export class SearchSession {
   /** Returns the rows of a query; null if it timed out. Only one query may run at a time. */
   async run<Row>({ sql, parameters }: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null> {
     const database = await (this.#opening ??= this.#open());
-    // Materializes the rows in memory or in a temporary file, so that the first row is returned only after all rows
-    // were found.
+    // Makes SQLite collect all rows, in memory or in a temporary file, before it returns the first one.
     const prepared: Promise<Statement> = database.prepare(
       `with found as materialized (${sql}) select * from found`,
     );
@@ -68,7 +67,7 @@ export class SearchSession {
     const rows = statement.all([...parameters]);
     this.#running = rows.catch(() => undefined);
     try {
-      // Safe cast: the query builder defines the rows.
+      // Safe cast: the query builder defines the type of the rows.
       return (await rows) as readonly Row[];
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "SQLITE_INTERRUPT") return null;
@@ -78,7 +77,7 @@ export class SearchSession {
     }
   }
 
-  /** Interrupts the running search and closes the session. Idempotent. */
+  /** Interrupts the running search and closes the session. Closing a closed session does nothing. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -96,7 +95,7 @@ export class SearchSession {
       "query_only = ON",
       "busy_timeout = 5000",
       `cache_size = -${cacheKibibytes}`,
-      // Sorted data may be larger than memory.
+      // Sorts in files, because sorted data may be larger than memory.
       "temp_store = FILE",
     ])
       await database.exec(`PRAGMA ${pragma}`);
@@ -104,7 +103,7 @@ export class SearchSession {
   }
 }
 
-/** Interrupts the running statement immediately and then repeatedly, until the returned timer is cleared. */
+/** Interrupts the running statement immediately and then repeatedly, until the caller clears the returned timer. */
 function interruptRepeatedly(database: Database): NodeJS.Timeout {
   database.interrupt();
   return setInterval(() => database.interrupt(), interruptEveryMs);

@@ -1,25 +1,29 @@
-// A consistent snapshot of a SQLite file. It is a read transaction, which sees the write-ahead log as of its start and
-// blocks no other connection. It runs in the calling thread and blocks on the disk, so it is for commands and not for
-// a server.
+// Reads a consistent snapshot of a SQLite file, in a read transaction. It sees the write-ahead log as of its start, and
+// blocks no other connection. It runs in the calling thread and blocks on the disk, so it is for commands, not for a
+// server.
 import Database from "libsql";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { damagedDatabaseError } from "../../../base/domain/transient-errors/damaged-database.ts";
 import { PageOfRows } from "../dump/page-of-rows.ts";
 import { groupOwners } from "../groups.ts";
 
-/** Maximum time in milliseconds to wait for another process's lock when opening the file. */
+/** Maximum time in milliseconds for which opening the file waits for another process's lock. */
 const waitMs = 5000;
-/** Maximum number of faults listed for a damaged file. */
+/** Maximum number of faults that are listed for a damaged file. */
 const faultsMax = 20;
 
-/** Opens a snapshot. @throws the driver's errors if the file is missing or not a SQLite database */
+/**
+ * Opens a consistent snapshot of a SQLite file.
+ *
+ * @throws the driver's errors if the file is missing or not a SQLite database
+ */
 export function openSqliteSnapshot(file: string): TableSnapshot {
   const database = new Database(file);
   try {
     database.exec(`PRAGMA busy_timeout = ${waitMs}`);
     database.exec("PRAGMA query_only = ON");
     database.exec("BEGIN");
-    // The first read fixes the snapshot.
+    // The snapshot shows the database as of this first read.
     database.prepare("SELECT version FROM database_version").all();
   } catch (error) {
     database.close();
@@ -38,7 +42,7 @@ export function openSqliteSnapshot(file: string): TableSnapshot {
   };
 }
 
-/** Yields pages of rows, and fails on rows in damaged pages instead of skipping them. */
+/** Yields pages of rows. Fails if SQLite finds a damaged page, instead of skipping its rows. */
 async function* readable<Page>(file: string, pages: AsyncIterable<Page>): AsyncGenerator<Page, void> {
   try {
     yield* pages;
@@ -55,7 +59,7 @@ async function* rowsOf(
   const statement = database.prepare(`SELECT ${names} FROM "${table}"${onlyOwned(table)}`).raw(true);
   let page = new PageOfRows();
   for (const row of statement.iterate()) {
-    // Safe cast: tables hold only texts and numbers.
+    // Safe cast: the tables contain only texts and numbers.
     page.add(row as readonly Cell[]);
     if (!page.isFull) continue;
     yield page.rows;
@@ -64,7 +68,7 @@ async function* rowsOf(
   if (page.rows.length > 0) yield page.rows;
 }
 
-/** Returns a condition that excludes groups whose job or log is not stored yet. */
+/** Returns an SQL condition that excludes trajectory groups whose job or log is not stored yet. */
 function onlyOwned(table: string): string {
   if (!isOfGroups(table)) return "";
   const { column, table: owner } = groupOwners[table];
@@ -75,12 +79,12 @@ function isOfGroups(table: string): table is keyof typeof groupOwners {
   return table in groupOwners;
 }
 
-/** Returns the faults that SQLite finds in its file, and rows that refer to missing rows. */
+/** Returns the faults that SQLite finds in the file, and the rows that refer to missing rows. */
 function faultsOf(database: Database.Database, file: string): readonly string[] {
   try {
     return foundIn(database);
   } catch (error) {
-    // The file is too damaged even for this check.
+    // The file is so damaged that even this check fails.
     if (damagedDatabaseError(error, file) === null) throw error;
     return [error instanceof Error ? error.message : String(error)];
   }
@@ -89,9 +93,9 @@ function faultsOf(database: Database.Database, file: string): readonly string[] 
 function foundIn(database: Database.Database): readonly string[] {
   const found = database.prepare(`PRAGMA integrity_check(${faultsMax})`).raw(true).all() as [string][];
   const faults = found.map(([text]) => text).filter((text) => text !== "ok");
-  // If the file is damaged, a check of references would give wrong results.
+  // Skips the check of references, which would give wrong results for a damaged file.
   if (faults.length > 0) return faults;
-  // Each row contains the table, the row id, the referenced table, and the index of the reference.
+  // Each result row contains the table, the row id, the referenced table, and the index of the reference.
   const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
   const counts = new Map<string, number>();
   for (const [table, , parent] of orphans) {

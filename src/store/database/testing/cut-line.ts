@@ -1,17 +1,17 @@
-// For tests: a proxy to PostgreSQL that can be cut, as if the database went away, and restored.
+// For tests: a proxy to PostgreSQL whose connections can be broken, as if the database went away, and restored.
 import { createServer, connect, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 
 export interface CutLine {
   /** URL of the database through the proxy. */
   readonly url: string;
-  /** Drops all connections and refuses new ones. */
+  /** Breaks all connections and refuses new ones. */
   cut(): void;
   mend(): void;
   close(): Promise<void>;
 }
 
-/** Opens a proxy to the database at this URL. */
+/** Opens a proxy to the database with this URL. */
 export async function cutLineTo(databaseUrl: string): Promise<CutLine> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
@@ -37,7 +37,7 @@ export async function cutLineTo(databaseUrl: string): Promise<CutLine> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = new URL(databaseUrl);
-  // Safe cast: the server listens on a port.
+  // Safe cast: the server listens on a port, so its address is an object.
   url.port = String((server.address() as AddressInfo).port);
   const breakOff = (): void => sockets.forEach((socket) => socket.destroy());
   return {

@@ -2,10 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { assert } from "../../../base/domain/assert.ts";
 
-/** Page size of a new SQLite file. */
+/** Page size of a new SQLite file in bytes. */
 const pageBytes = 4096;
 
-/** Overwrites the pages that hold a text. The file must not be open, and its log must be checkpointed. */
+/**
+ * Overwrites the pages that contain a text. The file must not be open, and its write-ahead log must be checkpointed.
+ */
 export function damagePagesOf(file: string, text: string): void {
   const bytes = readFileSync(file);
   let count = 0;

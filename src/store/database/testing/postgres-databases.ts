@@ -1,30 +1,34 @@
-// For tests and benchmarks: separate databases on a PostgreSQL server; for tests, on the one that `npm test` starts
+// For tests and benchmarks: separate databases on a PostgreSQL server. Tests use the server that `npm test` starts
 // (scripts/postgres.js).
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 
 export interface PostgresDatabase {
   readonly url: string;
-  /** Deletes every row but the database's version. */
+  /** Deletes every row except the database's version. */
   readonly empty: () => Promise<void>;
-  /** Disconnects remaining users. */
+  /** Deletes the database, after disconnecting its remaining users. */
   readonly drop: () => Promise<void>;
 }
 
 const testServer = process.env["TEST_POSTGRES"] ?? "off";
 
-/** Reason why there is no PostgreSQL; false if there is one. For `skip` of a test. */
+/** Reason why there is no PostgreSQL server; false if there is one. It is for the option `skip` of tests. */
 export const withoutPostgres: string | false =
   testServer === "off" ? "there is no PostgreSQL: see CONTRIBUTING.md" : false;
 
-/** Creates an empty database. @param server URL of any database on the same PostgreSQL server */
+/**
+ * Creates an empty database.
+ *
+ * @param server URL of any database on the same PostgreSQL server
+ */
 export async function createPostgres(server = testServer): Promise<PostgresDatabase> {
   const name = `hone_${randomUUID().replaceAll("-", "")}`;
   await ask(server, `create database ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  // Reuses a connection: a new one first reads the catalog of every table, which takes longer than emptying the
-  // tables.
+  // Reuses this connection, because a new one first reads the catalog of every table, which takes longer than emptying
+  // the tables.
   let emptying: Promise<Client> | null = null;
   return {
     url: url.href,
@@ -37,8 +41,8 @@ export async function createPostgres(server = testServer): Promise<PostgresDatab
 }
 
 /**
- * Deletes rows rather than truncating, which creates new files for every table and takes ten times as long. A table
- * without a file never held a row.
+ * Deletes rows instead of truncating tables. Truncating would create new files for every table, and take ten times as
+ * long. A table without a file never had a row.
  */
 const emptyTables = `do $$ declare name text; begin
   for name in select quote_ident(relname) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace

@@ -1,4 +1,5 @@
-// For tests: rows for every table in copies, with texts, numbers and references that a faulty copy could lose.
+// For tests: rows for every table that backups include, with texts, numbers and references that a faulty copy could
+// lose.
 import { sql } from "kysely";
 import type { Cell, TableColumns } from "../../../base/domain/backup/tables.ts";
 import { keptTablesOf } from "../dump/tables-of-version.ts";
@@ -17,9 +18,9 @@ interface Column {
 }
 
 /**
- * Returns `count` rows for each table, which refer to each other; every second row has null in each nullable column.
+ * Returns `count` rows for each table, which refer to each other. Every second row has null in each nullable column.
  *
- * @param connection to a SQLite database
+ * @param connection connection to a SQLite database
  */
 export async function sampleRows(
   { queries }: Pick<Connection, "queries">,

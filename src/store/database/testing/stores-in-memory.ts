@@ -1,6 +1,6 @@
-// For tests: the stores on a SQLite database in memory. It answers in this thread within its caller's microtasks, so a
-// test with a fake clock sees every answer before it advances the time. Databases are emptied and reused, since
-// creating the tables takes longer than most tests.
+// For tests: the stores on a SQLite database in memory. It answers in this thread within the caller's microtasks, so
+// that a test with a fake clock sees every answer before it advances the time. Databases are emptied and reused,
+// because creating their tables takes longer than most tests.
 import { after } from "node:test";
 import { sql } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -9,10 +9,10 @@ import type { Connection } from "../dialect.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../stores.ts";
 
-/** Databases that no test uses. */
+/** Databases that no test is using. */
 const idle: Connection[] = [];
 
-/** Opens the stores on an empty database, reserved for the test until it ends. */
+/** Opens the stores on an empty database, which no other test uses until this test ends. */
 export async function storesInMemory(clock?: Clock): Promise<Stores> {
   const stores = await storesUntilClosed(clock);
   after(() => stores.close());

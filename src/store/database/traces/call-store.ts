@@ -1,4 +1,4 @@
-// Traced calls, one row for each. The start and the end of a call may be written in any order.
+// Stores traced calls, one row for each. The start and the end of a call may be written in any order.
 import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import type {
@@ -14,7 +14,7 @@ import { anyOf, chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import type { TracedCallTable } from "./trace-tables.ts";
 
-/** Maximum number of rows in a statement. */
+/** Maximum number of rows in one SQL statement. */
 const rowsMax = 200;
 const contentColumns = ["about", "attributes", "inputs", "ending", "output", "summary"];
 
@@ -61,7 +61,7 @@ export function createCallStore(database: Kysely<Schema>): CallStore {
   };
 }
 
-/** Returns only the last part of each call, because one statement must not write the same row twice. */
+/** Returns only the last part of each call, because one SQL statement must not write the same row twice. */
 function newestOf<P extends CallStart | CallEnd>(parts: readonly (P | null)[]): readonly P[] {
   const newest = new Map<string, P>();
   for (const part of parts) {
@@ -148,7 +148,10 @@ function isBehind({ startedAt, id }: NonNullable<CallSlice["after"]>, isDescendi
   return isDescending ? sql<boolean>`(started_at, id) < ${place}` : sql<boolean>`(started_at, id) > ${place}`;
 }
 
-/** True if a filter is an empty list, which matches nothing and is not valid SQL in every database. */
+/**
+ * True if one of the filter's lists is empty. Such a filter matches nothing, and an empty list is not valid SQL in
+ * every database.
+ */
 function asksNothing({ opNames, ids, traceIds, parentIds }: CallFilter): boolean {
   return [opNames, ids, traceIds, parentIds].some((values) => values?.length === 0);
 }

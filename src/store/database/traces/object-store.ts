@@ -1,4 +1,4 @@
-// Published objects and their versions.
+// Stores published objects and their versions.
 import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
@@ -61,7 +61,7 @@ const byName: ObjectOrder = { by: "name", isDescending: false };
 async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraft): Promise<PublishedObject> {
   const { projectId, kind, name, digest } = draft;
   const place = { project_id: projectId, kind, name };
-  // This write precedes every read because it is a lock: concurrent publications of the same name wait here.
+  // Writes before it reads, because the write is a lock: concurrent publications of the same name wait here.
   const { version_count: version } = await transaction
     .insertInto("published_names")
     .values({ ...place, version_count: 0 })
@@ -103,7 +103,7 @@ async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraf
   return objectOf(present(await stored(), "the version that was just stored"));
 }
 
-/** Selects the versions of a project, each with the version number of the newest version of its name. */
+/** Selects the versions of all objects in a project, each with the number of the newest version of the same object. */
 function versionsOf(database: Kysely<Schema>, projectId: string) {
   return database
     .selectFrom("published_objects")
@@ -140,7 +140,7 @@ function filtered(
     ["leaf_class", leafClasses],
   ] as const) {
     if (values === null) continue;
-    // An empty list matches nothing; it is not valid SQL in every database.
+    // An empty list matches nothing, but is not valid SQL in every database.
     found = values.length === 0 ? found.where(sql<boolean>`1 = 0`) : found.where(column, "in", values);
   }
   return latestOnly ? found.where("version", "=", newestVersion) : found;

@@ -1,5 +1,5 @@
-// Published tables. Each distinct row is stored once per project. A table is a list of digests of its rows, and may
-// have any length.
+// Stores published tables. A table is a list of the digests of its rows, and may have any length. Each distinct row is
+// stored once per project.
 import type { Kysely, Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
@@ -8,7 +8,7 @@ import { sizeOf, nextSequence } from "../paging.ts";
 import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
-/** Maximum number of rows in a statement. */
+/** Maximum number of rows in one SQL statement. */
 const rowsMax = 500;
 
 /** Creates the table store on a migrated database. */
@@ -76,7 +76,11 @@ export function createTableStore(database: Kysely<Schema>): TableStore {
   };
 }
 
-/** @param fill inserts the table's rows and returns their number */
+/**
+ * Creates a table and its rows in one transaction, unless the table exists.
+ *
+ * @param fill inserts the table's rows and returns their number
+ */
 function created(
   database: Kysely<Schema>,
   { projectId, digest, createdAt }: TableName,
@@ -99,7 +103,10 @@ function created(
   });
 }
 
-/** Locks the project's tables. Other transactions that create tables or delete unused rows wait until this one ends. */
+/**
+ * Locks the tables of all projects. Other transactions that create tables or delete unused rows wait until this
+ * transaction ends.
+ */
 export async function lockTables(transaction: Transaction<Schema>): Promise<void> {
   await nextSequence(transaction, "traced tables");
 }
@@ -117,8 +124,8 @@ async function insertContents(
 }
 
 /**
- * Rows may already exist at some positions if an earlier deletion of the same table was incomplete. Tables with the
- * same digest have the same rows, so these are kept.
+ * If an earlier deletion of the same table was incomplete, rows already exist at some positions. They are kept, because
+ * tables with the same digest have the same rows.
  */
 async function insertDigests(
   transaction: Transaction<Schema>,

@@ -1,4 +1,4 @@
-// The stores for traces, and the deletion of a project's traces.
+// Creates the stores for traces, and deletes all traces of a project.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { TraceStore } from "../../../base/domain/traces/trace-store.ts";
 import type { Schema } from "../schema.ts";
@@ -45,7 +45,10 @@ async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise
   }
 }
 
-/** Version counts are deleted too. If a name is published again, its versions therefore start at 0. */
+/**
+ * Deletes the objects of a project and their version counts. If a name is published again, its versions therefore start
+ * at 0.
+ */
 async function deleteObjects(database: Kysely<Schema>, projectId: string): Promise<void> {
   for (;;) {
     const found = await database
@@ -56,7 +59,7 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
       .executeTakeFirst();
     if (found === undefined) return;
     await database.transaction().execute(async (transaction) => {
-      // Locks the name's row first, as publishing does.
+      // First locks the row of the name, as publishing does.
       for (const table of ["published_names", "published_objects"] as const) {
         await transaction
           .deleteFrom(table)
@@ -69,7 +72,7 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
   }
 }
 
-/** Deletes tables before their unused rows, so that a table that is published concurrently keeps all its rows. */
+/** Deletes tables before their unused rows. A table that is published meanwhile therefore keeps all its rows. */
 async function deleteTables(database: Kysely<Schema>, projectId: string): Promise<void> {
   await database.deleteFrom("traced_tables").where("project_id", "=", projectId).execute();
   await deleteInChunks(
@@ -98,7 +101,7 @@ async function deleteTables(database: Kysely<Schema>, projectId: string): Promis
   );
 }
 
-/** Deletes in chunks with one transaction each. No table can be created during such a transaction. */
+/** Deletes rows in chunks, each in a transaction of its own. No table can be created during such a transaction. */
 async function deleteInChunks(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
   for (;;) {
     const count = await database.transaction().execute(async (transaction) => {

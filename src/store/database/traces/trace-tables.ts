@@ -1,4 +1,4 @@
-// Tables of published objects, traced calls and their files.
+// Types of the tables with published objects, traced calls and their files.
 
 export interface TraceTables {
   readonly published_names: PublishedNameTable;
@@ -38,7 +38,7 @@ export interface TracedTableTable {
   readonly created_at: string;
 }
 
-/** Distinct rows of all tables of a project. */
+/** The distinct rows of all published tables of a project. */
 export interface TracedRowTable {
   readonly project_id: string;
   readonly digest: string;
@@ -62,8 +62,8 @@ export interface TracedFileTable {
 }
 
 /**
- * Traced calls. Columns of the start are null until the start arrives; columns of the end are null until the end
- * arrives.
+ * Traced calls, one row for each. Columns of the start are null until the start arrives; columns of the end are null
+ * until the end arrives.
  */
 export interface TracedCallTable {
   readonly project_id: string;

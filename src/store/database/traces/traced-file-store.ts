@@ -1,4 +1,4 @@
-// Metadata of the files of traces. Their bytes are stored as artifacts.
+// Stores metadata of the files of traces. The bytes of the files are artifacts.
 import type { Kysely, Selectable } from "kysely";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import {
@@ -15,8 +15,8 @@ export function createTracedFileStore(database: Kysely<Schema>): TracedFileStore
   return {
     create: (file, entityBytesMax) =>
       database.transaction().execute(async (transaction) => {
-        // This statement is first because it is a lock: concurrent uploads wait here, so that they cannot exceed the
-        // entity's quota.
+        // This statement comes first, because it is a lock: concurrent uploads wait here, so that together they cannot
+        // exceed the entity's quota.
         await nextSequence(transaction, "traced files");
         const known = await findFile(transaction, file.projectId, file.digest);
         if (known !== null) return known;

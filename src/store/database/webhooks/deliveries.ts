@@ -1,5 +1,5 @@
-// Deliveries of webhooks: due times, claims, and the outcome of each attempt. A server claims a delivery before it
-// attempts it. If the server dies, the claim expires, the delivery is due again, and another server takes it over.
+// Stores deliveries of webhooks: due times, claims, and the outcome of each attempt. A server claims a delivery before
+// it attempts it. If the server dies, the claim expires, the delivery is due again, and another server takes it over.
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import type { DeliveryAttempt } from "../../../base/domain/webhooks/webhook.ts";
 import {
@@ -17,7 +17,7 @@ type DeliveryQueries = Pick<
   "listDeliveries" | "findDelivery" | "replay" | "withDue" | "claim" | "settle" | "deleteEnded"
 >;
 
-/** Maximum number of rows that one statement deletes. */
+/** Maximum number of rows that one SQL statement deletes. */
 const removedMax = 1000;
 
 export function deliveryQueries({
@@ -34,7 +34,7 @@ export function deliveryQueries({
           rows: state === null ? places : places.where("state", "=", state),
           orderColumn: "sequence",
           contentColumns: ["subject", "attempts"],
-          // A finished delivery can still serve as a cursor.
+          // A finished delivery remains a valid cursor.
           orderValueOf: async (id) =>
             (await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence,
           itemOf: deliveryOf,
@@ -65,8 +65,8 @@ export function deliveryQueries({
         .execute(),
     claim: async (webhookId, { owner, at, until, limit }) => {
       const rows = await database
-        // This is a separate common table expression so that it is evaluated only once. It therefore locks exactly the
-        // rows that it returns.
+        // A separate common table expression is evaluated only once. It therefore locks exactly the rows that it
+        // returns.
         .with("due", (queries) =>
           queries
             .selectFrom("webhook_deliveries")
@@ -81,7 +81,7 @@ export function deliveryQueries({
         .updateTable("webhook_deliveries")
         .set({ owner, due_at: until.toISOString() })
         .where("id", "in", (queries) => queries.selectFrom("due").select("due.id"))
-        // The due time is checked again, because another server may have claimed the row meanwhile.
+        // Checks the due time again, because another server may have claimed the row meanwhile.
         .where("due_at", "<=", at.toISOString())
         .returningAll()
         .execute();
@@ -89,7 +89,7 @@ export function deliveryQueries({
     },
     settle: (delivery, owner, attempt, outcome) =>
       database.transaction().execute(async (transaction) => {
-        // Locks rows in the same order as the code that adds events, to avoid deadlocks.
+        // Locks the webhook before the delivery, in the same order as the code that adds events, to avoid deadlocks.
         if (!(await lockWebhook(transaction, delivery.webhookId))) return;
         await settle(transaction, { ...delivery, owner }, attempt, outcome);
       }),
@@ -187,7 +187,7 @@ async function settle(
       attempt_count: columns("attempt_count", "+", 1),
     }))
     .where("id", "=", id)
-    // The claim may have expired after it was read, and another server may have claimed the delivery.
+    // Makes sure that the claim is still valid: it may have expired, and another server may have claimed the delivery.
     .where("owner", "=", owner)
     .executeTakeFirst();
   if (updated.numUpdatedRows === 0n) return;

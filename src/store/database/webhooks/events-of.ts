@@ -1,15 +1,15 @@
-// Selects the records of a write that a webhook receives, and groups them into events. Pure: used with every kind of
-// store.
+// Selects those records of a write that a webhook receives, and groups them into events. Pure: it is used with every
+// kind of store.
 import { parseProjectId } from "../../../base/domain/project.ts";
 import type { Webhook, WebhookSubject } from "../../../base/domain/webhooks/webhook.ts";
 import { eventBytesMax } from "../../../base/domain/webhooks/webhook-store.ts";
 
-/** Fields of a record that an event needs. */
+/** The fields of a feedback record that an event needs. */
 export interface EventRecord {
   readonly projectId: string;
   readonly id: string;
   readonly feedbackType: string;
-  /** Approximate size of the record as stored, in bytes. */
+  /** Approximate size of the stored record in bytes. */
   readonly byteCount: number;
 }
 

@@ -1,4 +1,4 @@
-// Webhook events, written in the same transaction as the change that they report. If there are no webhooks, a change
+// Writes webhook events in the same transaction as the change that they report. If there are no webhooks, a change
 // needs no query for this on a database with a single server, and one short query on other databases.
 import type { Transaction } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -18,31 +18,31 @@ import type { Schema } from "../schema.ts";
 import { disableWebhook } from "./webhook-rows.ts";
 import { eventsOf, type EventRecord, type SubscribedWebhook } from "./events-of.ts";
 
-/** Maximum number of rows that one statement writes. */
+/** Maximum number of rows that one SQL statement writes. */
 const rowsMax = 100;
 
 export interface FeedbackChange {
   readonly type: FeedbackEventType;
-  /** Ids of the projects of the records. */
+  /** Ids of the projects to which the records belong. */
   readonly projectIds: readonly string[];
-  /** Returns the written or removed records. Called only if a webhook may receive them. */
+  /** Returns the records that were written or removed. Called only if a webhook may receive them. */
   readonly records: () => readonly EventRecord[];
 }
 
 export interface Outbox {
   /**
-   * Adds events for written or removed records. Call it late in the transaction, because other writers wait from this
-   * call on.
+   * Adds events for feedback records that were written or removed. Should be called late in the transaction, because
+   * other writers wait from this call on.
    */
   addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
   addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
-  /** Must be called before a webhook is created, so that the outbox no longer assumes that there are none. */
+  /** Must be called before a webhook is created, so that the outbox no longer assumes that there are no webhooks. */
   expectWebhooks(): void;
 }
 
 export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, clock: Clock): Outbox {
-  // On a database with a single server, only this process creates webhooks. The answer therefore stays valid until
-  // this process creates one.
+  // True if there may be webhooks; null if unknown. On a database with a single server, the answer stays valid until
+  // this process creates a webhook.
   let mayHave: boolean | null = null;
   const hasNone = async (transaction: Transaction<Schema>): Promise<boolean> => {
     if (!isExclusive || mayHave === true) return false;
@@ -83,18 +83,21 @@ export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, c
   };
 }
 
-/** Returns the fields of a record for an event with the record's content. */
+/** Returns the fields of a feedback record for an event that contains the record. */
 export function eventRecord(record: FeedbackRecord): EventRecord {
   const { projectId, id, feedbackType } = record;
   return { projectId, id, feedbackType, byteCount: JSON.stringify(record).length };
 }
 
-/** Returns the fields of a record for an event with only the record's id. */
+/** Returns the fields of a feedback record for an event that contains only the record's id. */
 export function purgedRecord({ projectId, id, feedbackType }: FeedbackRecord): EventRecord {
   return { projectId, id, feedbackType, byteCount: 0 };
 }
 
-/** Returns the entities' enabled webhooks that receive such events, in a fixed order to avoid deadlocks. */
+/**
+ * Returns the enabled webhooks of the given entities that receive such events. Their order is fixed, to avoid
+ * deadlocks.
+ */
 async function subscribed(
   transaction: Transaction<Schema>,
   type: WebhookEventType,

@@ -1,4 +1,4 @@
-// Conversion of webhooks and deliveries to rows and back, and operations that several files use.
+// Converts webhooks and deliveries to rows and back. Also contains operations that several files use.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import {
   type Delivery,
@@ -32,7 +32,7 @@ export function deliveryOf(row: Selectable<WebhookDeliveryTable>): Delivery {
   return {
     id: row.id,
     webhookId: row.webhook_id,
-    // Safe casts: written by the store and the outbox.
+    // Safe casts: the store and the outbox wrote these values.
     type: row.type as WebhookEventType,
     subject: JSON.parse(row.subject) as WebhookSubject,
     createdAt: new Date(row.created_at),
@@ -46,12 +46,12 @@ export function deliveryOf(row: Selectable<WebhookDeliveryTable>): Delivery {
 }
 
 export function attemptsOf(text: string): readonly DeliveryAttempt[] {
-  // Safe cast: written by the store. Only dates have another form in JSON.
+  // Safe cast: the store wrote this JSON, in which only dates have another type.
   const attempts = JSON.parse(text) as readonly (Omit<DeliveryAttempt, "at"> & { readonly at: string })[];
   return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
 }
 
-/** Disables a webhook: nothing more is sent, and pending deliveries fail. Idempotent. */
+/** Disables a webhook: nothing more is sent, and pending deliveries fail. Disabling a disabled webhook does nothing. */
 export async function disableWebhook(
   transaction: Transaction<Schema>,
   id: string,
@@ -73,7 +73,10 @@ export async function disableWebhook(
     .execute();
 }
 
-/** Locks a webhook's row. Transactions that change it or add events to it wait until this one ends. */
+/**
+ * Locks the row of a webhook. Transactions that change the webhook or add events to it wait until this transaction
+ * ends.
+ */
 export async function lockWebhook(transaction: Transaction<Schema>, id: string): Promise<boolean> {
   const row = await transaction
     .updateTable("webhooks")

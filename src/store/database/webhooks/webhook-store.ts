@@ -1,4 +1,4 @@
-// Webhooks and their deliveries. The outbox adds events for delivery.
+// Stores webhooks and their deliveries. The outbox adds events for delivery.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { WebhookStore } from "../../../base/domain/webhooks/webhook-store.ts";
 import type { Connection } from "../dialect.ts";
@@ -17,7 +17,8 @@ export function createWebhookStore(
     create: async (webhook, { countMax }) => {
       outbox.expectWebhooks();
       await database.transaction().execute(async (transaction) => {
-        // A lock, so it comes first: concurrent creations wait here and cannot exceed the maximum number of webhooks.
+        // This statement comes first, because it is a lock: concurrent creations wait here, so that together they
+        // cannot exceed the maximum number of webhooks.
         const sequence = await nextSequence(transaction, "webhooks");
         const { count } = await transaction
           .selectFrom("webhooks")

@@ -1,10 +1,10 @@
-// For tests: answers a query from its request format, record by record, sharing no code with the server's reader or
-// store.
+// For tests: answers a feedback query from its request format, record by record. Shares no code with the server's
+// parser or store.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { Sent, SentQuery } from "./random-queries.ts";
 
-/** Value of an operand for a record: a text, a number, a boolean, a time, nothing, or a value of the payload. */
+/** Value of an operand for one record: a text, a number, a boolean, a time, nothing, or a value of the payload. */
 type Operand =
   | { readonly type: "text"; readonly value: string | null }
   | { readonly type: "number" | "time"; readonly value: number | null }
@@ -12,7 +12,7 @@ type Operand =
   | { readonly type: "null"; readonly value: null }
   | { readonly type: "json"; readonly value: Json | undefined };
 
-/** Returns the ids of the page and the total count. */
+/** Returns the ids of the records on the requested page, and the number of all matches. */
 export function plainAnswer(
   records: readonly FeedbackRecord[],
   projectId: string,
@@ -54,7 +54,7 @@ function sortOrder(
 
 function truth(sent: Sent, record: FeedbackRecord): boolean | null {
   const [name] = Object.keys(sent);
-  // Safe cast: the generator creates it.
+  // Safe cast: the generator of queries creates an argument of the right type.
   const argument = sent[name] as never;
   switch (name) {
     case "$and":
@@ -151,7 +151,7 @@ function fieldOperand(name: string, record: FeedbackRecord): Operand {
     const text = record[columns[name]] as string | null;
     return { type: "text", value: text === null ? null : clean(text) };
   }
-  // Handles the paths of the generator.
+  // Handles only the kinds of paths that the generator of queries writes.
   let value: Json | undefined = record.payload;
   for (const part of name.slice("payload.".length).split(/(?<!\\)\./)) {
     const isIndex = /^\d+$/.test(part);
@@ -164,7 +164,7 @@ function fieldOperand(name: string, record: FeedbackRecord): Operand {
   return { type: "json", value };
 }
 
-/** Uses `missing` for a payload value that is absent or null. */
+/** Returns an operand as text. For a payload value that is absent or null, returns `missing`. */
 function textOf({ type, value }: Operand, missing: string | null): string | null {
   if (type !== "json") return value === null ? null : String(value);
   if (value === undefined || value === null) return missing;

@@ -1,5 +1,5 @@
-// For tests: random feedback with unusual content: values of every type under the same names, texts that look like
-// patterns, numbers beyond exact integers, names that look like paths.
+// For tests: random feedback with unusual content, such as values of every type under the same names, texts that look
+// like patterns, numbers beyond exact integers, and names that look like paths.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { Random } from "../../../../base/domain/random.ts";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
@@ -52,7 +52,7 @@ export const numbers: readonly number[] = [
   1.7976931348623157e308,
 ];
 
-/** Paths of values, as queries spell them. */
+/** Paths of payload values, as queries write them. */
 export const payloadPaths: readonly string[] = [
   "score",
   "note",
@@ -100,7 +100,7 @@ function payloadOf(random: Random): JsonObject {
   maybe("7", () => scalar(random));
   maybe('odd "name"', () => scalar(random));
   maybe("emoji", () => pick(random, ["\u{1f44d}", "\u{1f44e}", 5]));
-  // More numbers than the index takes from a record.
+  // Adds more numbers than the index takes from one record.
   if (random.uniform() < 0.02) payload["many"] = Array.from({ length: 40 }, (_, index) => index);
   return payload;
 }

@@ -1,8 +1,8 @@
-// For tests: random valid queries in the request format.
+// For tests: random valid feedback queries in the request format.
 import type { Random } from "../../../../base/domain/random.ts";
 import { numbers, payloadPaths, pick, texts } from "./random-feedback.ts";
 
-/** An operation or an operand in the request format. */
+/** An operation or an operand of a query, in the request format. */
 export type Sent = { readonly [name: string]: unknown };
 
 const textFields = [
@@ -77,7 +77,7 @@ function comparison(random: Random, depth: number): Sent {
   return { [pick(random, comparisons)]: random.uniform() < 0.2 ? sides.toReversed() : sides };
 }
 
-/** Returns two operands of comparable types. */
+/** Returns two random operands whose types can be compared. */
 function pair(random: Random, depth: number): readonly Sent[] {
   const kind = random.uniform();
   if (kind < 0.25) return [payloadField(random), literal(pick(random, numbers))];
