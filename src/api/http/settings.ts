@@ -38,7 +38,7 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum number of requests of one key in flight. Further requests are answered 429. A key may have a lower limit.
+   * Maximum number of requests of one key in flight. Further requests get 429. A key may have a lower limit.
    */
   requestsPerKey: 512,
   /** Maximum number of messages in a chat request. It is far more than a model's context can hold. */
@@ -52,7 +52,7 @@ const fixed = {
   /**
    * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity may
    * have half of the connections that others leave, and so may all clients without a key together. Beyond that, one of
-   * their own connections is closed, or a request is answered 429.
+   * their own connections is closed, or a request gets 429.
    */
   connections: 4096,
   /**
@@ -95,11 +95,11 @@ const fixed = {
   /** Maximum number of prompts in one text completion. The engine computes that many at the same time. */
   completionPrompts: 128,
   /**
-   * Maximum number of unknown keys per address and minute that are answered 401. Further ones are answered 429 until
+   * Maximum number of unknown keys per address and minute whose requests get 401. Further ones get 429 until
    * the minute is over.
    */
   failedLoginsPerMinute: 30,
-  /** Maximum number of records in one feedback batch. A larger batch is answered 413, after which clients halve it. */
+  /** Maximum number of records in one feedback batch. A larger batch gets 413, after which clients halve it. */
   feedbackBatchRecords: 10_000,
   /** Maximum number of tests in one check of a constraint, and the time limit in seconds for all of them. */
   checkTests: 1000,

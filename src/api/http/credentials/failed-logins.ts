@@ -38,7 +38,7 @@ export class FailedLogins {
   /** Current minute of each address, in the order in which the minutes began. */
   readonly #minutes = new Map<string, Minute>();
 
-  /** @param max failures per address and minute that are answered 401; further failures are answered 429 */
+  /** @param max failures per address and minute that get 401; further failures get 429 */
   constructor(dependencies: FailedLoginDependencies, max: number) {
     this.#max = max;
     this.#dependencies = dependencies;

@@ -177,7 +177,7 @@ export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
   base_hash: [
     orNull(Type.String(), {
       description:
-        "SHA-256 of the base model's weights that the version was trained on. If the base model now has other weights, requests for the version are answered 409. A hash with the prefix `files:` covers all files of the base model. Null for step 0, and if the hash is unknown.",
+        "SHA-256 of the base model's weights that the version was trained on. If the base model now has other weights, requests for the version get 409. A hash with the prefix `files:` covers all files of the base model. Null for step 0, and if the hash is unknown.",
     }),
     ({ base }) => base,
   ],

@@ -145,7 +145,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
       }),
       {
         description:
-          "Loading state of the base model. An unloaded model is loaded for its next request. Requests for a failed model are answered 503 with the reason. Null if this server does not have the model.",
+          "Loading state of the base model. An unloaded model is loaded for its next request. Requests for a failed model get 503 with the reason. Null if this server does not have the model.",
       },
     ),
     ({ base }) =>
