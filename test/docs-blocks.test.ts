@@ -82,6 +82,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npx hone serve --model qwen", "needs large files; test/models-on-demand.test.ts"],
   ],
   "docs/guides/models.md": [
+    ["npx hone models fit", "asks the hub; src/apps/server/model-fit/fit-models.test.ts"],
     ["npx hone models add HuggingFaceTB", "asks the hub; src/inference/models/library/add-from-hub.test.ts"],
   ],
   "docs/guides/postgres.md": [["createdb", "needs PostgreSQL; test/postgres.test.ts"]],
