@@ -93,9 +93,10 @@ export function createObjectService({ store, clock }: ObjectDependencies): Objec
 }
 
 /**
- * Compares the digest that the server computed with the one that the client computed; null if it computed none.
+ * Compares the digest that the server computed with the client's.
  *
- * @throws ServiceError `conflict` if they differ
+ * @param expected digest that the client computed; null if the client computed none
+ * @throws ServiceError `conflict` if the digests differ
  */
 export function requireExpectedDigest(digest: string, expected: string | null): void {
   if (expected === null || expected === digest) return;

@@ -1,4 +1,4 @@
-// Stores trajectory groups as rows. A group is one folded line of text, in one or more rows. A submission can have
+// Stores trajectory groups as rows. A group is a line of JSON, folded into one or more rows. A submission can have
 // hundreds of megabytes, too much for one SQL statement, so groups are written and read row by row.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -27,7 +27,9 @@ type GroupTable = keyof typeof groupOwners;
 export interface GroupsToStore {
   readonly table: GroupTable;
   readonly ownerId: string;
-  /** Data lines to store, one per group, in folded form. */
+  /**
+   * Data lines to store, one per group; a long line is folded into several parts (`base/domain/text/folded-lines.ts`).
+   */
   readonly lines: Iterable<string>;
   /** Called with each part of a line as the part is stored, in order. */
   readonly onLine: (line: string) => void;
@@ -142,7 +144,8 @@ export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Yields the folded lines of a job or a log; only one row is in memory at a time.
+ * Yields the data lines of a job or a log, with long lines folded into several parts; only one row is in memory at a
+ * time.
  *
  * @param from number of rows to skip
  * @throws ServiceError `not_found`

@@ -109,8 +109,8 @@ function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
 }
 
 /**
- * Requires the same build of Hone and the same base model as the original job had. With others, the job could give a
- * different result.
+ * Requires the same build of Hone and the same base model as the original job had. Another build or base model could
+ * give a different result.
  */
 async function requireSameMachinery(
   { runner }: ReplayDependencies,

@@ -63,8 +63,8 @@ export interface ChildJobRunnerOptions {
   /** Serving precision by base model; models that are served in float32 have no entry. */
   readonly precisions?: ReadonlyMap<string, string>;
   /**
-   * Reads a job's training data: folded JSON, one group or conversation per line. Returns null if the job no longer
-   * exists.
+   * Reads a job's training data: JSON, one line per group or conversation, with long lines folded into several parts.
+   * Returns null if the job no longer exists.
    */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;

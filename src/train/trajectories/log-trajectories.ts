@@ -41,7 +41,10 @@ export async function logTrajectories(
      */
     readonly step: number | null;
     readonly summary: LogSummary;
-    /** The log's groups in folded form, one JSON line per group. */
+    /**
+     * The log's groups, one JSON line per group; a long line is folded into several parts
+     * (`base/domain/text/folded-lines.ts`).
+     */
     readonly lines: Iterable<string>;
     /** Summaries of the trajectories in all groups. */
     readonly outlines: Iterable<TrajectoryOutline>;

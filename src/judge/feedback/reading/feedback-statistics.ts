@@ -1,5 +1,5 @@
-// Computes statistics of the feedback that a selection matches: exact counts by type, and statistics of payloads. The
-// latter cover all records, or the largest sample within the limits.
+// Computes statistics of the feedback that a selection matches: exact counts by type, and statistics of payloads.
+// Payload statistics cover all records, or the largest sample within the limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
   FeedbackScan,

@@ -34,7 +34,7 @@ class ValueCheck {
   #stepsLeft = stepsMax;
   #depth = 0;
   /**
-   * True while only the result of a schema counts, as `anyOf` needs for each of its schemas. Faults are then not
+   * True while a schema is only tried, as `anyOf` tries each of its schemas. The faults that it finds are then not
    * reported.
    */
   #isTrial = false;

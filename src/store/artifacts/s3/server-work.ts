@@ -66,8 +66,8 @@ export class ServerWork {
   }
 
   /**
-   * Settles all content at and below a key about which a server has notes. Must be called only for a server that will
-   * not complete this content.
+   * Settles (see `settle`) all content at and below a key about which a server has notes. Must be called only for a
+   * server that will not complete this content.
    */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;

@@ -255,7 +255,7 @@ export function groupOutlines(groups: readonly TrajectoryGroup[]): readonly Traj
   });
 }
 
-/** Returns trajectory groups in the form that stores accept: folded JSON lines. */
+/** Returns trajectory groups in the form that stores accept: JSON lines, with long lines folded into several parts. */
 export function groupLines(groups: readonly TrajectoryGroup[]): readonly string[] {
   return groups.flatMap((group) => [...foldedLine(JSON.stringify(group))]);
 }

@@ -8,7 +8,9 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
-/** Maximum number of rows that one SQL statement reads: if it reads only sizes, and if it reads records. */
+/**
+ * Maximum number of rows whose sizes one SQL statement reads, and maximum number of records that one statement reads.
+ */
 const sizesMax = 1000;
 const recordsMax = 200;
 /** Maximum size in bytes of the result of one SQL statement. */

@@ -1,6 +1,6 @@
-// Connects the event loop to a database session without blocking: the session's thread answers requests in order. Does
-// not use the worker pools of processes/, because a connection has state, is never restarted automatically, and must
-// not be terminated while libsql runs in it, which would abort the process.
+// Connects the event loop to a database session without blocking: the session's thread answers requests in order. The
+// worker pools of processes/ do not suit, because a connection has state and is never restarted automatically. Also,
+// terminating its thread while libsql runs would abort the process.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker, MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";

@@ -20,7 +20,10 @@ export interface JobLimits {
 }
 
 export interface GroupLines {
-  /** Data lines of the job, one per group, in folded form. */
+  /**
+   * Data lines of the job, one per group; a long line is folded into several parts
+   * (`base/domain/text/folded-lines.ts`).
+   */
   readonly lines: readonly string[];
   readonly outlines: readonly TrajectoryOutline[];
   readonly sources: readonly TrainingSource[];

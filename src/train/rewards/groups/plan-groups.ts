@@ -53,7 +53,7 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // An answer without feedback of its own, which records only compare others with, is not reported as excluded.
+    // Does not report an answer without feedback of its own. Only feedback on other answers compares them with it.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }

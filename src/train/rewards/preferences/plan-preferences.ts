@@ -85,7 +85,7 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
     const isInOne = isJudged || corrected.sides.length > 0;
-    // An answer without feedback of its own, which records only compare others with, is not reported as excluded.
+    // Does not report an answer without feedback of its own. Only feedback on other answers compares them with it.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
     leftOut.push(leftOutAnswer(input, answer, reason, answer.score, answer.records.length));
@@ -110,7 +110,8 @@ function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): reado
 }
 
 /**
- * Returns the preferences of an answer's corrections over the answer. If none can be trained on, returns the reason.
+ * Makes a preference from each correction of an answer, in which the correction is preferred to the answer. If none can
+ * be trained on, returns the reason.
  */
 function correctedSides(
   input: PlanInput,

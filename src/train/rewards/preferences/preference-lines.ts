@@ -28,7 +28,10 @@ export interface WrittenPreference {
 }
 
 export interface PreferenceLines {
-  /** Data lines of the job, one per preference, in folded form. */
+  /**
+   * Data lines of the job, one per preference; a long line is folded into several parts
+   * (`base/domain/text/folded-lines.ts`).
+   */
   readonly lines: readonly string[];
   /** The preferences that are in the lines. */
   readonly preferences: readonly WrittenPreference[];

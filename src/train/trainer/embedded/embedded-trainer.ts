@@ -148,8 +148,7 @@ export class EmbeddedTrainers implements TrainerProvider {
       await yieldToEventLoop();
     }
     const { rank, alpha, targets } = lora;
-    // The estimate assumes the adapter shape that the server configures. Some existing adapters have another shape, but
-    // few do.
+    // The estimate assumes the adapter shape that the server configures. Few existing adapters have another shape.
     const adapter = { rank, scale: alpha / rank, targets: orderedProjections(targets) };
     const uses = needs.rounds.map(({ layout, largest }) => {
       const hasDistinctPlaces = largest.every((round) => round.every(arePlacesDistinct));

@@ -56,7 +56,9 @@ function chunkCount({ rows_R }: Microbatch): number {
   return Math.ceil(Math.max(...rows_R.map(({ length }) => length)) / chunkSize);
 }
 
-/** True if no token's output is used to predict two trained tokens, which happens if sequences share a prefix. */
+/**
+ * True if each token's output predicts at most one trained token. It may predict several if sequences share a prefix.
+ */
 export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
   return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;
 }

@@ -1,4 +1,4 @@
-// Estimates the memory of training one sequence, before any job: for people who choose a model.
+// Estimates the memory that training on one sequence needs, so that people can choose a model before they submit a job.
 import { projectionNames } from "../../../base/domain/model.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
@@ -9,8 +9,8 @@ import { estimateMemory } from "./memory-limit.ts";
 import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
 
 /**
- * Returns the peak memory in bytes of a job that trains an adapter of the default rank over the float32 base model on
- * sequences of `tokenCount` tokens, one at a time.
+ * Estimates the peak memory in bytes of a job that trains on sequences of `tokenCount` tokens, one at a time. The
+ * adapter has the default rank; the base model is in float32.
  */
 export function sequenceTrainingBytes(config: ModelConfig, tokenCount: number): number {
   // The scale of an adapter does not change the memory.

@@ -21,8 +21,8 @@ export interface Row<Sequence extends PackedSequence> {
 }
 
 /**
- * Either a single row without a prefix, or several rows. Of several rows, the longest prefix begins with each of the
- * others.
+ * Either a single row without a prefix, or several rows. The prefix of each of several rows is a beginning of the
+ * longest of their prefixes.
  */
 export type PrefixGroup<Sequence extends PackedSequence> = readonly Row<Sequence>[];
 

@@ -79,8 +79,8 @@ export async function planPreference(
 const imbalanceMax = 2;
 
 /**
- * Warns if the total weights of the two kinds of answers are far from the advice of KTO's paper (arXiv:2402.01306,
- * section 4.3): 1 to 4/3 times as much for desirable answers as for undesirable ones.
+ * Warns if the total weights of desirable and undesirable answers differ much. KTO's paper (arXiv:2402.01306, section
+ * 4.3) advises 1 to 4/3 times as much weight for desirable answers.
  */
 function balanceWarnings(
   preferences: readonly PlannedPreference[],

@@ -206,8 +206,8 @@ const reportMs = 1000;
 const tenthsMin = 1000;
 
 /**
- * Prepares the lines of a job in order, and reports progress. Reads lines that an earlier attempt prepared from the
- * file; prepares and writes the others.
+ * Prepares the lines of a job in order, and reports progress. If an earlier attempt prepared a line, reads it from the
+ * file; otherwise, prepares the line and writes it.
  */
 export class PreparedLines<Item> {
   readonly #file: TokenFile;

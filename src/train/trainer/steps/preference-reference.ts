@@ -13,7 +13,7 @@ export type WithReference = (index: number, batch: OptimizerBatch) => Promise<Op
 const referenceName = "reference-logprobs";
 const mismatchedName = "mismatched-reference-logprobs";
 
-/** Returns the names of the reference values that an earlier attempt must have saved for this one to continue. */
+/** Returns the names of the reference values that an earlier attempt must have saved for this attempt to continue. */
 export function requiredReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
   if (preferences === null || preferences.reference === null) return [];
   const isEstimated = preferences.mismatches.some(({ length }) => length > 0);

@@ -25,7 +25,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-/** Returns the names of the values that an earlier attempt must have saved for this one to continue the plan. */
+/** Returns the names of the values that an earlier attempt must have saved for this attempt to continue the plan. */
 export function requiredArrays(plan: TrainingPlan): readonly string[] {
   return [
     ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),

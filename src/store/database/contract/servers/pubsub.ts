@@ -41,8 +41,8 @@ export function listenTo({ announcements }: Stores): {
 /**
  * Registers the contract's tests of announcements.
  *
- * @param reach who receives announcements: listeners on the same connection, or all listeners on the database. The
- * latter are first told that they may have missed earlier announcements.
+ * @param reach who receives announcements: listeners on the same connection, or all listeners on the database.
+ * Listeners on the database are first told that they may have missed earlier announcements.
  */
 export function checkAnnouncements(makeStorage: MakeStorage, reach: "connection" | "database"): void {
   test("announces committed changes to all listeners, and nothing else", async (t) => {
