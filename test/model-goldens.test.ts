@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { GraphBuilder } from "../src/lib/graph/builder.ts";
 import type { Tensor } from "../src/lib/graph/tensor.ts";
-import type { ModelConfig } from "../src/inference/architectures/config.ts";
+import type { CacheShape, ModelConfig } from "../src/inference/architectures/config.ts";
 import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
 import { servingLoraInputs, type LoraAdapter } from "../src/inference/architectures/lora.ts";
 import { loraParameters } from "../src/inference/architectures/parameters.ts";
@@ -21,7 +21,7 @@ import {
 } from "../src/inference/architectures/serving-graphs.ts";
 import {
   cacheNames,
-  countCaches,
+  cacheShapes,
   stateNames,
   stateShapes,
 } from "../src/inference/architectures/serving/sequence-memory.ts";
@@ -56,6 +56,9 @@ const names = [
   "lfm2-biases",
   "qwen3.5",
   "qwen3.5-images",
+  "gemma4",
+  "gemma4-images",
+  "gemma4-large",
 ];
 
 type Feeds = Record<string, Tensor>;
@@ -230,8 +233,8 @@ class RowCache {
   constructor(config: ModelConfig, capacity: number) {
     this.#config = config;
     this.#capacity = capacity;
-    const size = config.kvHeadCount * capacity * config.headSize;
-    for (let cache = 0; cache < countCaches(config); cache++) {
+    for (const [cache, { kvHeadCount, headSize }] of cacheShapes(config).entries()) {
+      const size = kvHeadCount * capacity * headSize;
       // Unfilled positions must not be read.
       this.#arrays.set(cacheNames(cache).keys, new Float32Array(size).fill(1e3));
       this.#arrays.set(cacheNames(cache).values, new Float32Array(size).fill(1e3));
@@ -241,8 +244,8 @@ class RowCache {
 
   /** Returns the feeds for the graph that computes one token per row. */
   feeds(): Feeds {
-    const { kvHeadCount, headSize } = this.#config;
-    return { ...this.#feedsOf([1, kvHeadCount, 1, this.#capacity, headSize]), ...this.stateFeeds() };
+    const dims = ({ kvHeadCount, headSize }: CacheShape) => [1, kvHeadCount, 1, this.#capacity, headSize];
+    return { ...this.#feedsOf(dims), ...this.stateFeeds() };
   }
 
   /** Returns the inputs with the states of the cache's only row. */
@@ -277,19 +280,23 @@ class RowCache {
 
   /** Returns the feeds for one part of the graph that computes later parts of a prompt. */
   partFeeds(part: number): Feeds {
-    const feeds = this.#feedsOf([1, this.#config.kvHeadCount, this.#capacity, this.#config.headSize]);
+    const feeds = this.#feedsOf(({ kvHeadCount, headSize }) => [1, kvHeadCount, this.#capacity, headSize]);
     return Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [`${name}.${part}`, tensor]));
   }
 
-  #feedsOf(dims: readonly number[]): Feeds {
-    return Object.fromEntries([...this.#arrays].map(([name, data]) => [name, floats(data, dims)]));
+  #feedsOf(dimsOf: (shape: CacheShape) => readonly number[]): Feeds {
+    const feeds = cacheShapes(this.#config).flatMap((shape, cache) => {
+      const { keys, values } = cacheNames(cache);
+      return [keys, values].map((name) => [name, floats(this.#arrays.get(name)!, dimsOf(shape))] as const);
+    });
+    return Object.fromEntries(feeds);
   }
 
   append(outputs: Readonly<Record<string, Tensor>>, count: number): void {
-    for (let cache = 0; cache < countCaches(this.#config); cache++) {
+    for (const [cache, shape] of cacheShapes(this.#config).entries()) {
       const { keys, values, newKeys, newValues } = cacheNames(cache);
-      this.#copy(keys, outputs[newKeys], count);
-      this.#copy(values, outputs[newValues], count);
+      this.#copy(keys, outputs[newKeys], count, shape);
+      this.#copy(values, outputs[newValues], count, shape);
     }
     for (const [state, values] of this.#states.entries()) {
       const found = outputs[stateNames(state).newState] ?? outputs[stateNames(state, 0).newState];
@@ -298,8 +305,7 @@ class RowCache {
     this.length += count;
   }
 
-  #copy(name: string, source: Tensor, count: number): void {
-    const { kvHeadCount, headSize } = this.#config;
+  #copy(name: string, source: Tensor, count: number, { kvHeadCount, headSize }: CacheShape): void {
     const sourceLength = source.dims[source.dims.length - 2];
     for (let head = 0; head < kvHeadCount; head++) {
       const from = head * sourceLength * headSize;

@@ -75,7 +75,7 @@ function filled(
   for (let slot = 0; slot < count; slot++) lane.advance(lane.takeSlot(), length);
   // Writes to the cache, because unwritten memory maps to a single page of zeros, which the processor's nearest cache
   // would serve.
-  for (let layer = 0; layer < runner.shape.layerCount; layer++) {
+  for (let layer = 0; layer < runner.shape.caches.length; layer++) {
     for (const slab of [lane.keys(layer, 0, count), lane.values(layer, 0, count)]) slab.fill(0.01);
   }
   return { lane, adapter, tokenIds: Array.from({ length: count }, (_, row) => row + 1) };

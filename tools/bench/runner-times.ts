@@ -51,7 +51,7 @@ function filledLane(runner: ModelRunner, size: number): KvLane {
   for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
   // Writes to the cache, because unwritten memory maps to a single page of zeros, which the processor's nearest cache
   // would serve.
-  for (let layer = 0; layer < runner.shape.layerCount; layer++) {
+  for (let layer = 0; layer < runner.shape.caches.length; layer++) {
     for (const slab of [lane.keys(layer, 0, size), lane.values(layer, 0, size)]) slab.fill(0.01);
   }
   return lane;

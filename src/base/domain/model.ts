@@ -71,8 +71,9 @@ export interface TrainedModel {
 }
 
 /**
- * Names of the projections of layers. Layers with attention have the first four. Layers with a convolution or a delta
- * rule have some of the next six, and every layer has the last three; the files of some models use other names.
+ * Names of the projections of layers. Layers with attention have the first four, layers with a convolution or a delta
+ * rule some of the next six, every layer the next three, and Gemma 4's layers the last two. The files of some models use
+ * other names.
  */
 export const projectionNames = [
   "q_proj",
@@ -88,6 +89,8 @@ export const projectionNames = [
   "gate_proj",
   "up_proj",
   "down_proj",
+  "per_layer_input_gate",
+  "per_layer_projection",
 ] as const;
 
 export type ProjectionName = (typeof projectionNames)[number];

@@ -53,9 +53,10 @@ export interface PromptHold {
 
 /** Sizes that determine the layout of keys, values, states and logits in memory. */
 export interface PromptShape {
+  /** Number of layers with keys and values. */
   readonly layerCount: number;
-  readonly kvHeadCount: number;
-  readonly headSize: number;
+  /** Number of float values of the keys and values of one position, over all layers. */
+  readonly positionSize: number;
   /** Number of floats in a sequence's states; 0 if the model has no states. */
   readonly stateSize: number;
   readonly vocabularySize: number;
@@ -106,10 +107,10 @@ export interface PromptTransfers {
 
 /** Returns the number of floats that the keys and values of this many positions take. */
 export function blockValues(
-  { layerCount, kvHeadCount, headSize }: Pick<PromptShape, "layerCount" | "kvHeadCount" | "headSize">,
+  { positionSize }: Pick<PromptShape, "positionSize">,
   positionCount: number,
 ): number {
-  return layerCount * 2 * kvHeadCount * headSize * positionCount;
+  return positionSize * positionCount;
 }
 
 /** Returns the number of bytes that a held prompt takes, including the states and the logits after its last token. */

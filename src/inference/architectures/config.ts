@@ -18,6 +18,7 @@ export const architectures = [
   "GraniteMoeHybridForCausalLM",
   "Lfm2ForCausalLM",
   "Qwen3_5ForCausalLM",
+  "Gemma4ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -39,6 +40,30 @@ export interface AttentionLayer {
   readonly rotary: number | null;
   /** Index of a separate rotary embedding for queries; absent if queries use the same one as keys (`rotary`). */
   readonly queryRotary?: number;
+  /** Heads of keys and values; absent if the layer has the model's. */
+  readonly heads?: CacheShape;
+  /** Earlier layer whose keys and values this layer attends to; absent if the layer computes its own. */
+  readonly keysFrom?: number;
+  /** True if the projection of keys also gives the values. */
+  readonly hasSharedValues?: boolean;
+  /** Width of the feed-forward part; absent if it is the model's. */
+  readonly intermediateSize?: number;
+  /** True if the layer adds a part that each token's embedding for the layer gates (`LayerEmbedding`). */
+  readonly hasLayerEmbedding?: boolean;
+}
+
+/** Keys and values of one position of a layer. */
+export interface CacheShape {
+  readonly kvHeadCount: number;
+  readonly headSize: number;
+}
+
+/** Additional embedding that has a separate part for each layer (Gemma 4). */
+export interface LayerEmbedding {
+  /** Width of a layer's part. */
+  readonly size: number;
+  /** Number of rows, at least the size of the vocabulary. */
+  readonly rowCount: number;
 }
 
 /** A gated short convolution (LFM2): C · conv(B · x), where B, C and x are projections of the layer's input. */
@@ -98,6 +123,8 @@ export interface ModelConfig {
   readonly hasOutputNorms: boolean;
   /** Normalisation of queries and keys before the rotary embedding: none, each head separately, or all heads together. */
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
+  /** True if each head of values is normalised, without a weight. */
+  readonly hasValueNorm: boolean;
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
   /** Convolution settings; null if no layer has a convolution. */
@@ -106,6 +133,10 @@ export interface ModelConfig {
   readonly delta: DeltaConfig | null;
   /** True if the query projection has a second half for each head, which gates the head's attended values. */
   readonly hasAttentionGate: boolean;
+  /** Additional embedding with a part for each layer; null if the model has none. */
+  readonly layerEmbedding: LayerEmbedding | null;
+  /** True if the result of each layer is multiplied by a stored number. */
+  readonly hasLayerScales: boolean;
   readonly activation: "silu" | "gelu-tanh";
   /** True if the output projection uses the same weight as the embedding. */
   readonly isTied: boolean;
@@ -124,4 +155,21 @@ export interface ModelConfig {
   readonly logitCap: number | null;
   /** Ids of end-of-text tokens, from generation_config.json or, if that file names none, from config.json. */
   readonly endOfTextIds: readonly number[];
+}
+
+/** Returns the heads of a layer's keys and values. */
+export function headsOf({ layers, kvHeadCount, headSize }: ModelConfig, layer: number): CacheShape {
+  const layerConfig = layers[layer];
+  return (layerConfig.kind === "attention" ? layerConfig.heads : undefined) ?? { kvHeadCount, headSize };
+}
+
+/** Returns the width of a layer's feed-forward part. */
+export function intermediateSizeOf({ layers, intermediateSize }: ModelConfig, layer: number): number {
+  const layerConfig = layers[layer];
+  return (layerConfig.kind === "attention" ? layerConfig.intermediateSize : undefined) ?? intermediateSize;
+}
+
+/** Returns the number of leading dimensions of each head that a rotary embedding rotates. */
+export function rotarySizeOf({ rotaries, rotarySize }: ModelConfig, rotary: number): number {
+  return rotaries[rotary].size ?? rotarySize;
 }

@@ -7,7 +7,15 @@ import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import type { Dimension } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import { recomputed } from "../../lib/graph/recompute.ts";
-import type { AttentionLayer, LayerConfig, ModelConfig } from "./config.ts";
+import {
+  headsOf,
+  rotarySizeOf,
+  type AttentionLayer,
+  type CacheShape,
+  type LayerConfig,
+  type ModelConfig,
+} from "./config.ts";
+import { layerEmbeddings } from "./layer-embedding.ts";
 import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { type NormName, normPath } from "./module-names.ts";
 import {
@@ -15,18 +23,25 @@ import {
   convolutionWidth,
   deltaNames,
   finalNormName,
+  layerScaleName,
   outputProjection,
   projection,
 } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
-/** Inputs of attention, after the rotary embedding: q [B, T, Hq*K], k and v [B, T, Hkv*K]. */
-export interface AttentionInputs {
-  readonly layer: number;
-  readonly layerConfig: AttentionLayer;
-  readonly q: Value;
+/** Keys and values of some tokens, [B, T, Hkv*K]; keys after the rotary embedding. */
+export interface KeysAndValues {
   readonly k: Value;
   readonly v: Value;
+}
+
+/** Inputs of attention, after the rotary embedding: q [B, T, Hq*K]; k and v may be those of an earlier layer. */
+export interface AttentionInputs extends KeysAndValues {
+  readonly layer: number;
+  readonly layerConfig: AttentionLayer;
+  /** Heads of keys and values. */
+  readonly heads: CacheShape;
+  readonly q: Value;
 }
 
 /** Input of a layer's convolution: x [B, T, W]. */
@@ -43,8 +58,8 @@ export type DeltaInputs = Readonly<Record<"q" | "k" | "v" | "logDecay" | "streng
 export interface DecoderParts {
   /** Returns a weight that does not belong to a projection, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
-  /** Maps tokens [B, T] to their embeddings [B, T, D]. */
-  readonly embed: (tokens_BT: Value) => Value;
+  /** Maps tokens [B, T] to their rows [B, T, D] of an embedding; absent if it is the model's only one. */
+  readonly embed: (tokens_BT: Value, table?: string) => Value;
   readonly linear: Linear;
   /** Returns the cosines and sines of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
@@ -109,21 +124,34 @@ export function addLogits(
 export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
   let hidden = parts.embed(parts.tokens_BT);
   hidden = scaled(builder, hidden, config.embeddingScale);
+  const embeddingOf = layerEmbeddings(builder, config, parts, hidden);
+  const shared = new Map<number, KeysAndValues>();
   for (const [layer, layerConfig] of config.layers.entries()) {
     const block = new DecoderLayer(builder, config, parts, layer);
     const isLast = layer === config.layers.length - 1;
-    const compute = (residual: Value): Value => {
-      const attended = block.mixed(residual, layerConfig);
-      return block.afterAttention(
-        isLast ? parts.selectRows(residual) : residual,
-        isLast ? parts.selectRows(attended) : attended,
-      );
+    const rows = isLast ? parts.selectRows : (x: Value): Value => x;
+    const embedding = embeddingOf === null ? null : rows(embeddingOf(layer));
+    if (layerConfig.kind === "attention" && isKeysSource(config, layer))
+      shared.set(layer, block.keysAndValues(hidden, layerConfig));
+    const earlier = shared.get(
+      (layerConfig.kind === "attention" ? layerConfig.keysFrom : undefined) ?? layer,
+    );
+    const compute = (...[residual, k, v]: readonly Value[]): Value => {
+      const attended = block.mixed(residual, layerConfig, earlier === undefined ? null : { k, v });
+      return block.afterAttention(rows(residual), rows(attended), embedding);
     };
-    hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
+    // Gradients of shared keys and values come from several layers, so these values are inputs of each layer's part.
+    const inputs = earlier === undefined ? [hidden] : [hidden, earlier.k, earlier.v];
+    hidden = parts.recomputesLayers ? recomputed(builder, inputs, compute) : compute(...inputs);
   }
   const normed = builder.rmsNorm(hidden, parts.weight(finalNormName(config)), config.normEpsilon);
   // The output projection is linear, so its input is scaled instead of its output, which is larger.
   return scaled(builder, normed, config.logitScale);
+}
+
+/** True if later layers attend to the keys and values of this one. */
+function isKeysSource({ layers }: ModelConfig, layer: number): boolean {
+  return layers.some((other) => other.kind === "attention" && other.keysFrom === layer);
 }
 
 function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
@@ -164,8 +192,8 @@ export function rotaryTableNames(index: number): { readonly cos: string; readonl
 
 /** Declares the cosines and sines of every rotary embedding as parameters. */
 export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): readonly RotaryTables[] {
-  const shape = [config.contextLength, config.rotarySize / 2];
   return config.rotaries.map((_, index) => {
+    const shape = [config.contextLength, rotarySizeOf(config, index) / 2];
     const { cos, sin } = rotaryTableNames(index);
     return { cos: builder.parameter(cos, shape), sin: builder.parameter(sin, shape) };
   });
@@ -197,11 +225,13 @@ class DecoderLayer {
   /**
    * Computes the layer's attention, convolution or delta rule from the residual stream [B, T, D]. The result is the
    * input of the layer's output projection.
+   *
+   * @param given keys and values that layers share; null if only this layer uses them
    */
-  mixed(hidden: Value, layerConfig: LayerConfig): Value {
+  mixed(hidden: Value, layerConfig: LayerConfig, given: KeysAndValues | null): Value {
     switch (layerConfig.kind) {
       case "attention":
-        return this.#attention(hidden, layerConfig);
+        return this.#attention(hidden, layerConfig, given);
       case "convolution":
         return this.#convolution(hidden);
       case "delta":
@@ -212,17 +242,36 @@ class DecoderLayer {
   }
 
   /** Computes the heads' attended values [B, T, Hq*K]. */
-  #attention(hidden: Value, layerConfig: AttentionLayer): Value {
+  #attention(hidden: Value, layerConfig: AttentionLayer, given: KeysAndValues | null): Value {
     const x = this.#input(hidden);
     const { queries, gate } = this.#queries(x);
     const attended = this.#parts.attend({
       layer: this.#layer,
       layerConfig,
+      heads: headsOf(this.#config, this.#layer),
       q: this.#rotated("q_norm", queries, layerConfig.queryRotary ?? layerConfig.rotary),
-      k: this.#rotated("k_norm", this.#linear("k_proj", x), layerConfig.rotary),
-      v: this.#builder.kept(this.#linear("v_proj", x)),
+      ...(given ?? this.keysAndValues(hidden, layerConfig)),
     });
     return gate === null ? attended : this.#builder.multiply(attended, this.#builder.sigmoid(gate));
+  }
+
+  /** Computes the layer's keys and values from the residual stream. */
+  keysAndValues(hidden: Value, { rotary, hasSharedValues = false }: AttentionLayer): KeysAndValues {
+    const x = this.#input(hidden);
+    const keys = this.#linear("k_proj", x);
+    const values = this.#builder.kept(hasSharedValues ? keys : this.#linear("v_proj", x));
+    return { k: this.#rotated("k_norm", keys, rotary), v: this.#valueNormed(values) };
+  }
+
+  /** Normalises each head of values [B, T, Hkv*K] if the model does so. */
+  #valueNormed(values: Value): Value {
+    if (!this.#config.hasValueNorm) return values;
+    const builder = this.#builder;
+    const { headSize, kvHeadCount } = headsOf(this.#config, this.#layer);
+    const [rows, length] = values.shape as [Dimension, Dimension];
+    const heads = builder.reshape(values, [rows, length, kvHeadCount, headSize]);
+    const normed = builder.rmsNorm(heads, builder.full([headSize], 1), this.#config.normEpsilon);
+    return builder.reshape(normed, values.shape);
   }
 
   /** Returns the queries [B, T, Hq*K], and the gate of the same shape if the model has one. */
@@ -230,7 +279,8 @@ class DecoderLayer {
     const builder = this.#builder;
     const projected = this.#linear("q_proj", x);
     if (!this.#config.hasAttentionGate) return { queries: projected, gate: null };
-    const { headCount, headSize } = this.#config;
+    const { headCount } = this.#config;
+    const { headSize } = headsOf(this.#config, this.#layer);
     const [rows, length] = projected.shape as [Dimension, Dimension];
     const heads = builder.reshape(builder.kept(projected), [rows, length, headCount, 2 * headSize]);
     const half = (from: number): Value =>
@@ -320,9 +370,11 @@ class DecoderLayer {
   /**
    * Computes the second half of the layer row by row: the output projection and the feed-forward sublayer. Returns the
    * next residual stream.
+   *
+   * @param embedding the layer's part of the additional embedding; null if the model has none
    */
-  afterAttention(residual: Value, attended: Value): Value {
-    const { hasInputNorms, hasOutputNorms, activation } = this.#config;
+  afterAttention(residual: Value, attended: Value, embedding: Value | null): Value {
+    const { hasInputNorms, hasOutputNorms, hasLayerScales } = this.#config;
     const builder = this.#builder;
     const sum = builder.add(
       residual,
@@ -333,9 +385,24 @@ class DecoderLayer {
     const x = hasInputNorms ? this.#norm(inputNorm, middle) : middle;
     const gate = builder.kept(this.#linear("gate_proj", x));
     const up = builder.kept(this.#linear("up_proj", x));
-    const activated = activation === "silu" ? builder.silu(gate) : builder.geluTanh(gate);
-    const down = this.#linear("down_proj", builder.multiply(activated, up));
-    return builder.add(middle, this.#added("post_feedforward_layernorm", down));
+    const down = this.#linear("down_proj", builder.multiply(this.#activated(gate), up));
+    const added = builder.add(middle, this.#added("post_feedforward_layernorm", down));
+    const result = embedding === null ? added : this.#withEmbedding(added, embedding);
+    return hasLayerScales
+      ? builder.multiply(result, this.#parts.weight(layerScaleName(this.#layer)))
+      : result;
+  }
+
+  #activated(gate: Value): Value {
+    return this.#config.activation === "silu" ? this.#builder.silu(gate) : this.#builder.geluTanh(gate);
+  }
+
+  /** Adds the layer's embedding to the residual stream, gated by the residual stream. */
+  #withEmbedding(x: Value, embedding: Value): Value {
+    const builder = this.#builder;
+    const gate = this.#activated(builder.kept(this.#linear("per_layer_input_gate", x)));
+    const projected = builder.kept(this.#linear("per_layer_projection", builder.multiply(gate, embedding)));
+    return builder.add(x, this.#norm("post_per_layer_input_norm", projected));
   }
 
   #outputName(): ProjectionName {
@@ -374,7 +441,8 @@ class DecoderLayer {
             ...this.#parts.rotaryTables(rotary),
             headSize,
           });
-    const { queryKeyNorm, headSize } = this.#config;
+    const { queryKeyNorm } = this.#config;
+    const { headSize } = headsOf(this.#config, this.#layer);
     if (queryKeyNorm === "none") return builder.kept(rotate(x));
     if (queryKeyNorm === "all-heads") return rotate(this.#norm(`self_attn.${norm}`, builder.kept(x)));
     const [rows, length, width] = x.shape as [Dimension, Dimension, number];

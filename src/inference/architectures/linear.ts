@@ -81,17 +81,22 @@ export function addLowRank(
   return addLowRankProduct(builder, { x, y }, { a, b, scale });
 }
 
-/** Returns the embeddings of a tensor of token ids: [...tokens, D]. */
+/**
+ * Returns the embeddings of a tensor of token ids: [...tokens, D].
+ *
+ * @param table name of the embedding's weight
+ */
 export function embeddingRows(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
   tokens: Value,
+  table = embeddingName,
 ): Value {
   const part = (name: string): Value => present(values.get(name), name);
-  const form = forms.get(embeddingName) ?? "float32";
-  if (form === "float32") return builder.gatherRows(part(embeddingName), tokens);
+  const form = forms.get(table) ?? "float32";
+  if (form === "float32") return builder.gatherRows(part(table), tokens);
   assert(isCodes(form), "an embedding has at least 8 bits");
-  const { rows, scales } = partNames(embeddingName);
+  const { rows, scales } = partNames(table);
   const codes = signedCodes(builder, builder.gatherRows(part(rows), tokens), form);
   const rowScales = builder.gatherRows(part(scales), tokens);
   return rotate(builder, builder.multiply(codes, asColumn(builder, rowScales)));

@@ -11,7 +11,8 @@ export type NormName =
   | "pre_feedforward_layernorm"
   | "post_feedforward_layernorm"
   | "self_attn.q_norm"
-  | "self_attn.k_norm";
+  | "self_attn.k_norm"
+  | "post_per_layer_input_norm";
 
 export interface ModuleNames {
   /** Projections whose rows each matrix holds, in row order, by the matrix's path within a layer. */
@@ -87,6 +88,14 @@ const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
     finalNorm: "model.embedding_norm",
   },
   Qwen3_5ForCausalLM: { ...plain, matrices: { ...plain.matrices, ...deltaMatrices } },
+  Gemma4ForCausalLM: {
+    ...plain,
+    matrices: {
+      ...plain.matrices,
+      per_layer_input_gate: ["per_layer_input_gate"],
+      per_layer_projection: ["per_layer_projection"],
+    },
+  },
 };
 
 /** Returns the names that a class's files use for modules. */

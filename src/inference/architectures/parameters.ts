@@ -3,7 +3,7 @@
 import { unreachable } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import { byteLengthOf } from "../../lib/graph/weight-source.ts";
-import type { LayerConfig, ModelConfig } from "./config.ts";
+import { headsOf, intermediateSizeOf, type LayerConfig, type ModelConfig } from "./config.ts";
 import { moduleNames, type NormName, normPath, projectionPath } from "./module-names.ts";
 
 export interface ParameterSpec {
@@ -23,6 +23,18 @@ export interface Projection {
 const embeddingPath = "model.embed_tokens";
 
 export const embeddingName = `${embeddingPath}.weight`;
+
+/** Parameter name of the embedding that has a part for each layer. */
+export const layerEmbeddingName = "model.embed_tokens_per_layer.weight";
+
+/** Parameter name of the norm of {@link layerEmbeddingProjection}'s results. */
+export const layerEmbeddingNorm = "model.per_layer_projection_norm.weight";
+
+/** Returns the projection from the embedding to the parts of all layers. */
+export function layerEmbeddingProjection({ width, layers, layerEmbedding }: ModelConfig): Projection {
+  const outputSize = layers.length * (layerEmbedding?.size ?? 0);
+  return { path: "model.per_layer_model_projection", inputSize: width, outputSize, hasBias: false };
+}
 
 /** Returns the projection from the last norm to the logits. If the model is tied, its weight is the embedding. */
 export function outputProjection({ isTied, width, vocabularySize }: ModelConfig): Projection {
@@ -47,8 +59,17 @@ const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly Projec
 };
 
 /** Returns the names of a layer's projections, in the order of {@link projectionNames}. */
-export function projectionsOf({ kind }: LayerConfig): readonly ProjectionName[] {
-  return layerProjectionNames[kind];
+export function projectionsOf(layer: LayerConfig): readonly ProjectionName[] {
+  const names = layerProjectionNames[layer.kind];
+  if (layer.kind !== "attention") return names;
+  const { keysFrom, hasSharedValues = false, hasLayerEmbedding = false } = layer;
+  const isAbsent = (name: ProjectionName): boolean =>
+    (name === "k_proj" && keysFrom !== undefined) ||
+    (name === "v_proj" && (keysFrom !== undefined || hasSharedValues));
+  return [
+    ...names.filter((name) => !isAbsent(name)),
+    ...(hasLayerEmbedding ? (["per_layer_input_gate", "per_layer_projection"] as const) : []),
+  ];
 }
 
 /** Returns a predicate that is true for layers that have the projection. */
@@ -58,7 +79,10 @@ export function hasProjection(name: ProjectionName): (layer: LayerConfig) => boo
 
 /** Returns one projection of a layer. The layer must have it. */
 export function projection(config: ModelConfig, layer: number, name: ProjectionName): Projection {
-  const { width, intermediateSize, headCount, kvHeadCount, headSize } = config;
+  const { width, headCount } = config;
+  const { kvHeadCount, headSize } = headsOf(config, layer);
+  const intermediateSize = intermediateSizeOf(config, layer);
+  const layerSize = config.layerEmbedding?.size ?? 0;
   const { hasQueryKeyValueBias, hasOutputBias, hasAttentionGate, convolution } = config;
   const { valueHeads = 0, valueSize = 0 } = config.delta ?? {};
   const sized = (inputSize: number, outputSize: number, hasBias: boolean): Projection => ({
@@ -93,6 +117,10 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
       return sized(width, intermediateSize, false);
     case "down_proj":
       return sized(intermediateSize, width, false);
+    case "per_layer_input_gate":
+      return sized(width, layerSize, false);
+    case "per_layer_projection":
+      return sized(layerSize, width, false);
     default:
       return unreachable(name);
   }
@@ -131,10 +159,27 @@ export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   const { vocabularySize, width } = config;
   return [
     { name: embeddingName, shape: [vocabularySize, width] },
+    ...layerEmbeddingParameters(config),
     ...config.layers.flatMap((_, layer) => layerParameters(config, layer)),
     { name: finalNormName(config), shape: [width] },
     ...(config.isTied ? [] : [{ name: "lm_head.weight", shape: [vocabularySize, width] }]),
   ];
+}
+
+function layerEmbeddingParameters(config: ModelConfig): readonly ParameterSpec[] {
+  const { layerEmbedding } = config;
+  if (layerEmbedding === null) return [];
+  const { path, inputSize, outputSize } = layerEmbeddingProjection(config);
+  return [
+    { name: layerEmbeddingName, shape: [layerEmbedding.rowCount, outputSize] },
+    { name: `${path}.weight`, shape: [outputSize, inputSize] },
+    { name: layerEmbeddingNorm, shape: [layerEmbedding.size] },
+  ];
+}
+
+/** Returns the name of the number by which a layer's result is multiplied. */
+export function layerScaleName(layer: number): string {
+  return `model.layers.${layer}.layer_scalar`;
 }
 
 /** True if a parameter is the weight of an RMS norm. */
@@ -197,6 +242,8 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
     norm("post_attention_layernorm", width),
     ...(hasInputNorms && hasOutputNorms ? [norm("pre_feedforward_layernorm", width)] : []),
     ...(hasOutputNorms ? [norm("post_feedforward_layernorm", width)] : []),
+    ...(config.layerEmbedding === null ? [] : [norm("post_per_layer_input_norm", width)]),
+    ...(config.hasLayerScales ? [{ name: layerScaleName(layer), shape: [1] }] : []),
     ...projectionsOf(layerConfig).flatMap((name) => {
       const { path, inputSize, outputSize, hasBias } = projection(config, layer, name);
       return [
@@ -216,11 +263,16 @@ function normOf(
 
 /** Returns the norm weights of queries and keys; empty if the model has none. */
 function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[] {
-  const { headSize, headCount, kvHeadCount, queryKeyNorm } = config;
+  const { headCount, queryKeyNorm } = config;
+  const { headSize, kvHeadCount } = headsOf(config, layer);
   if (queryKeyNorm === "none") return [];
   const norm = normOf(config, layer);
   const size = (count: number): number => (queryKeyNorm === "all-heads" ? count : 1) * headSize;
-  return [norm("self_attn.q_norm", size(headCount)), norm("self_attn.k_norm", size(kvHeadCount))];
+  const isOfKeys = projectionsOf(config.layers[layer]).includes("k_proj");
+  return [
+    norm("self_attn.q_norm", size(headCount)),
+    ...(isOfKeys ? [norm("self_attn.k_norm", size(kvHeadCount))] : []),
+  ];
 }
 
 /**

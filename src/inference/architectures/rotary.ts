@@ -7,6 +7,8 @@ export interface RotaryConfig {
   /** Base of the rotary frequencies (`rope_theta`). */
   readonly theta: number;
   readonly scaling: RotaryScaling;
+  /** Number of leading dimensions of each head that are rotated; absent if it is the model's. */
+  readonly size?: number;
   /**
    * Parameters of a factor that grows with the position and multiplies queries, as in Llama 4 and Ministral 3; absent
    * if queries have no such factor.
@@ -25,6 +27,7 @@ export interface QueryGrowth {
  * * `llama3` leaves the short wavelengths unchanged.
  * * `yarn` (arXiv:2309.00071) leaves unchanged the pairs that turn often within the original context.
  * * `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
+ * * `proportional` leaves all pairs from `rotatedPairs` on unrotated.
  * * `yarn` and `longrope` also multiply all cosines and sines by one factor.
  */
 export type RotaryScaling =
@@ -52,6 +55,7 @@ export type RotaryScaling =
       readonly isTruncated: boolean;
       readonly attentionFactor: number;
     }
+  | { readonly kind: "proportional"; readonly factor: number; readonly rotatedPairs: number }
   | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
 
 /** Returns the angle per position of each of the rotarySize / 2 pairs, in radians. */
@@ -121,6 +125,8 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
     }
     case "longrope":
       return frequency / scaling.factors[place.pair];
+    case "proportional":
+      return place.pair < scaling.rotatedPairs ? frequency / scaling.factor : 0;
     default:
       return unreachable(scaling);
   }

@@ -4,9 +4,9 @@
 import { present } from "../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
-import { dimensionProduct } from "../../lib/graph/dimension.ts";
+import { dimensionProduct, type Dimension } from "../../lib/graph/dimension.ts";
 import type { Graph, Value } from "../../lib/graph/graph.ts";
-import type { ModelConfig } from "./config.ts";
+import type { CacheShape, ModelConfig } from "./config.ts";
 import { addDecoder, addDecoderLayers, addLogits, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { embeddingRows, storedLinear } from "./linear.ts";
@@ -15,9 +15,12 @@ import { convolutionWidth } from "./parameters.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 import {
   cacheNames,
+  cacheShapes,
   type ConvolvedRows,
   draftTaps,
   cacheOf,
+  inputsOnce,
+  kvHeadCounts,
   listTaps,
   stateNames,
   stateOf,
@@ -60,10 +63,10 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
     ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT,
     positions_BT,
-    attend: ({ layer, layerConfig, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, q, k, v }) => {
       const result = builder.causalAttention(q, k, v, {
         queryHeads: config.headCount,
-        kvHeads: config.kvHeadCount,
+        kvHeads: heads.kvHeadCount,
         scale: config.attentionScale,
         window: layerConfig.slidingWindow ?? 0,
       });
@@ -150,8 +153,9 @@ export function buildContinuationGraph(
   options: ServingOptions,
   partCount = laterPartCount,
 ): Graph {
-  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const { headCount: queryHeads, attentionScale: scale } = config;
   const builder = new GraphBuilder();
+  const cacheInput = inputsOnce(builder);
   const tokens_N = builder.input("tokens", "int64", ["N"]);
   const positions_N = builder.input("positions", "int64", ["N"]);
   const places_P = builder.input("places", "int64", ["P"]);
@@ -166,7 +170,6 @@ export function buildContinuationGraph(
       names,
       rows: builder.input(names.rows, "int64", [1, `T${part}`]),
       length: builder.input(names.pastLength, "int64", [1]),
-      cacheShape: [1, kvHeads, `C${part}`, headSize],
       part,
       ownRows: config.delta === null ? null : builder.input(`own_rows.${part}`, "int64", [1, `U${part}`]),
     };
@@ -175,28 +178,27 @@ export function buildContinuationGraph(
     const [, count, width] = x.shape;
     return builder.gatherRows(builder.reshape(x, [count, width]), rows);
   };
-  const byHead = (x: Value): Value =>
-    builder.transpose(builder.reshape(x, [1, "N", kvHeads, headSize]), [0, 2, 1, 3]);
+  const byHead = (x: Value, { kvHeadCount, headSize }: CacheShape): Value =>
+    builder.transpose(builder.reshape(x, [1, "N", kvHeadCount, headSize]), [0, 2, 1, 3]);
   const outputs: Record<string, Value> = {};
   const scored = addScores(builder, config, {
     ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT: builder.reshape(tokens_N, [1, "N"]),
     positions_BT: builder.reshape(positions_N, [1, "N"]),
-    attend: ({ layer, layerConfig, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, q, k, v }) => {
       const cache = cacheOf(config, layer);
-      const attended = parts.map(({ names, rows, length, cacheShape }) =>
-        builder.continuedAttention(
+      const attended = parts.map(({ names, rows, length, part }) => {
+        const shape = [1, heads.kvHeadCount, `C${part}`, heads.headSize];
+        const keys = cacheInput(names.keys(cache), shape);
+        const values = cacheInput(names.values(cache), shape);
+        return builder.continuedAttention(
           { q: rowsOf(q, rows), k: rowsOf(k, rows), v: rowsOf(v, rows) },
-          {
-            keys: builder.input(names.keys(cache), "float32", cacheShape),
-            values: builder.input(names.values(cache), "float32", cacheShape),
-            length,
-          },
-          { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 },
-        ),
-      );
+          { keys, values, length },
+          { queryHeads, kvHeads: heads.kvHeadCount, scale, window: layerConfig.slidingWindow ?? 0 },
+        );
+      });
       const attention = rowsOf(builder.concat(attended, 1), order_N);
-      return keepNewCache(outputs, cache, { attention, keys: byHead(k), values: byHead(v) });
+      return keepNewCache(outputs, cache, { attention, keys: byHead(k, heads), values: byHead(v, heads) });
     },
     recall: ({ layer, ...inputs }) => {
       const state = stateOf(config, layer, "matrices");
@@ -245,8 +247,9 @@ export function buildContinuationGraph(
  * ...].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
-  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const { headCount: queryHeads, attentionScale: scale } = config;
   const builder = new GraphBuilder();
+  const cacheInput = inputsOnce(builder);
   const tokens_BT = builder.input("tokens", "int64", ["B", 1]);
   const pastLengths_B = builder.input("past_lengths", "int64", ["B"]);
   const outputs: Record<string, Value> = {};
@@ -254,12 +257,13 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     ...weightParts(builder, config, options),
     tokens_BT,
     positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
-    attend: ({ layer, layerConfig, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+      const { kvHeadCount: kvHeads, headSize } = heads;
       const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
       const shape = ["B", kvHeads, 1, "C", headSize];
-      const cacheKeys = builder.input(names.keys, "float32", shape);
-      const cacheValues = builder.input(names.values, "float32", shape);
+      const cacheKeys = cacheInput(names.keys, shape);
+      const cacheValues = cacheInput(names.values, shape);
       const window = layerConfig.slidingWindow ?? undefined;
       const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity: "C", window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
@@ -287,24 +291,33 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
  * bits as from the decode graph after the preceding tokens, because the new keys and values are put into a copy of the
  * cache at the same positions. A row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; LoRA matrices.
- * * Input `places` int64 [B, Hkv, T]: the flat index in the cache's [B, Hkv, C] of each new token's position.
+ * * Inputs `places.Hkv` int64 [B, Hkv, T], one for each number Hkv of key-value heads that a layer has: the flat index
+ *   in the cache's [B, Hkv, C] of each new token's position.
  * * Inputs per cache and state: as in the decode graph, with C greater than every position.
  * * Outputs: `logits` [B*T, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, T, K].
  * * Output per state: `new_state.i` [B, T, K-1, D], the state after each token.
  */
 export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
-  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const { headCount: queryHeads, attentionScale: scale } = config;
   const builder = new GraphBuilder();
+  const cacheInput = inputsOnce(builder);
   const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
   const positions_BT = builder.input("positions", "int64", ["B", "T"]);
-  const places = builder.input("places", "int64", ["B", kvHeads, "T"]);
-  const ids = builder.reshape(places, [dimensionProduct(places.shape)]);
+  const placesOf = new Map(
+    kvHeadCounts(cacheShapes(config)).map((kvHeads) => [
+      kvHeads,
+      builder.input(draftPlaces(kvHeads), "int64", ["B", kvHeads, "T"]),
+    ]),
+  );
   const rows = dimensionProduct(["B", "T"]);
   const pastLengths = builder.reshape(positions_BT, [rows]);
-  const byHead = (x: Value): Value =>
-    builder.transpose(builder.reshape(x, ["B", "T", kvHeads, headSize]), [0, 2, 1, 3]);
+  const byHead = (x: Value, { kvHeadCount, headSize }: CacheShape): Value =>
+    builder.transpose(builder.reshape(x, ["B", "T", kvHeadCount, headSize]), [0, 2, 1, 3]);
   /** Puts the keys or values of the new tokens, [B, Hkv, T, K], into a copy of the cache. */
   const placed = (cache: Value, x: Value): Value => {
+    const [, kvHeads, , headSize] = x.shape as readonly [Dimension, number, Dimension, number];
+    const places = present(placesOf.get(kvHeads), "the places of new tokens");
+    const ids = builder.reshape(places, [dimensionProduct(places.shape)]);
     const table = builder.reshape(cache, [dimensionProduct(["B", kvHeads, "C"]), headSize]);
     const filled = builder.placeRows(table, builder.reshape(x, [...ids.shape, headSize]), ids);
     return builder.reshape(filled, cache.shape);
@@ -314,13 +327,14 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     ...weightParts(builder, config, options),
     tokens_BT,
     positions_BT,
-    attend: ({ layer, layerConfig, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+      const { kvHeadCount: kvHeads, headSize } = heads;
       const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
       const shape = ["B", kvHeads, 1, "C", headSize];
-      const [keys, values] = [byHead(k), byHead(v)];
-      const cacheKeys = placed(builder.input(names.keys, "float32", shape), keys);
-      const cacheValues = placed(builder.input(names.values, "float32", shape), values);
+      const [keys, values] = [byHead(k, heads), byHead(v, heads)];
+      const cacheKeys = placed(cacheInput(names.keys, shape), keys);
+      const cacheValues = placed(cacheInput(names.values, shape), values);
       const window = layerConfig.slidingWindow ?? undefined;
       const mask = cacheMask(builder, { pastLengths, capacity: "C", window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
@@ -335,6 +349,11 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
+}
+
+/** Returns the name of an input of {@link buildDraftGraph}. */
+export function draftPlaces(kvHeads: number): string {
+  return `places.${kvHeads}`;
 }
 
 /** Computes the logits of the selected rows, and the hidden states from which they are computed. */
@@ -363,7 +382,7 @@ export function weightParts(
   const matrices = new Map(inputs.map(({ name, shape }) => [name, builder.input(name, "float32", shape)]));
   return {
     weight: (name) => present(weights.values.get(name), name),
-    embed: (tokens) => embeddingRows(builder, weights, tokens),
+    embed: (tokens, table) => embeddingRows(builder, weights, tokens, table),
     linear: storedLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
     rotaryTables: (index) => tables[index],
   };
@@ -375,8 +394,9 @@ function keepNewCache(
   result: { readonly attention: Value; readonly keys: Value; readonly values: Value },
 ): Value {
   const names = cacheNames(cache);
-  outputs[names.newKeys] = result.keys;
-  outputs[names.newValues] = result.values;
+  // Layers may share a cache; the results are then the same.
+  outputs[names.newKeys] ??= result.keys;
+  outputs[names.newValues] ??= result.values;
   return result.attention;
 }
 

@@ -5,7 +5,7 @@ import type { Quantization } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { WeightSource } from "../../lib/graph/weight-source.ts";
 import { tensorFaults } from "./check-tensors.ts";
-import type { ModelConfig } from "./config.ts";
+import { rotarySizeOf, type ModelConfig } from "./config.ts";
 import { rotaryTableNames } from "./decoder.ts";
 import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
@@ -216,7 +216,7 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
   return new Map(
     config.rotaries.flatMap((rotary, index) => {
       const names = rotaryTableNames(index);
-      const size = { rotarySize: config.rotarySize, positionCount: config.contextLength };
+      const size = { rotarySize: rotarySizeOf(config, index), positionCount: config.contextLength };
       const { cosines, sines } = rotaryTables(rotary, size);
       return [
         [names.cos, { data: cosines }],
@@ -248,13 +248,18 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
 }
 
 /**
- * True for tensors that Hone ignores: rotary frequencies and tied output projections in older files, and the `mtp`
- * layers, which predict several tokens ahead.
+ * True for tensors that Hone ignores: rotary frequencies and tied output projections in older files, the `mtp` layers,
+ * which predict several tokens ahead, and keys and values of layers that attend to those of an earlier layer.
  */
 function isRedundant(name: string, config: ModelConfig): boolean {
   const isOfDraftHead = name.startsWith("mtp.");
+  const ofKeys = /^model\.layers\.(\d+)\.self_attn\.[kv]_(?:proj|norm)\.(?:weight|bias)$/.exec(name)?.[1];
+  const layer = ofKeys === undefined ? undefined : config.layers.at(Number(ofKeys));
   return (
-    isOfDraftHead || name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight")
+    isOfDraftHead ||
+    (layer?.kind === "attention" && layer.keysFrom !== undefined) ||
+    name.endsWith("rotary_emb.inv_freq") ||
+    (config.isTied && name === "lm_head.weight")
   );
 }
 

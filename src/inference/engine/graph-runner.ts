@@ -12,7 +12,7 @@ import { laterPartCount } from "../architectures/serving-graphs.ts";
 import { groupName, pairedGroups } from "../architectures/serving/paired-graph.ts";
 import {
   cacheNames,
-  countCaches,
+  cacheShapes,
   stateNames,
   stateShapes,
 } from "../architectures/serving/sequence-memory.ts";
@@ -120,9 +120,7 @@ class GraphRunner implements ModelRunner {
       ...(this.#thread && { thread: this.#thread }),
     });
     this.shape = {
-      layerCount: countCaches(config),
-      kvHeadCount: config.kvHeadCount,
-      headSize: config.headSize,
+      caches: cacheShapes(config),
       states: stateShapes(config),
       vocabularySize: config.vocabularySize,
       contextLength: config.contextLength,
@@ -344,10 +342,9 @@ class GraphRunner implements ModelRunner {
 
   /** Returns the graph inputs for the caches and states of the first `count` slots. */
   #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
-    const { layerCount, kvHeadCount, headSize } = this.shape;
-    const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
     const feeds: Record<string, Tensor> = {};
-    for (let layer = 0; layer < layerCount; layer++) {
+    for (const [layer, { kvHeadCount, headSize }] of this.shape.caches.entries()) {
+      const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
       const names = cacheNames(layer);
       feeds[names.keys] = float32Tensor(dims, lane.keys(layer, 0, count));
       feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));
@@ -368,7 +365,7 @@ class GraphRunner implements ModelRunner {
 
   /** Like {@link GraphRunner.#keep}, but leaves the slots' lengths unchanged. */
   #write(lane: KvLane, entries: readonly SlotEntries[], { outputs, positionCount }: RunResult): void {
-    for (let layer = 0; layer < this.shape.layerCount; layer++) {
+    for (const layer of this.shape.caches.keys()) {
       const names = cacheNames(layer);
       const keys = float32Data(outputs[names.newKeys]);
       const values = float32Data(outputs[names.newValues]);

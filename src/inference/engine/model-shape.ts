@@ -1,12 +1,11 @@
 // The dimensions of a model that determine the sizes of the cache and of the logits. The rest of the model's
 // configuration is not needed here.
+import type { CacheShape } from "../architectures/config.ts";
 import type { StateShape } from "../architectures/serving/sequence-memory.ts";
 
 export interface ModelShape {
-  /** Number of layers with keys and values. */
-  readonly layerCount: number;
-  readonly kvHeadCount: number;
-  readonly headSize: number;
+  /** Heads of the keys and values of each layer that has some. */
+  readonly caches: readonly CacheShape[];
   /** Shapes of the states that a sequence has besides keys and values; empty if the model has none. */
   readonly states: readonly StateShape[];
   readonly vocabularySize: number;

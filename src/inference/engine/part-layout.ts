@@ -96,9 +96,6 @@ export function laterPartCaches(
   parts: readonly PromptPart[],
   partCount: number,
 ): Readonly<Record<string, Tensor>> {
-  const { layerCount, kvHeadCount, headSize } = lane.shape;
-  const unused = float32Tensor([1, kvHeadCount, 1, headSize], new Float32Array(kvHeadCount * headSize));
-  const dims = [1, kvHeadCount, lane.capacity, headSize];
   const feeds: Record<string, Tensor> = {};
   const sizes = stateSizes(lane.shape.states);
   for (const [state, { kind, dims: stateDims }] of lane.shape.states.entries()) {
@@ -118,7 +115,9 @@ export function laterPartCaches(
   for (let index = 0; index < partCount; index++) {
     const names = laterPartNames(index);
     const slot = index < parts.length ? parts[index].slot : null;
-    for (let layer = 0; layer < layerCount; layer++) {
+    for (const [layer, { kvHeadCount, headSize }] of lane.shape.caches.entries()) {
+      const unused = float32Tensor([1, kvHeadCount, 1, headSize], new Float32Array(kvHeadCount * headSize));
+      const dims = [1, kvHeadCount, lane.capacity, headSize];
       feeds[names.keys(layer)] = slot === null ? unused : float32Tensor(dims, lane.keys(layer, slot, 1));
       feeds[names.values(layer)] = slot === null ? unused : float32Tensor(dims, lane.values(layer, slot, 1));
     }

@@ -126,7 +126,7 @@ async function checkPairs(
   [one, other]: readonly [LoadedAdapter | null, LoadedAdapter | null],
   random: Random,
 ): Promise<void> {
-  const { vocabularySize, layerCount } = runner.shape;
+  const { vocabularySize, caches } = runner.shape;
   const fill = async (
     adapter: LoadedAdapter | null,
     count: number,
@@ -149,7 +149,7 @@ async function checkPairs(
   ] as const;
   const computed = ({ lane }: DecodingRows): readonly Float32Array[] =>
     lane.lengths.flatMap((_, slot) => [
-      ...Array.from({ length: layerCount }, (_, layer) => lane.keys(layer, slot, 1).slice()),
+      ...Array.from({ length: caches.length }, (_, layer) => lane.keys(layer, slot, 1).slice()),
       lane.states.read(slot),
     ]);
   for (let step = 0; step < 3; step++) {

@@ -9,7 +9,7 @@ import { isSigned, signatureOf } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
 const signing = { secret: "0123456789abcdef", handle: "h" };
-const shape = { layerCount: 4, kvHeadCount: 4, headSize: 64, stateSize: 6, vocabularySize: 10 };
+const shape = { layerCount: 4, positionSize: 2048, stateSize: 6, vocabularySize: 10 };
 const tokenIds = Array.from({ length: 300 }, (_, index) => index);
 const prompt: HeldPrompt = {
   origin: { weights: "w", precision: "int8", build: "b", adapter: null },

@@ -144,8 +144,8 @@ function isOrigin({ weights, precision, build, adapter }: PromptOrigin): boolean
   return [weights, precision, build, adapter ?? ""].every((part) => typeof part === "string");
 }
 
-function isShape({ layerCount, kvHeadCount, headSize, stateSize, vocabularySize }: PromptShape): boolean {
-  return areCounts([layerCount, kvHeadCount, headSize, stateSize, vocabularySize]);
+function isShape({ layerCount, positionSize, stateSize, vocabularySize }: PromptShape): boolean {
+  return areCounts([layerCount, positionSize, stateSize, vocabularySize]);
 }
 
 function broken(what: string): TransferFailure {

@@ -25,12 +25,13 @@ const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],
   [/^model\.language_model\./, "model."],
 ];
-const imageTensors = /^(model\.)?(vision_tower|multi_modal_projector|visual)\./;
+const otherTensors =
+  /^(model\.)?(vision_tower|multi_modal_projector|visual|audio_tower|embed_vision|embed_audio)\./;
 
 function ofTextModel(tensors: ReadonlyMap<string, StoredTensor>): ReadonlyMap<string, StoredTensor> {
   if (![...tensors.keys()].some((name) => textPrefixes.some(([prefix]) => prefix.test(name)))) return tensors;
   const named = [...tensors.values()].flatMap((tensor) => {
-    if (imageTensors.test(tensor.name)) return [];
+    if (otherTensors.test(tensor.name)) return [];
     const name = textPrefixes.reduce((left, [prefix, own]) => left.replace(prefix, own), tensor.name);
     return [[name, { ...tensor, name }] as const];
   });

@@ -80,11 +80,11 @@ export class ConfigReader {
   }
 
   /**
-   * Returns a reader of the JSON object in a field; null if the field is absent or null. The new reader adds its faults
-   * to the same list.
+   * Returns a reader of the JSON object in a field, or of the fallback if the field is absent or null; null if there is
+   * neither. The new reader adds its faults to the same list.
    */
-  object(field: string): ConfigReader | null {
-    const value = this.#fields[field] ?? null;
+  object(field: string, fallback: JsonObject | null = null): ConfigReader | null {
+    const value = this.#fields[field] ?? fallback;
     if (value === null) return null;
     if (typeof value === "object" && !Array.isArray(value)) {
       const path = `${this.#nameOf(field)}.`;

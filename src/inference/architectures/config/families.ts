@@ -1,7 +1,8 @@
 // Differences between model classes: one record per class, with everything that depends only on the class. Defaults
 // apply to fields that config.json omits; they equal the defaults of the class in Transformers 5.
-import type { Architecture, ConvolutionConfig, DeltaConfig, ModelConfig } from "../config.ts";
-import type { ConfigReader } from "./config-reader.ts";
+import type { Architecture, ConvolutionConfig, DeltaConfig, LayerEmbedding, ModelConfig } from "../config.ts";
+import type { ConfigReader, JsonObject } from "./config-reader.ts";
+import { gemma4Embedding, gemma4Layers, gemma4Rotary, type LayerDetails } from "./gemma4-layers.ts";
 
 /** Kind of a layer: attention to all earlier positions or to a window of them, a convolution, or a delta rule. */
 export type LayerKind = "full_attention" | "sliding_attention" | "convolution" | "delta";
@@ -46,9 +47,9 @@ export interface FamilyRule {
   readonly scalesEmbeddings: boolean;
   /**
    * Attention scores are divided by the square root of this field, which has a default. Null if they are divided by the
-   * square root of the head size instead.
+   * square root of the head size instead, and 1 if they are not divided.
    */
-  readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
+  readonly attentionScalar: { readonly field: string; readonly fallback: number } | 1 | null;
   /** True if config.json has factors for embeddings, attention scores, layer outputs and logits. */
   readonly readsMultipliers: boolean;
   /** Returns a predicate that is true for layers that rotate queries and keys by position. */
@@ -74,6 +75,8 @@ export interface FamilyRule {
    * * null: the base and the scaling of the other layers
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
+  /** Default of `rope_parameters`; null if older fields have defaults. */
+  readonly usualRotary: JsonObject | null;
   /** True if queries are multiplied by a factor that grows with their position. */
   readonly readsQueryGrowth: boolean;
   /** True if `final_logit_softcapping` bounds the logits. */
@@ -83,6 +86,14 @@ export interface FamilyRule {
   /** Reads the delta rule settings; null if the class has no delta rule layers. */
   readonly delta: ((reader: ConfigReader) => DeltaConfig) | null;
   readonly hasAttentionGate: boolean;
+  readonly hasValueNorm: boolean;
+  readonly hasLayerScales: boolean;
+  /** Reads in which parts layers of these kinds differ from the model; null if they never do. */
+  readonly layerDetails:
+    | ((reader: ConfigReader, kinds: readonly LayerKind[]) => readonly LayerDetails[])
+    | null;
+  /** Reads the embedding with a part for each layer; null if the class has none. */
+  readonly layerEmbedding: ((reader: ConfigReader) => LayerEmbedding | null) | null;
 }
 
 /** Hone's names of activations, by the names that config.json uses. */
@@ -137,11 +148,16 @@ const plain: FamilyRule = {
   partialRotary: null,
   originalContextLength: null,
   slidingRotary: null,
+  usualRotary: null,
   readsQueryGrowth: false,
   readsLogitCap: false,
   convolution: null,
   delta: null,
   hasAttentionGate: false,
+  hasValueNorm: false,
+  hasLayerScales: false,
+  layerDetails: null,
+  layerEmbedding: null,
 };
 
 const qwen = {
@@ -328,6 +344,29 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     }),
     delta: qwenDelta,
     hasAttentionGate: true,
+  },
+  Gemma4ForCausalLM: {
+    ...plain,
+    modelType: "gemma4_text",
+    headSize: 256,
+    kvHeadCount: 4,
+    usualSizes: { vocabulary: 262_144, heads: 8, contextLength: 131_072 },
+    isTied: true,
+    queryKeyNorm: "each-head",
+    activation: { field: "hidden_activation", fallback: "gelu_pytorch_tanh" },
+    hasOutputNorms: true,
+    scalesEmbeddings: true,
+    attentionScalar: 1,
+    layerTypes: attentionTypes,
+    kindRule: () => sliding((layer) => (layer + 1) % 6 !== 0),
+    slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
+    usualRotary: gemma4Rotary,
+    rotaryTheta: 1_000_000,
+    readsLogitCap: true,
+    hasValueNorm: true,
+    hasLayerScales: true,
+    layerDetails: gemma4Layers,
+    layerEmbedding: gemma4Embedding,
   },
 };
 

@@ -31,7 +31,11 @@ export function parseModelConfig(whole: JsonObject, generation: JsonObject, orig
   const config = textPartOf(whole);
   const consequence = `The model in ${origin} cannot be served: its config.json has unsupported options.`;
   const reader = new ConfigReader(config, "config.json");
-  if (config !== whole && (config["final_logit_softcapping"] ?? null) !== null) {
+  if (
+    config !== whole &&
+    config["model_type"] === "gemma3_text" &&
+    (config["final_logit_softcapping"] ?? null) !== null
+  ) {
     const cure = "Transformers bounds the logits of Gemma3ForCausalLM only; use a model of that class";
     reader.refuse("final_logit_softcapping", cure);
   }
@@ -64,7 +68,11 @@ function parse({
   const rotarySize = readRotarySize(reader, family, headSize);
   const { attentionScalar } = family;
   const scoreSize =
-    attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
+    attentionScalar === null
+      ? headSize
+      : attentionScalar === 1
+        ? 1
+        : reader.number(attentionScalar.field, attentionScalar.fallback);
   // In families with multipliers, the default of every factor is one. That includes the factor of attention scores,
   // whose default in other families is 1 / √(head size).
   const multiplier = (field: string, usual: number): number =>
@@ -86,12 +94,15 @@ function parse({
     hasInputNorms: family.hasInputNorms,
     hasOutputNorms: family.hasOutputNorms,
     queryKeyNorm: family.queryKeyNorm,
+    hasValueNorm: family.hasValueNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
     // GGUF files may have biases for queries, keys and values, but none for the attention's output.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     convolution: family.convolution?.(reader) ?? null,
     delta: family.delta?.(reader) ?? null,
     hasAttentionGate: family.hasAttentionGate,
+    layerEmbedding: family.layerEmbedding?.(reader) ?? null,
+    hasLayerScales: family.hasLayerScales,
     activation: readActivation(reader, family),
     isTied: readIsTied(reader, family),
     embeddingScale: family.scalesEmbeddings
@@ -144,7 +155,12 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
     "compressed weights are not read; use the original in float32, float16 or bfloat16",
   );
   unless("mlp_bias", [false], "biases in the feed-forward part are not computed; use a model without");
-  unless("use_bidirectional_attention", [false], "only causal attention is computed; use a causal model");
+  // With "vision", only the tokens of images attend to later ones.
+  unless(
+    "use_bidirectional_attention",
+    [false, "vision"],
+    "only causal attention is computed; use a causal model",
+  );
   unless("is_causal", [true], "only causal attention is computed; use a causal model");
   unless("add_cross_attention", [false], "cross-attention is not computed; use a decoder-only model");
   unless("attention_chunk_size", [], "chunked attention is not computed; use a model without");
@@ -204,6 +220,7 @@ function readActivation(
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
   Qwen3_5ForConditionalGeneration: { qwen3_5_text: "Qwen3_5ForCausalLM" },
   Gemma3ForConditionalGeneration: { gemma3_text: "Gemma3ForCausalLM" },
+  Gemma4ForConditionalGeneration: { gemma4_text: "Gemma4ForCausalLM" },
   Mistral3ForConditionalGeneration: {
     mistral: "MistralForCausalLM",
     ministral3: "Ministral3ForCausalLM",
@@ -239,7 +256,7 @@ function textPartOf(config: JsonObject): JsonObject {
 
 function withoutTextConfig(config: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(config).filter(([field]) => !/^(text|vision)_config$/.test(field)),
+    Object.entries(config).filter(([field]) => !/^(text|vision|audio)_config$/.test(field)),
   );
 }
 

@@ -1,6 +1,7 @@
 // Reads the parts of config.json that may differ between layers (kinds, sliding windows and rotary embeddings), in
 // their older and newer spellings.
 import type { LayerConfig, ModelConfig } from "../config.ts";
+import type { LayerDetails } from "./gemma4-layers.ts";
 import type { ConfigReader } from "./config-reader.ts";
 import type { FamilyRule, LayerKind } from "./families.ts";
 import type { QueryGrowth, RotaryConfig, RotaryScaling } from "../rotary.ts";
@@ -17,7 +18,8 @@ export function readLayers(
 ): Pick<ModelConfig, "layers" | "rotaries"> {
   const kinds = readKinds(reader, family);
   const window = kinds.includes("sliding_attention") ? readWindow(reader, family) : null;
-  const rotaryOf = readRotaries(reader, family, rotarySize);
+  const details = family.layerDetails?.(reader, kinds) ?? null;
+  const rotaryOf = readRotaries(reader, family, rotarySizes(kinds, details, rotarySize));
   const rotaries: RotaryConfig[] = [];
   const indexOf = (rotary: RotaryConfig): number => {
     if (!rotaries.includes(rotary)) rotaries.push(rotary);
@@ -34,7 +36,7 @@ export function readLayers(
   const layers = kinds.map((kind, layer): LayerConfig => {
     if (kind === "convolution" || kind === "delta") return { kind };
     const slidingWindow = kind === "sliding_attention" ? window : null;
-    const shared = { kind: "attention", slidingWindow } as const;
+    const shared = { kind: "attention", slidingWindow, ...details?.[layer] } as const;
     if (!rotates(layer)) return { ...shared, rotary: null };
     const rotary = indexOf(rotaryOf[kind]);
     if (growth === null) return { ...shared, rotary };
@@ -127,27 +129,38 @@ interface ScalingContext {
   readonly rotarySize: number;
 }
 
+/** Returns the number of rotated dimensions of each head, by the kind of layer. */
+function rotarySizes(
+  kinds: readonly LayerKind[],
+  details: readonly LayerDetails[] | null,
+  usual: number,
+): Readonly<Record<AttentionKind, number>> {
+  const sizeOf = (kind: AttentionKind): number => details?.at(kinds.indexOf(kind))?.heads?.headSize ?? usual;
+  return { full_attention: sizeOf("full_attention"), sliding_attention: sizeOf("sliding_attention") };
+}
+
 function readRotaries(
   reader: ConfigReader,
   family: FamilyRule,
-  rotarySize: number,
+  sizes: Readonly<Record<AttentionKind, number>>,
 ): Readonly<Record<AttentionKind, RotaryConfig>> {
   const { rotaryTheta, slidingRotary } = family;
-  const context = { reader, family, rotarySize };
+  const context = { reader, family, rotarySize: sizes.full_attention };
   const forBothKinds = (full: RotaryConfig): Readonly<Record<AttentionKind, RotaryConfig>> => {
     if (slidingRotary === null) return { full_attention: full, sliding_attention: full };
     const theta =
       slidingRotary === "unscaled" ? full.theta : reader.number(slidingRotary.field, slidingRotary.theta);
     return { full_attention: full, sliding_attention: { theta, scaling: { kind: "none" } } };
   };
-  const newer = reader.object("rope_parameters");
+  const newer = reader.object("rope_parameters", family.usualRotary);
   if (newer === null) {
     const theta = reader.number("rope_theta", rotaryTheta);
     return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), context) });
   }
-  const one = (settings: ConfigReader, theta: number): RotaryConfig => ({
+  const one = (settings: ConfigReader, theta: number, rotarySize = sizes.full_attention): RotaryConfig => ({
     theta: settings.number("rope_theta", theta),
-    scaling: readScaling(settings, context),
+    scaling: readScaling(settings, { ...context, rotarySize }),
+    ...(family.layerDetails !== null && { size: rotarySize }),
   });
   const full = newer.object("full_attention");
   const sliding = newer.object("sliding_attention");
@@ -156,7 +169,7 @@ function readRotaries(
   }
   return {
     full_attention: one(full ?? newer, rotaryTheta),
-    sliding_attention: one(sliding ?? newer, usualSlidingTheta(family)),
+    sliding_attention: one(sliding ?? newer, usualSlidingTheta(family), sizes.sliding_attention),
   };
 }
 
@@ -167,6 +180,8 @@ function usualSlidingTheta({ slidingRotary, rotaryTheta }: FamilyRule): number {
 function readScaling(settings: ConfigReader | null, context: ScalingContext): RotaryScaling {
   if (settings === null) return { kind: "none" };
   const field = settings.get("rope_type") === undefined ? "type" : "rope_type";
+  if (settings.get(field) === "proportional" && context.family.usualRotary !== null)
+    return readProportional(settings, context);
   if (context.family.partialRotary === null) refusePartialRotary(settings);
   switch (settings.get(field) ?? "default") {
     case "default":
@@ -197,6 +212,15 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
       );
       return { kind: "none" };
   }
+}
+
+/** Reads which pairs of a head are rotated; their frequencies depend on the size of the whole head. */
+function readProportional(settings: ConfigReader, { rotarySize }: ScalingContext): RotaryScaling {
+  const share = settings.number("partial_rotary_factor", 1);
+  const rotatedPairs = Math.floor(Math.floor(share * rotarySize) / 2);
+  if (rotatedPairs > rotarySize / 2)
+    settings.refuse("partial_rotary_factor", "a fraction of at most 1 is needed");
+  return { kind: "proportional", factor: settings.number("factor", 1), rotatedPairs };
 }
 
 /** Reads YaRN scaling as Transformers does, including DeepSeek's factors (`mscale`). */

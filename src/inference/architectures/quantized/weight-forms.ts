@@ -5,7 +5,13 @@ import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernel
 import type { DataType } from "../../../lib/graph/graph.ts";
 import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
-import { embeddingName, modelParameters, outputProjection, type ParameterSpec } from "../parameters.ts";
+import {
+  embeddingName,
+  layerEmbeddingName,
+  modelParameters,
+  outputProjection,
+  type ParameterSpec,
+} from "../parameters.ts";
 
 /** Precision in which a model's matrix products use most weights. */
 export type Precision = "float32" | "int8" | "int4";
@@ -78,7 +84,8 @@ export interface WeightUse {
 /** Returns how a model uses a weight. */
 export function weightUseFor(name: string, config: ModelConfig): WeightUse {
   const isOutput = name === `${outputProjection(config).path}.weight`;
-  return { isLookedUp: name === embeddingName, isMultiplied: name !== embeddingName || isOutput, isOutput };
+  const isLookedUp = name === embeddingName || name === layerEmbeddingName;
+  return { isLookedUp, isMultiplied: !isLookedUp || isOutput, isOutput };
 }
 
 /**

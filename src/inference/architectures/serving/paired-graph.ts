@@ -13,7 +13,7 @@ import { addDecoder } from "../decoder.ts";
 import { addLowRank, asRows, type Linear } from "../linear.ts";
 import { servingLoraParameters } from "../lora.ts";
 import { noRecall, weightParts, type ServingOptions } from "../serving-graphs.ts";
-import { cacheNames, cacheOf, stateNames, stateOf, tokenTaps } from "./sequence-memory.ts";
+import { cacheNames, cacheOf, inputsOnce, stateNames, stateOf, tokenTaps } from "./sequence-memory.ts";
 
 /** The two groups of rows in a call. The rows of a group share a cache and an adapter. */
 export const pairedGroups = [0, 1] as const;
@@ -36,8 +36,9 @@ export function groupName(name: string, group: PairedGroup): string {
  * `new_values.i` [B0+B1, Hkv, 1, 1, K]; per state `new_state.i` [B0+B1, K-1, D]
  */
 export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOptions): Graph {
-  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const { headCount: queryHeads, attentionScale: scale } = config;
   const builder = new GraphBuilder();
+  const cacheInput = inputsOnce(builder);
   const groups = pairedGroups.map((group) => ({
     group,
     tokens: builder.input(groupName("tokens", group), "int64", [`B${group}`, 1]),
@@ -71,7 +72,8 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
     linear,
     tokens_BT: together(groups.map(({ tokens }) => tokens)),
     positions_BT: builder.reshape(together(groups.map(({ pastLengths }) => pastLengths)), [count, 1]),
-    attend: ({ layer, layerConfig, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+      const { kvHeadCount: kvHeads, headSize } = heads;
       const names = cacheNames(cacheOf(config, layer));
       const window = layerConfig.slidingWindow ?? undefined;
       const attended = groups.map(({ group, rows, pastLengths }) => {
@@ -81,8 +83,8 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
           q: partOf(q, rows),
           k: partOf(k, rows),
           v: partOf(v, rows),
-          cacheKeys: builder.input(groupName(names.keys, group), "float32", shape),
-          cacheValues: builder.input(groupName(names.values, group), "float32", shape),
+          cacheKeys: cacheInput(groupName(names.keys, group), shape),
+          cacheValues: cacheInput(groupName(names.values, group), shape),
         };
         const mask = cacheMask(builder, { pastLengths, capacity, window });
         return cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask }).attention;

@@ -1,12 +1,12 @@
 // Data of a sequence that stays in memory between calls of the serving graphs. A layer with attention has a cache of
-// each position's keys and values. Other layers have states of a fixed size: the last inputs of a convolution, and the
-// matrices of a delta rule.
+// each position's keys and values, unless it attends to those of an earlier layer. Other layers have states of a fixed
+// size: the last inputs of a convolution, and the matrices of a delta rule.
 import { assert } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
-import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
+import { dimensionProduct, dimensionSum, type Shape } from "../../../lib/graph/dimension.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
-import type { ModelConfig } from "../config.ts";
+import { headsOf, type CacheShape, type LayerConfig, type ModelConfig } from "../config.ts";
 import { convolutionWidth } from "../parameters.ts";
 
 /**
@@ -19,9 +19,20 @@ export interface StateShape {
   readonly dims: readonly number[];
 }
 
-/** Returns the number of a model's caches, one for each layer with attention. */
-export function countCaches(config: ModelConfig): number {
-  return config.layers.filter(({ kind }) => kind === "attention").length;
+/** Returns the shapes of a model's caches, in the order of their layers. */
+export function cacheShapes(config: ModelConfig): readonly CacheShape[] {
+  return config.layers.flatMap((layerConfig, layer) =>
+    hasCache(layerConfig) ? [headsOf(config, layer)] : [],
+  );
+}
+
+/** Returns the different numbers of key-value heads of caches. */
+export function kvHeadCounts(caches: readonly CacheShape[]): readonly number[] {
+  return [...new Set(caches.map(({ kvHeadCount }) => kvHeadCount))];
+}
+
+function hasCache(layer: LayerConfig): boolean {
+  return layer.kind === "attention" && layer.keysFrom === undefined;
 }
 
 /** Returns the shapes of all states of a sequence, in the order of their layers. */
@@ -42,9 +53,21 @@ function layerStates(config: ModelConfig, layer: number): readonly StateShape[] 
   return [inputs, { kind: "matrices", dims: [delta.valueHeads, delta.keySize, delta.valueSize] }];
 }
 
-/** Returns the index of a layer's cache among the model's caches. */
+/** Returns the index, among the model's caches, of the cache that a layer attends to. */
 export function cacheOf({ layers }: ModelConfig, layer: number): number {
-  return layers.slice(0, layer).filter(({ kind }) => kind === "attention").length;
+  const layerConfig = layers[layer];
+  const source = layerConfig.kind === "attention" ? (layerConfig.keysFrom ?? layer) : layer;
+  return layers.slice(0, source).filter(hasCache).length;
+}
+
+/** Declares inputs of a graph, each once, although several layers may read it. */
+export function inputsOnce(builder: GraphBuilder): (name: string, shape: Shape) => Value {
+  const declared = new Map<string, Value>();
+  return (name, shape) => {
+    const value = declared.get(name) ?? builder.input(name, "float32", shape);
+    declared.set(name, value);
+    return value;
+  };
 }
 
 /** Returns the index of a layer's state of a given kind among the model's states. */

@@ -76,7 +76,7 @@ export function addTrainingForward(
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
   const hidden_ND = addDecoderLayers(builder, config, {
     weight: (name) => present(weights.values.get(name), name),
-    embed: (tokens) => embeddingRows(builder, weights, tokens),
+    embed: (tokens, table) => embeddingRows(builder, weights, tokens, table),
     linear: storedLinear(builder, weights, lora),
     rotaryTables: (index) => tables[index],
     ...arrangeTokens(builder, config, layout),

@@ -277,9 +277,9 @@ class RowAttention {
   }
 
   /** Computes causal attention within rows [B, T, W]. Padding is on the right, so no token attends to it. */
-  causal({ layerConfig, q, k, v }: AttentionInputs): Value {
-    const { headCount: queryHeads, kvHeadCount: kvHeads, attentionScale: scale } = this.#config;
-    const options = { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 };
+  causal({ layerConfig, heads, q, k, v }: AttentionInputs): Value {
+    const { headCount: queryHeads, attentionScale: scale } = this.#config;
+    const options = { queryHeads, kvHeads: heads.kvHeadCount, scale, window: layerConfig.slidingWindow ?? 0 };
     return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
   }
 
@@ -287,21 +287,21 @@ class RowAttention {
    * Computes attention for rows that continue a prefix. The queries q [R, T, W] are those of the rows; k and v [R, P+T,
    * W] begin with each row's prefix.
    */
-  continued({ layerConfig, q, k, v }: AttentionInputs, { prefixLengths_R, prefixes_GP }: Prefixes): Value {
+  continued(
+    { layerConfig, heads, q, k, v }: AttentionInputs,
+    { prefixLengths_R, prefixes_GP }: Prefixes,
+  ): Value {
     const mask = continuationMask(this.builder, {
       prefixLengths: prefixLengths_R,
       prefixCapacity: dimensionAt(prefixes_GP.shape, 1),
       length: dimensionAt(q.shape, 1),
       window: layerConfig.slidingWindow ?? undefined,
     });
-    return this.#attend({ q, k, v }, mask);
-  }
-
-  #attend(inputs: { readonly q: Value; readonly k: Value; readonly v: Value }, mask: Value): Value {
-    const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = this.#config;
+    const { headCount: queryHeads, attentionScale: scale } = this.#config;
+    const { kvHeadCount: kvHeads, headSize } = heads;
     const options = { queryHeads, kvHeads, headSize, scale, mask };
-    const attended = recomputed(this.builder, [inputs.q, inputs.k, inputs.v], (q, k, v) =>
-      selfAttention(this.builder, { q, k, v }, options),
+    const attended = recomputed(this.builder, [q, k, v], (queries, keys, values) =>
+      selfAttention(this.builder, { q: queries, k: keys, v: values }, options),
     );
     return this.builder.kept(attended);
   }

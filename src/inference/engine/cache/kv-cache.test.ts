@@ -8,9 +8,10 @@ import type { ModelShape } from "../model-shape.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
 const shape: ModelShape = {
-  layerCount: 2,
-  kvHeadCount: 3,
-  headSize: 4,
+  caches: [
+    { kvHeadCount: 3, headSize: 4 },
+    { kvHeadCount: 2, headSize: 6 },
+  ],
   states: [],
   vocabularySize: 8,
   contextLength: 1024,
@@ -20,8 +21,8 @@ const slotBytes = { bytesPerPosition: positionBytes(shape), bytesPerSlot: 0 };
 
 /** Fills a slot with entries whose numbers identify their position. */
 const fill = (lane: KvLane, slot: number, mark: number, count: number): void => {
-  const size = shape.kvHeadCount * count * shape.headSize;
-  for (let layer = 0; layer < shape.layerCount; layer++) {
+  for (const [layer, { kvHeadCount, headSize }] of shape.caches.entries()) {
+    const size = kvHeadCount * count * headSize;
     const keys = Float32Array.from({ length: size }, (_, index) => mark * 1000 + layer * 500 + index);
     lane.write(
       layer,
@@ -35,8 +36,7 @@ const fill = (lane: KvLane, slot: number, mark: number, count: number): void => 
 
 const check = (lane: KvLane, slot: number, mark: number, count: number): void => {
   assert.equal(lane.lengths[slot], count);
-  const { kvHeadCount, headSize } = shape;
-  for (let layer = 0; layer < shape.layerCount; layer++) {
+  for (const [layer, { kvHeadCount, headSize }] of shape.caches.entries()) {
     const keys = lane.keys(layer, slot, 1);
     const values = lane.values(layer, slot, 1);
     for (let index = 0; index < kvHeadCount * count * headSize; index++) {
@@ -163,7 +163,7 @@ test("writes only the real positions of padded rows", () => {
   const lane = cache.openLane("base");
   cache.ensure(lane, 1, 8, 64);
   const slot = lane.takeSlot();
-  const { kvHeadCount, headSize } = shape;
+  const [{ kvHeadCount, headSize }] = shape.caches;
   // The entries to write are row 1 of two rows, with 5 positions of which 3 are real.
   const keys = Float32Array.from({ length: 2 * kvHeadCount * 5 * headSize }, (_, index) => index);
   lane.write(0, slot, { row: 1, start: 0, count: 3 }, { keys, values: keys, positionCount: 5 });

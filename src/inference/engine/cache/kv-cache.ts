@@ -213,10 +213,12 @@ export class KvCache {
    * a time, and each change of the room copies all earlier rows.
    */
   #slotRoom(slots: number, capacity: number): number {
-    const { kvHeadCount, headSize } = this.#shape;
     const { bytesMax, slotCountMax } = this.#limits;
     const doubled = 2 ** Math.ceil(Math.log2(slots));
-    const layerBytes = slots * kvHeadCount * capacity * headSize * Float32Array.BYTES_PER_ELEMENT;
+    const largest = Math.max(
+      ...this.#shape.caches.map(({ kvHeadCount, headSize }) => kvHeadCount * headSize),
+    );
+    const layerBytes = slots * capacity * largest * Float32Array.BYTES_PER_ELEMENT;
     const wanted = layerBytes < fullRoomBytes ? doubled : slotCountMax;
     const { bytesPerPosition, bytesPerSlot } = slotBytesOf(this.#shape);
     const affordable = Math.floor(bytesMax / (capacity * bytesPerPosition + bytesPerSlot));

@@ -4,7 +4,7 @@
 import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { SequenceStates } from "./sequence-states.ts";
-import { copyRun, positionBytes, Slab, type SpareSlabs } from "./slab.ts";
+import { copyRun, positionBytes, positionValues, Slab, type SpareSlabs } from "./slab.ts";
 
 /**
  * Capacities are multiples of this number of positions. Kernels thereby group the sums over a row in the same way at
@@ -130,12 +130,12 @@ export class KvLane {
 
   /** Returns the keys of consecutive slots as a view, not a copy: [slotCount, kv head, capacity, head size]. */
   keys(layer: number, slot: number, slotCount: number): Float32Array {
-    return this.#view(this.#slab.keys[layer], slot, slotCount);
+    return this.#slab.keys[layer].subarray(...this.#rangeOf(layer, slot, slotCount));
   }
 
   /** Returns the values of consecutive slots as a view, like {@link KvLane.keys}. */
   values(layer: number, slot: number, slotCount: number): Float32Array {
-    return this.#view(this.#slab.values[layer], slot, slotCount);
+    return this.#slab.values[layer].subarray(...this.#rangeOf(layer, slot, slotCount));
   }
 
   /** Starts using the next slot, which is empty. The lane must have room for it. */
@@ -187,12 +187,13 @@ export class KvLane {
       this.lengths[from] = 0;
       return;
     }
-    const { kvHeadCount, headSize } = this.shape;
-    const slotStride = kvHeadCount * this.capacity * headSize;
-    for (const values of [...this.#slab.keys, ...this.#slab.values]) {
-      const first = values.slice(a * slotStride, (a + 1) * slotStride);
-      values.copyWithin(a * slotStride, b * slotStride, (b + 1) * slotStride);
-      values.set(first, b * slotStride);
+    for (const [layer, keys] of this.#slab.keys.entries()) {
+      const [ofA, ofB] = [this.#rangeOf(layer, a, 1), this.#rangeOf(layer, b, 1)];
+      for (const values of [keys, this.#slab.values[layer]]) {
+        const first = values.slice(...ofA);
+        values.copyWithin(ofA[0], ...ofB);
+        values.set(first, ofB[0]);
+      }
     }
     this.states.swap(a, b);
     this.#forgetCopied(a, 0);
@@ -205,12 +206,12 @@ export class KvLane {
    * are written afterwards; see {@link KvLane.advance}.
    */
   write(layer: number, slot: number, { row, start, count }: EntryRange, entries: NewEntries): void {
-    const { kvHeadCount, headSize } = this.shape;
+    const { kvHeadCount, headSize } = this.shape.caches[layer];
     const length = this.lengths[slot];
     assert(length + count <= this.capacity, "new keys and values fit the slot");
     for (let head = 0; head < kvHeadCount; head++) {
       const from = ((row * kvHeadCount + head) * entries.positionCount + start) * headSize;
-      const to = this.#slab.start(slot, head) + length * headSize;
+      const to = this.#slab.start(layer, slot, head) + length * headSize;
       copyRun(entries.keys, from, this.#slab.keys[layer], to, count * headSize);
       copyRun(entries.values, from, this.#slab.values[layer], to, count * headSize);
     }
@@ -223,14 +224,8 @@ export class KvLane {
    */
   copyToBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.lengths[slot], "only positions that a slot holds are copied");
-    this.#eachRun(slot, block, (slab, from, to) =>
-      copyRun(
-        slab,
-        from + position * this.shape.headSize,
-        block,
-        to + offset * this.shape.headSize,
-        count * this.shape.headSize,
-      ),
+    this.#eachRun(slot, block, (slab, from, to, size) =>
+      copyRun(slab, from + position * size, block, to + offset * size, count * size),
     );
   }
 
@@ -240,14 +235,8 @@ export class KvLane {
    */
   copyFromBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.capacity, "keys and values of a block fit the slot");
-    this.#eachRun(slot, block, (slab, to, from) =>
-      copyRun(
-        block,
-        from + offset * this.shape.headSize,
-        slab,
-        to + position * this.shape.headSize,
-        count * this.shape.headSize,
-      ),
+    this.#eachRun(slot, block, (slab, to, from, size) =>
+      copyRun(block, from + offset * size, slab, to + position * size, count * size),
     );
   }
 
@@ -255,16 +244,15 @@ export class KvLane {
   #eachRun(
     slot: number,
     block: Float32Array,
-    visit: (slab: Float32Array, inSlab: number, inBlock: number) => void,
+    visit: (slab: Float32Array, inSlab: number, inBlock: number, headSize: number) => void,
   ): void {
-    const { layerCount, kvHeadCount } = this.shape;
-    const inBlockStride = block.length / (layerCount * 2 * kvHeadCount);
+    const positionCount = block.length / positionValues(this.shape);
     let inBlock = 0;
-    for (let layer = 0; layer < layerCount; layer++) {
+    for (const [layer, { kvHeadCount, headSize }] of this.shape.caches.entries()) {
       for (const slab of [this.#slab.keys[layer], this.#slab.values[layer]]) {
         for (let head = 0; head < kvHeadCount; head++) {
-          visit(slab, this.#slab.start(slot, head), inBlock);
-          inBlock += inBlockStride;
+          visit(slab, this.#slab.start(layer, slot, head), inBlock, headSize);
+          inBlock += positionCount * headSize;
         }
       }
     }
@@ -385,8 +373,8 @@ export class KvLane {
     passCounts[slot] = Math.min(passCounts[slot], position);
   }
 
-  #view(values: Float32Array, slot: number, slotCount: number): Float32Array {
-    const slotStride = this.shape.kvHeadCount * this.capacity * this.shape.headSize;
-    return values.subarray(slot * slotStride, (slot + slotCount) * slotStride);
+  /** Returns the start and the end of consecutive slots in a layer's keys or values. */
+  #rangeOf(layer: number, slot: number, slotCount: number): readonly [number, number] {
+    return [this.#slab.start(layer, slot, 0), this.#slab.start(layer, slot + slotCount, 0)];
   }
 }

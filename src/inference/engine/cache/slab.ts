@@ -3,9 +3,14 @@
 // slab does not know how much of a slot is filled.
 import type { ModelShape } from "../model-shape.ts";
 
+/** Returns the number of float values of the keys and values of one position, over all layers. */
+export function positionValues({ caches }: Pick<ModelShape, "caches">): number {
+  return caches.reduce((sum, { kvHeadCount, headSize }) => sum + 2 * kvHeadCount * headSize, 0);
+}
+
 /** Returns the bytes of the keys and values of one position of one slot, over all layers. */
-export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCount" | "headSize">): number {
-  return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
+export function positionBytes(shape: Pick<ModelShape, "caches">): number {
+  return positionValues(shape) * Float32Array.BYTES_PER_ELEMENT;
 }
 
 /** Positions [position, position + count) of a slot. */
@@ -28,23 +33,26 @@ export class Slab {
   readonly #shape: ModelShape;
 
   constructor(shape: ModelShape, slotRoom: number, capacity: number) {
-    const { layerCount, kvHeadCount, headSize } = shape;
     this.#shape = shape;
     this.slotRoom = slotRoom;
     this.capacity = capacity;
-    const size = slotRoom * kvHeadCount * capacity * headSize;
     // One allocation holds all layers, because it is then large. The C library maps large allocations afresh; smaller
     // ones reuse memory that must be cleared, which would touch all of the slab at once.
-    const sizeBytes = size * Float32Array.BYTES_PER_ELEMENT;
-    const memory = new ArrayBuffer(2 * layerCount * sizeBytes);
-    const part = (index: number): Float32Array => new Float32Array(memory, index * sizeBytes, size);
-    this.keys = Array.from({ length: layerCount }, (_, layer) => part(2 * layer));
-    this.values = Array.from({ length: layerCount }, (_, layer) => part(2 * layer + 1));
+    const memory = new ArrayBuffer(slotRoom * capacity * positionBytes(shape));
+    let end = 0;
+    const part = (layer: number): Float32Array => {
+      const values = new Float32Array(memory, end, this.start(layer, slotRoom, 0));
+      end += values.byteLength;
+      return values;
+    };
+    const layers = shape.caches.map((_, layer) => ({ keys: part(layer), values: part(layer) }));
+    this.keys = layers.map(({ keys }) => keys);
+    this.values = layers.map(({ values }) => values);
   }
 
   /** Returns the index of a slot's head in the keys or values of a layer. */
-  start(slot: number, head: number): number {
-    const { kvHeadCount, headSize } = this.#shape;
+  start(layer: number, slot: number, head: number): number {
+    const { kvHeadCount, headSize } = this.#shape.caches[layer];
     return (slot * kvHeadCount + head) * this.capacity * headSize;
   }
 
@@ -54,13 +62,16 @@ export class Slab {
 
   /** Sets all written values to 0, as in a new slab. The memory stays allocated. */
   clear(): void {
-    const size = this.start(this.writtenSlotCount, 0);
-    for (const part of [...this.keys, ...this.values]) part.fill(0, 0, size);
+    for (const [layer, keys] of this.keys.entries()) {
+      const size = this.start(layer, this.writtenSlotCount, 0);
+      keys.fill(0, 0, size);
+      this.values[layer].fill(0, 0, size);
+    }
   }
 
   /** Number of parts: each layer has one for its keys and one for its values. */
   get partCount(): number {
-    return 2 * this.#shape.layerCount;
+    return 2 * this.#shape.caches.length;
   }
 
   /** Copies positions to a slot of another slab or of this one; by default, to the slot with the same number. */
@@ -75,13 +86,19 @@ export class Slab {
    * @returns copied bytes
    */
   copyPartTo(target: Slab, part: number, { slot, position, count }: SlotRange, targetSlot = slot): number {
-    const { kvHeadCount, headSize } = this.#shape;
     const kind = part % 2 === 0 ? "keys" : "values";
     const layer = Math.floor(part / 2);
+    const { kvHeadCount, headSize } = this.#shape.caches[layer];
     const [from, to] = [this[kind][layer], target[kind][layer]];
     const [first, size] = [position * headSize, count * headSize];
     for (let head = 0; head < kvHeadCount; head++)
-      copyRun(from, this.start(slot, head) + first, to, target.start(targetSlot, head) + first, size);
+      copyRun(
+        from,
+        this.start(layer, slot, head) + first,
+        to,
+        target.start(layer, targetSlot, head) + first,
+        size,
+      );
     return kvHeadCount * size * Float32Array.BYTES_PER_ELEMENT;
   }
 }

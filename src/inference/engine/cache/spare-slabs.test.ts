@@ -5,9 +5,10 @@ import type { KvLane } from "./kv-lane.ts";
 import { Slab, SpareSlabs } from "./slab.ts";
 
 const shape = {
-  layerCount: 2,
-  kvHeadCount: 3,
-  headSize: 4,
+  caches: [
+    { kvHeadCount: 3, headSize: 4 },
+    { kvHeadCount: 3, headSize: 4 },
+  ],
   states: [],
   vocabularySize: 8,
   contextLength: 1024,
@@ -23,7 +24,7 @@ const fillSlots = (lane: KvLane, slots: number): void => {
   const entries = { keys: new Float32Array(12).fill(NaN), values: new Float32Array(12).fill(NaN) };
   for (let slot = 0; slot < slots; slot++) {
     lane.takeSlot();
-    for (let layer = 0; layer < shape.layerCount; layer++)
+    for (let layer = 0; layer < shape.caches.length; layer++)
       lane.write(layer, slot, { row: 0, start: 0, count: 1 }, { ...entries, positionCount: 1 });
     lane.advance(slot, 1);
   }
@@ -48,7 +49,7 @@ test("a lane reuses the memory of an earlier one, without another owner's number
   assert.equal(second.keys(0, 0, 1).buffer, buffer);
   assert.equal(second.slotRoom, 8, "no room is made anew as slots come");
   for (let slot = 0; slot < 8; slot++) second.takeSlot();
-  for (let layer = 0; layer < shape.layerCount; layer++)
+  for (let layer = 0; layer < shape.caches.length; layer++)
     for (const held of [second.keys(layer, 0, 8), second.values(layer, 0, 8)])
       assert.ok(held.every((value) => value === 0));
 

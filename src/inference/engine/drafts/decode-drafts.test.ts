@@ -14,6 +14,7 @@ import { createRandomWeights, writeModelWeights } from "../../architectures/test
 import { readQuantizedWeights } from "../../architectures/weights.ts";
 import { toAdapterFeeds } from "../adapters/read-adapter.ts";
 import { KvLane } from "../cache/kv-lane.ts";
+import { positionValues } from "../cache/slab.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
 import { integerKernels } from "../../onnx/integer-kernels.ts";
@@ -38,9 +39,8 @@ async function laneWithPrompts(
 
 /** Returns the keys, values and states in all slots of a lane. */
 function contentOf(lane: KvLane): readonly Float32Array[] {
-  const { layerCount, kvHeadCount, headSize } = lane.shape;
   return lane.lengths.flatMap((length, slot) => {
-    const block = new Float32Array(layerCount * 2 * kvHeadCount * length * headSize);
+    const block = new Float32Array(length * positionValues(lane.shape));
     lane.copyToBlock(slot, { position: 0, offset: 0, count: length }, block);
     return [block, lane.states.read(slot)];
   });

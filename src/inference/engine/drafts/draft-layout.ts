@@ -1,5 +1,7 @@
 // Layout of tokens and their drafts in the inputs of the draft graph; see `buildDraftGraph`.
 import { int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
+import { draftPlaces } from "../../architectures/serving-graphs.ts";
+import { kvHeadCounts } from "../../architectures/serving/sequence-memory.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
 
 export interface DraftLayout {
@@ -15,26 +17,37 @@ export interface DraftLayout {
  * longest repeats its last token
  */
 export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[])[]): DraftLayout {
-  const { kvHeadCount } = lane.shape;
   const positionCount = Math.max(...tokenIds.map(({ length }) => length));
   const columns = [...Array(positionCount).keys()];
   const tokens: number[] = [];
   const positions: number[] = [];
-  const places: number[] = [];
   for (const [slot, ids] of tokenIds.entries()) {
     const steps = columns.map((column) => Math.min(column, ids.length - 1));
     tokens.push(...steps.map((step) => ids[step]));
     positions.push(...steps.map((step) => lane.lengths[slot] + step));
-    for (let head = slot * kvHeadCount; head < (slot + 1) * kvHeadCount; head++)
-      places.push(...steps.map((step) => head * lane.capacity + lane.lengths[slot] + step));
   }
   const dims = [tokenIds.length, positionCount];
   return {
     feeds: {
       tokens: int64Tensor(dims, tokens),
       positions: int64Tensor(dims, positions),
-      places: int64Tensor([tokenIds.length, kvHeadCount, positionCount], places),
+      ...Object.fromEntries(
+        kvHeadCounts(lane.shape.caches).map((kvHeads) => [
+          draftPlaces(kvHeads),
+          int64Tensor([tokenIds.length, kvHeads, positionCount], placesIn(kvHeads)),
+        ]),
+      ),
     },
     positionCount,
   };
+
+  /** Returns the places of the positions in caches with this number of heads. */
+  function placesIn(kvHeads: number): readonly number[] {
+    return tokenIds.flatMap((_, slot) => {
+      const own = positions.slice(slot * positionCount, (slot + 1) * positionCount);
+      return Array.from({ length: kvHeads }, (__, head) =>
+        own.map((position) => (slot * kvHeads + head) * lane.capacity + position),
+      ).flat();
+    });
+  }
 }

@@ -27,8 +27,8 @@ const sequencesOf = (count: number): readonly Sequence[] =>
 /** Writes keys and values for one position; `mark` identifies the sequence. */
 const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   const slot = slotOf(sequence);
-  for (let layer = 0; layer < fakeShape.layerCount; layer++) {
-    const keys = new Float32Array(fakeShape.kvHeadCount * fakeShape.headSize).fill(mark);
+  for (const [layer, { kvHeadCount, headSize }] of fakeShape.caches.entries()) {
+    const keys = new Float32Array(kvHeadCount * headSize).fill(mark);
     lane.kv.write(layer, slot, { row: 0, start: 0, count: 1 }, { keys, values: keys, positionCount: 1 });
   }
   lane.kv.advance(slot, 1);
@@ -97,7 +97,7 @@ test("a row that starts from another's answer copies only what they do not share
     sequence.computedCount = 1 + ids.length;
   };
   const marks = (sequence: Sequence): readonly number[] => {
-    const { headSize } = fakeShape;
+    const { headSize } = fakeShape.caches[1];
     const keys = lane.kv.keys(1, slotOf(sequence), 1);
     return Array.from({ length: sequence.computedCount }, (_, position) => keys[position * headSize]);
   };

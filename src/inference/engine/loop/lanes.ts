@@ -445,7 +445,7 @@ function stateOf(lane: Lane): LaneState {
  * as these operations.
  */
 function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
-  const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
+  const second = lanePositions ?? (layerBytesOfSecond * shape.caches.length) / positionBytes(shape);
   return { second, call: 4 * second, copiedCountMax: copiedBytesMax / positionBytes(shape) };
 }
 

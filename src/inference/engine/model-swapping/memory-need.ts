@@ -1,12 +1,12 @@
 // Estimates how much memory an engine takes for a model folder, before the model is loaded. Reads only the
 // configuration and the names of the tensors. The estimate is an upper bound, because it assumes that keys and values
 // fill their limit.
-import type { ModelConfig } from "../../architectures/config.ts";
+import { intermediateSizeOf, type ModelConfig } from "../../architectures/config.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
 import type { FormChoice } from "../../architectures/quantized/choose-forms.ts";
 import { keptBytes, type WeightForms } from "../../architectures/quantized/weight-forms.ts";
-import { countCaches, stateShapes } from "../../architectures/serving/sequence-memory.ts";
+import { cacheShapes, stateShapes } from "../../architectures/serving/sequence-memory.ts";
 import { readForms } from "../../architectures/weights.ts";
 import { keyValueBytesMax, slotBytesOf, type SlotBytes } from "../cache/kv-cache.ts";
 import type { EngineSettings } from "../settings.ts";
@@ -88,9 +88,11 @@ export function engineMemoryOf(config: ModelConfig, forms: WeightForms, settings
  * * one token of every row: logits over the vocabulary.
  */
 function stepBytes(config: ModelConfig, limits: Limits): number {
-  const { contextLength, headCount, width, intermediateSize, vocabularySize } = config;
+  const { contextLength, headCount, width, vocabularySize, layers, layerEmbedding } = config;
+  const intermediateSize = Math.max(...layers.map((_, layer) => intermediateSizeOf(config, layer)));
   const context = Math.min(contextLength, limits.contextLengthMax);
-  const tokenNumbers = headCount * context + 8 * width + 4 * intermediateSize;
+  const embeddingSize = layers.length * (layerEmbedding?.size ?? 0);
+  const tokenNumbers = headCount * context + 8 * width + 4 * intermediateSize + 4 * embeddingSize;
   const tokenBytes = tokenNumbers * Float32Array.BYTES_PER_ELEMENT + 2 * slotBytesIn(config).bytesPerPosition;
   const partBytes = Math.min(limits.tokensPerStepMax, context) * tokenBytes;
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
@@ -107,6 +109,5 @@ function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotC
 
 /** Returns the memory of a slot of the model: keys and values per position, and the states of layers without them. */
 export function slotBytesIn(config: ModelConfig): SlotBytes {
-  const { kvHeadCount, headSize } = config;
-  return slotBytesOf({ layerCount: countCaches(config), kvHeadCount, headSize, states: stateShapes(config) });
+  return slotBytesOf({ caches: cacheShapes(config), states: stateShapes(config) });
 }

@@ -6,9 +6,10 @@ import type { ModelShape } from "../model-shape.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
 const shape: ModelShape = {
-  layerCount: 2,
-  kvHeadCount: 3,
-  headSize: 2,
+  caches: [
+    { kvHeadCount: 3, headSize: 2 },
+    { kvHeadCount: 1, headSize: 6 },
+  ],
   states: [],
   vocabularySize: 8,
   contextLength: 1024,
@@ -30,8 +31,7 @@ const laneWith = (capacity: number, count: number): KvLane => {
   lane.reshape(2, capacity);
   lane.takeSlot();
   const slot = lane.takeSlot();
-  const { kvHeadCount, headSize, layerCount } = shape;
-  for (let layer = 0; layer < layerCount; layer++) {
+  for (const [layer, { kvHeadCount, headSize }] of shape.caches.entries()) {
     const keys = Float32Array.from({ length: kvHeadCount * count * headSize }, (_, at) => {
       const [head, inHead] = [Math.floor(at / (count * headSize)), at % (count * headSize)];
       return keyOf({ layer, head, position: Math.floor(inHead / headSize), index: inHead % headSize });
@@ -55,12 +55,12 @@ const checkRead = (
   const lane = laneWith(192, held.count);
   assert.equal(cache.read(prompt, held.of, { lane, slot: 1 }), expected - held.count);
   assert.equal(lane.lengths[1], expected);
-  for (let layer = 0; layer < shape.layerCount; layer++) {
+  for (const [layer, { kvHeadCount, headSize }] of shape.caches.entries()) {
     const [keys, values] = [lane.keys(layer, 1, 1), lane.values(layer, 1, 1)];
-    for (let head = 0; head < shape.kvHeadCount; head++) {
-      for (let at = 0; at < expected * shape.headSize; at++) {
-        const [position, index] = [Math.floor(at / shape.headSize), at % shape.headSize];
-        const place = head * lane.capacity * shape.headSize + at;
+    for (let head = 0; head < kvHeadCount; head++) {
+      for (let at = 0; at < expected * headSize; at++) {
+        const [position, index] = [Math.floor(at / headSize), at % headSize];
+        const place = head * lane.capacity * headSize + at;
         const key = keyOf({ layer, head, position, index });
         assert.deepEqual([keys[place], values[place]], [key, -key], `layer ${layer}, head ${head}`);
       }

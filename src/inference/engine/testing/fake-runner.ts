@@ -9,9 +9,10 @@ import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "../mo
 import type { ModelShape } from "../model-shape.ts";
 
 export const fakeShape: ModelShape = {
-  layerCount: 2,
-  kvHeadCount: 2,
-  headSize: 2,
+  caches: [
+    { kvHeadCount: 2, headSize: 2 },
+    { kvHeadCount: 1, headSize: 4 },
+  ],
   states: [],
   vocabularySize: 64,
   contextLength: 512,
@@ -148,8 +149,7 @@ export class FakeRunner implements ModelRunner {
   }
 
   #append(lane: KvLane, slot: number, id: number): void {
-    const { layerCount, kvHeadCount, headSize } = this.shape;
-    for (let layer = 0; layer < layerCount; layer++) {
+    for (const [layer, { kvHeadCount, headSize }] of this.shape.caches.entries()) {
       const keys = new Float32Array(kvHeadCount * headSize).fill(id + layer);
       lane.write(
         layer,
@@ -175,10 +175,10 @@ export class FakeRunner implements ModelRunner {
 
   /** Reads the tokens in a slot back from its keys and values. Checks that all layers and heads agree. */
   #history(lane: KvLane, slot: number): readonly number[] {
-    const { layerCount, kvHeadCount, headSize } = this.shape;
-    const first = Array.from(lane.keys(0, slot, 1).subarray(0, lane.lengths[slot] * headSize));
-    const history = first.filter((_, index) => index % headSize === 0);
-    for (let layer = 0; layer < layerCount; layer++) {
+    const { headSize: firstSize } = this.shape.caches[0];
+    const first = Array.from(lane.keys(0, slot, 1).subarray(0, lane.lengths[slot] * firstSize));
+    const history = first.filter((_, index) => index % firstSize === 0);
+    for (const [layer, { kvHeadCount, headSize }] of this.shape.caches.entries()) {
       for (let head = 0; head < kvHeadCount; head++) {
         history.forEach((token, position) => {
           const place = (head * lane.capacity + position) * headSize;

@@ -1,6 +1,6 @@
 // Creates an unchanging snapshot of a computed prompt for transfer: its cached blocks without a copy, and copies of the
 // remaining positions and of the states.
-import { blockValues } from "../../../base/domain/prompt-transfer.ts";
+import { positionValues } from "../cache/slab.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
 
@@ -16,13 +16,13 @@ export function heldArrays(
   tokenCount: number,
   { lane, slot }: SlotRef,
 ): Omit<HeldArrays, "scores_V"> {
-  const positionValues = blockValues(lane.shape, 1);
+  const positionSize = positionValues(lane.shape);
   const blocks = [...lent];
-  const blockPositions = blocks.map(({ length }) => length / positionValues);
+  const blockPositions = blocks.map(({ length }) => length / positionSize);
   let position = blockPositions.reduce((sum, count) => sum + count, 0);
   while (position < tokenCount) {
     const count = Math.min(copiedPositions, tokenCount - position);
-    const block = new Float32Array(count * positionValues);
+    const block = new Float32Array(count * positionSize);
     lane.copyToBlock(slot, { position, offset: 0, count }, block);
     blocks.push(block);
     blockPositions.push(count);

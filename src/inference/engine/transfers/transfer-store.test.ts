@@ -6,9 +6,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { promptShapeOf, TransferStore, type HoldRequest } from "./transfer-store.ts";
 
 const model = {
-  layerCount: 1,
-  kvHeadCount: 2,
-  headSize: 3,
+  caches: [{ kvHeadCount: 2, headSize: 3 }],
   states: [{ kind: "inputs", dims: [1, 2] }],
   vocabularySize: 5,
 } as const;
@@ -87,7 +85,7 @@ test("refuses data that does not fit the model, or is inconsistent", async () =>
   const { store } = storeOf(4);
   const right = await taken(store);
   const wrong: readonly Partial<HeldPrompt>[] = [
-    { shape: { ...shape, headSize: 4 } },
+    { shape: { ...shape, positionSize: 16 } },
     { shape: { ...shape, stateSize: 3 } },
     { blockPositions: [1] },
     { blockPositions: [3, -1] },

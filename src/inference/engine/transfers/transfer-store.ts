@@ -11,6 +11,7 @@ import {
 } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { stateValues } from "../cache/sequence-states.ts";
+import { positionValues } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { readJoined, writeJoined } from "./joined-bytes.ts";
 import { ReceivedPrompt } from "./received-prompt.ts";
@@ -184,14 +185,13 @@ export class TransferStore implements PromptTransfers {
 }
 
 /** Returns the dimensions of a model that prompts in transfer must match. */
-export function promptShapeOf({
-  layerCount,
-  kvHeadCount,
-  headSize,
-  states,
-  vocabularySize,
-}: Omit<PromptShape, "stateSize"> & Pick<ModelShape, "states">): PromptShape {
-  return { layerCount, kvHeadCount, headSize, stateSize: stateValues(states), vocabularySize };
+export function promptShapeOf(shape: Pick<ModelShape, "caches" | "states" | "vocabularySize">): PromptShape {
+  return {
+    layerCount: shape.caches.length,
+    positionSize: positionValues(shape),
+    stateSize: stateValues(shape.states),
+    vocabularySize: shape.vocabularySize,
+  };
 }
 
 /**

@@ -1,0 +1,94 @@
+// Reads in which parts the layers of Gemma 4 differ from each other: sizes of heads, shared keys and values, and the
+// width of the feed-forward part. Kinds of layers and rotary embeddings are read by `read-layers`.
+import type { AttentionLayer, CacheShape, LayerEmbedding } from "../config.ts";
+import type { ConfigReader, JsonObject } from "./config-reader.ts";
+import type { LayerKind } from "./families.ts";
+
+/** Parts in which a layer with attention differs from the model. */
+export type LayerDetails = Pick<
+  AttentionLayer,
+  "heads" | "keysFrom" | "hasSharedValues" | "intermediateSize" | "hasLayerEmbedding"
+>;
+
+/** Default of `rope_parameters`. */
+export const gemma4Rotary: JsonObject = {
+  full_attention: { rope_type: "proportional", rope_theta: 1_000_000, partial_rotary_factor: 0.25 },
+  sliding_attention: { rope_type: "default", rope_theta: 10_000 },
+};
+
+/** Reads the parts of every layer; adds faults to `reader`. */
+export function gemma4Layers(reader: ConfigReader, kinds: readonly LayerKind[]): readonly LayerDetails[] {
+  if (reader.flag("enable_moe_block", false))
+    reader.refuse("enable_moe_block", "a mixture of experts is not computed; use a dense model");
+  const sharedCount = reader.get("num_kv_shared_layers") ? reader.count("num_kv_shared_layers") : 0;
+  const firstShared = kinds.length - sharedCount;
+  const sourceOf = (layer: number): number =>
+    kinds.slice(0, Math.max(firstShared, 0)).lastIndexOf(kinds[layer]);
+  if (kinds.some((_, layer) => layer >= firstShared && sourceOf(layer) < 0))
+    reader.refuse("num_kv_shared_layers", "each kind of layer needs one with its own keys and values");
+  if (kinds.at(-1) === "sliding_attention")
+    reader.refuse("layer_types", "the last layer needs full attention");
+  const isWide = reader.flag("use_double_wide_mlp", false);
+  const hasSharedValues = reader.flag("attention_k_eq_v", false);
+  const hasLayerEmbedding = reader.get("hidden_size_per_layer_input") !== 0;
+  const heads = readHeads(reader, kinds);
+  return kinds.map((kind, layer) => ({
+    heads: heads[layer],
+    ...(layer >= firstShared && { keysFrom: sourceOf(layer) }),
+    ...(layer >= firstShared && isWide && { intermediateSize: 2 * reader.count("intermediate_size") }),
+    ...(hasSharedValues && kind === "full_attention" && { hasSharedValues }),
+    ...(hasLayerEmbedding && { hasLayerEmbedding }),
+  }));
+}
+
+/**
+ * Reads the heads of each layer. Published files have fields for all layers with full attention; files that
+ * Transformers 5.24 saves list layers by number.
+ */
+function readHeads(reader: ConfigReader, kinds: readonly LayerKind[]): readonly CacheShape[] {
+  const usual = {
+    kvHeadCount: reader.count("num_key_value_heads", 4),
+    headSize: reader.count("head_dim", 256),
+  };
+  const listed = reader.object("per_layer_config");
+  if (listed !== null) {
+    const heads = kinds.map((_, layer): CacheShape => {
+      const own = listed.object(`${layer}`);
+      if (own === null) return usual;
+      for (const name of own.names)
+        if (!["head_dim", "num_key_value_heads"].includes(name))
+          own.refuse(name, "layers that differ in this field are not computed");
+      return {
+        kvHeadCount: own.count("num_key_value_heads", usual.kvHeadCount),
+        headSize: own.count("head_dim", usual.headSize),
+      };
+    });
+    checkHeads(listed, heads, kinds);
+    return heads;
+  }
+  const isGlobal = reader.flag("attention_k_eq_v", false) && reader.get("num_global_key_value_heads");
+  const full = {
+    kvHeadCount: isGlobal ? reader.count("num_global_key_value_heads") : usual.kvHeadCount,
+    headSize: reader.count("global_head_dim", 512),
+  };
+  return kinds.map((kind) => (kind === "full_attention" ? full : usual));
+}
+
+/** Refuses layers of one kind with different heads: they share a rotary embedding, and may share keys and values. */
+function checkHeads(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly LayerKind[]): void {
+  for (const [layer, { headSize, kvHeadCount }] of heads.entries()) {
+    const first = heads[kinds.indexOf(kinds[layer])];
+    if (first.headSize === headSize && first.kvHeadCount === kvHeadCount) continue;
+    listed.refuse(`${layer}`, "layers of one kind need heads of one size and number");
+    return;
+  }
+}
+
+/** Reads the sizes of the embedding with a part for each layer; null if the model has none. */
+export function gemma4Embedding(reader: ConfigReader): LayerEmbedding | null {
+  if (reader.get("hidden_size_per_layer_input") === 0) return null;
+  const rowCount = reader.count("vocab_size_per_layer_input", 262_144);
+  if (rowCount < reader.count("vocab_size", 262_144))
+    reader.refuse("vocab_size_per_layer_input", "a row for each token is needed");
+  return { size: reader.count("hidden_size_per_layer_input", 256), rowCount };
+}
