@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { GraphBuilder } from "../src/lib/graph/builder.ts";
+import { cacheDims } from "../src/lib/graph/cache-products.ts";
 import type { Tensor } from "../src/lib/graph/tensor.ts";
 import type { CacheShape, ModelConfig } from "../src/inference/architectures/config.ts";
 import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
@@ -244,7 +245,8 @@ class RowCache {
 
   /** Returns the feeds for the graph that computes one token per row. */
   feeds(): Feeds {
-    const dims = ({ kvHeadCount, headSize }: CacheShape) => [1, kvHeadCount, 1, this.#capacity, headSize];
+    const dims = ({ kvHeadCount, headSize }: CacheShape) =>
+      cacheDims(1, kvHeadCount, this.#capacity, headSize);
     return { ...this.#feedsOf(dims), ...this.stateFeeds() };
   }
 

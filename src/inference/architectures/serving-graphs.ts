@@ -4,6 +4,7 @@
 import { present } from "../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
+import { cacheForm } from "../../lib/graph/cache-products.ts";
 import { dimensionProduct, type Dimension } from "../../lib/graph/dimension.ts";
 import type { Graph, Value } from "../../lib/graph/graph.ts";
 import type { CacheShape, ModelConfig } from "./config.ts";
@@ -240,7 +241,7 @@ export function buildContinuationGraph(
  * Builds the graph of one new token per row over a cache.
  * * Inputs: `tokens` int64 [B, 1]; LoRA matrices.
  * * Input `past_lengths` int64 [B]: the filled length of each row's cache, which is the position of its new token.
- * * Inputs per cache: `keys.i` and `values.i` [B, Hkv, 1, C, K]; numbers after `past_lengths` are ignored, but must be
+ * * Inputs per cache: `keys.i` and `values.i` (`cacheDims`); numbers after `past_lengths` are ignored, but must be
  * finite.
  * * Input per state: `state.i` [B, ...].
  * * Outputs: `logits` [B, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K]; per state `new_state.i` [B,
@@ -261,11 +262,11 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
       const { kvHeadCount: kvHeads, headSize } = heads;
       const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
-      const shape = ["B", kvHeads, 1, "C", headSize];
+      const { shape, capacity } = cacheForm("B", kvHeads, "C", headSize);
       const cacheKeys = cacheInput(names.keys, shape);
       const cacheValues = cacheInput(names.values, shape);
       const window = layerConfig.slidingWindow ?? undefined;
-      const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity: "C", window });
+      const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity, window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
       const result = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
       return keepNewCache(outputs, cache, result);
@@ -318,7 +319,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     const [, kvHeads, , headSize] = x.shape as readonly [Dimension, number, Dimension, number];
     const places = present(placesOf.get(kvHeads), "the places of new tokens");
     const ids = builder.reshape(places, [dimensionProduct(places.shape)]);
-    const table = builder.reshape(cache, [dimensionProduct(["B", kvHeads, "C"]), headSize]);
+    const table = builder.reshape(cache, [dimensionProduct(cache.shape.slice(0, -1)), headSize]);
     const filled = builder.placeRows(table, builder.reshape(x, [...ids.shape, headSize]), ids);
     return builder.reshape(filled, cache.shape);
   };
@@ -331,12 +332,12 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
       const { kvHeadCount: kvHeads, headSize } = heads;
       const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
-      const shape = ["B", kvHeads, 1, "C", headSize];
+      const { shape, capacity } = cacheForm("B", kvHeads, "C", headSize);
       const [keys, values] = [byHead(k, heads), byHead(v, heads)];
       const cacheKeys = placed(cacheInput(names.keys, shape), keys);
       const cacheValues = placed(cacheInput(names.values, shape), values);
       const window = layerConfig.slidingWindow ?? undefined;
-      const mask = cacheMask(builder, { pastLengths, capacity: "C", window });
+      const mask = cacheMask(builder, { pastLengths, capacity, window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
       const { attention } = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
       return keepNewCache(outputs, cache, { attention, keys, values });

@@ -33,6 +33,7 @@ const modelNames = [
   "granite",
   "smollm3",
   "olmo2",
+  "gemma4",
 ];
 /** Hash of the base weights that adapters are compared with; the same for all models of this test. */
 const weightsHash = "b".repeat(64);

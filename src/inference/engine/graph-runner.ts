@@ -3,6 +3,7 @@
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { AdapterReference } from "../../base/domain/generation.ts";
+import { cacheDims } from "../../lib/graph/cache-products.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../architectures/config.ts";
 import { largeWeightBytes } from "../architectures/large-weights.ts";
@@ -344,7 +345,7 @@ class GraphRunner implements ModelRunner {
   #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
     const feeds: Record<string, Tensor> = {};
     for (const [layer, { kvHeadCount, headSize }] of this.shape.caches.entries()) {
-      const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
+      const dims = cacheDims(count, kvHeadCount, lane.capacity, headSize);
       const names = cacheNames(layer);
       feeds[names.keys] = float32Tensor(dims, lane.keys(layer, 0, count));
       feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));

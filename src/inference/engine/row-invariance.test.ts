@@ -215,6 +215,8 @@ const cases = [
   ["lfm2-biases", "8"],
   ["qwen3.5", "off"],
   ["qwen3.5", "8"],
+  ["gemma4", "off"],
+  ["gemma4-large", "8"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 6)) {

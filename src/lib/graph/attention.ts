@@ -6,6 +6,7 @@
  */
 import { assert } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
+import { queryProducts, valueProducts } from "./cache-products.ts";
 import { dimensionProduct, dimensionSum } from "./dimension.ts";
 import type { Dimension } from "./dimension.ts";
 import type { Value } from "./graph.ts";
@@ -151,7 +152,7 @@ export interface CacheAttentionResults {
  * - Each query head is a matrix of one row, broadcast over its key head. Products of one row read the cache in place;
  * products of a few rows first pack all of it (measured: twice to four times slower).
  *
- * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or [B, Hkv, 1, C, K],
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or as in `cacheDims`,
  * which products of one token per row use unchanged
  * @param options.mask `cacheMask` of B*T past lengths and the same C
  * @returns attention [B, T, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K], or [B, T, Hkv, 1, 1, K]
@@ -164,7 +165,7 @@ export function cacheAttention(
   const { q, k, v, cacheKeys, cacheValues } = inputs;
   const { kvHeads, headSize, scale, mask } = options;
   const [rows, length] = sizes(q);
-  const capacity = dimensionAt(cacheKeys.shape, -2);
+  const capacity = dimensionProduct(cacheKeys.shape.slice(2, -1));
   const [tokens, cached] =
     length === 1
       ? [[rows], [rows]]
@@ -172,7 +173,6 @@ export function cacheAttention(
           [rows, length],
           [rows, 1],
         ];
-  const cacheShape = [...cached, kvHeads, 1, capacity, headSize];
   const newShape = [...tokens, kvHeads, 1, 1, headSize];
   const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
   // Scales the queries before the product. With a factor inside the product, the runtime would not use its fast kernel
@@ -184,14 +184,14 @@ export function cacheAttention(
   const scores = builder.concat(
     [
       builder.reduceSum(builder.multiply(queries, keys), [-1], true),
-      builder.matMul(queries, builder.reshape(cacheKeys, cacheShape), { transposeB: true }),
+      queryProducts(builder, queries, cacheKeys, cached),
     ],
     -1,
   );
   const probabilities = builder.softmax(builder.add(scores, builder.reshape(mask, maskShape)));
   const attended = builder.add(
     builder.multiply(builder.slice(probabilities, -1, 0, 1), values),
-    builder.matMul(builder.slice(probabilities, -1, 1), builder.reshape(cacheValues, cacheShape)),
+    valueProducts(builder, builder.slice(probabilities, -1, 1), cacheValues, cached),
   );
   return { attention: builder.reshape(attended, q.shape), keys, values };
 }

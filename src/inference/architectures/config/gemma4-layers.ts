@@ -2,7 +2,6 @@
 // width of the feed-forward part. Kinds of layers and rotary embeddings are read by `read-layers`.
 import type { AttentionLayer, CacheShape, LayerEmbedding } from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
-import type { LayerKind } from "./families.ts";
 
 /** Parts in which a layer with attention differs from the model. */
 export type LayerDetails = Pick<
@@ -17,7 +16,7 @@ export const gemma4Rotary: JsonObject = {
 };
 
 /** Reads the parts of every layer; adds faults to `reader`. */
-export function gemma4Layers(reader: ConfigReader, kinds: readonly LayerKind[]): readonly LayerDetails[] {
+export function gemma4Layers(reader: ConfigReader, kinds: readonly string[]): readonly LayerDetails[] {
   if (reader.flag("enable_moe_block", false))
     reader.refuse("enable_moe_block", "a mixture of experts is not computed; use a dense model");
   const sharedCount = reader.get("num_kv_shared_layers") ? reader.count("num_kv_shared_layers") : 0;
@@ -45,7 +44,7 @@ export function gemma4Layers(reader: ConfigReader, kinds: readonly LayerKind[]):
  * Reads the heads of each layer. Published files have fields for all layers with full attention; files that
  * Transformers 5.24 saves list layers by number.
  */
-function readHeads(reader: ConfigReader, kinds: readonly LayerKind[]): readonly CacheShape[] {
+function readHeads(reader: ConfigReader, kinds: readonly string[]): readonly CacheShape[] {
   const usual = {
     kvHeadCount: reader.count("num_key_value_heads", 4),
     headSize: reader.count("head_dim", 256),
@@ -75,7 +74,7 @@ function readHeads(reader: ConfigReader, kinds: readonly LayerKind[]): readonly 
 }
 
 /** Refuses layers of one kind with different heads: they share a rotary embedding, and may share keys and values. */
-function checkHeads(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly LayerKind[]): void {
+function checkHeads(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly string[]): void {
   for (const [layer, { headSize, kvHeadCount }] of heads.entries()) {
     const first = heads[kinds.indexOf(kinds[layer])];
     if (first.headSize === headSize && first.kvHeadCount === kvHeadCount) continue;

@@ -5,6 +5,7 @@
 import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
+import { cacheForm } from "../../../lib/graph/cache-products.ts";
 import { dimensionSum } from "../../../lib/graph/dimension.ts";
 import type { Graph, Value } from "../../../lib/graph/graph.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
@@ -29,7 +30,7 @@ export function groupName(name: string, group: PairedGroup): string {
  * Builds the graph. The inputs of group g with Bg rows are:
  * * `tokens.g` int64 [Bg, 1] and `past_lengths.g` int64 [Bg].
  * * `rows.g` int64 [Bg]: indices of the group's rows in the call; group 0 has the first B0 rows, group 1 the others.
- * * Per cache `keys.i.g` and `values.i.g` [Bg, Hkv, 1, Cg, K]; per state `state.i.g` [Bg, K-1, D].
+ * * Per cache `keys.i.g` and `values.i.g` (`cacheDims`); per state `state.i.g` [Bg, K-1, D].
  * * LoRA matrices `<name>.g`, if the graph takes adapters.
  *
  * @returns graph with the decode graph's outputs over all rows: `logits` [B0+B1, V]; per cache `new_keys.i` and
@@ -77,8 +78,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
       const names = cacheNames(cacheOf(config, layer));
       const window = layerConfig.slidingWindow ?? undefined;
       const attended = groups.map(({ group, rows, pastLengths }) => {
-        const capacity = `C${group}`;
-        const shape = [`B${group}`, kvHeads, 1, capacity, headSize];
+        const { shape, capacity } = cacheForm(`B${group}`, kvHeads, `C${group}`, headSize);
         const inputs = {
           q: partOf(q, rows),
           k: partOf(k, rows),

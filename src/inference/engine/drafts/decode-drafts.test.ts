@@ -115,6 +115,8 @@ const cases = [
   ["gemma3", "8"],
   ["lfm2", "off"],
   ["lfm2-biases", "8"],
+  ["gemma4", "8"],
+  ["gemma4-large", "off"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 5)) {

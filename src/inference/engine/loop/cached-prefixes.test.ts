@@ -293,6 +293,7 @@ const cases = [
   ["gemma3", "off"],
   ["lfm2", "off"],
   ["qwen3.5", "off"],
+  ["gemma4", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 test("states stay those after a slot's tokens on random schedules", async () => {

@@ -291,6 +291,7 @@ const models = [
   { name: "qwen3", folder: modelFolder, adapterOf: () => goldenAdapter },
   ofGoldens("lfm2"),
   ofGoldens("qwen3.5"),
+  ofGoldens("gemma4"),
 ];
 
 for (const { name, folder, adapterOf } of models) {

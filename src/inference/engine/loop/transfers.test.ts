@@ -127,6 +127,7 @@ const models = [
 const withStates = [
   ["lfm2", "off"],
   ["qwen3.5", "off"],
+  ["gemma4", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 for (const [name, quantization] of [...searchedOf(models, 2), ...searchedOf(withStates, 1)]) {

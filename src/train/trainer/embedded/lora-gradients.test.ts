@@ -43,7 +43,7 @@ function checkClose(
   assert.ok(difference <= tolerance * largest, `${what} differs by ${difference} of ${largest}`);
 }
 
-for (const name of ["lfm2", "qwen3.5"]) {
+for (const name of ["lfm2", "qwen3.5", "gemma4", "gemma4-large"]) {
   test(`${name}: gradients and optimizer steps agree with PyTorch`, async () => {
     const folder = `${goldens}/models/${name}`;
     const config = readModelConfig(folder);
