@@ -4,11 +4,19 @@ import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import type { Dimension } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
-import type { DecoderParts } from "./decoder.ts";
+import type { Linear } from "./linear.ts";
 import { layerEmbeddingName, layerEmbeddingNorm, layerEmbeddingProjection } from "./parameters.ts";
 
 /** Returns each layer's part [B, T, P] of the additional embedding. */
 export type LayerEmbeddings = (layer: number) => Value;
+
+/** Functions that apply the model's weights; see `DecoderParts`. */
+interface EmbeddingParts {
+  readonly weight: (name: string) => Value;
+  readonly embed: (tokens_BT: Value, table?: string) => Value;
+  readonly linear: Linear;
+  readonly tokens_BT: Value;
+}
 
 /**
  * Adds the additional embedding of all layers to a graph.
@@ -19,7 +27,7 @@ export type LayerEmbeddings = (layer: number) => Value;
 export function layerEmbeddings(
   builder: GraphBuilder,
   config: ModelConfig,
-  { embed, linear, weight, tokens_BT }: DecoderParts,
+  { embed, linear, weight, tokens_BT }: EmbeddingParts,
   embedded: Value,
 ): LayerEmbeddings | null {
   const { layerEmbedding, layers, width, normEpsilon } = config;

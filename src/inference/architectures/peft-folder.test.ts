@@ -280,7 +280,7 @@ const fusedReference = "test/fixtures/goldens/phi3-adapter";
 
 /** Creates an adapter for a model with fused projections, with nonzero numbers in all of its matrices. */
 /** Projections that the fused model has. */
-const fusedTargets = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
+const fusedTargets = projectionNames.filter((name) => !/^(?:in_proj|out_proj|per_layer)/.test(name));
 
 function fusedAdapter(targets = projectionNames.slice()): LoraAdapter {
   const adapter = createLoraAdapter(fused, { rank: 3, alpha: 5, targets, seed: 4 });

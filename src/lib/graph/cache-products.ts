@@ -1,7 +1,6 @@
 // Products of the rows of queries and probabilities with a cache. If the right operand of a product is a single matrix,
 // the runtime computes all rows of the left operand together, with a kernel that sums in another order. A cache of one
 // key head would be such an operand in a batch of one row, so it is divided into pieces, of which there are several.
-import { assert } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
 import { dimensionProduct, type Dimension, type Shape } from "./dimension.ts";
 import type { Value } from "./graph.ts";
@@ -55,13 +54,17 @@ export function queryProducts(builder: GraphBuilder, queries: Value, cache: Valu
     return builder.matMul(queries, keys, { transposeB: true });
   }
   // Two halves are enough, and take fewer products than the pieces.
-  assert(size === piecePositions, "pieces have an even number of positions");
-  const half = dimensionProduct([pieces, size / 2]);
+  const half = dimensionProduct([pieces, piecePositions / 2]);
   const keys = builder.reshape(cache, [...cached, kvHeads, 1, 2, half, headSize]);
   const [tokens, group] = [queries.shape.slice(0, -4), dimensionAt(queries.shape, -3)];
   const rows = builder.reshape(queries, [...tokens, kvHeads, group, 1, 1, headSize]);
-  const products = builder.matMul(rows, keys, { transposeB: true });
-  return builder.reshape(products, [...tokens, kvHeads, group, 1, dimensionProduct([pieces, size])]);
+  return builder.reshape(builder.matMul(rows, keys, { transposeB: true }), [
+    ...tokens,
+    kvHeads,
+    group,
+    1,
+    dimensionProduct([pieces, size]),
+  ]);
 }
 
 /**
@@ -88,7 +91,6 @@ export function valueProducts(
 }
 
 function sizesOf({ shape }: Value) {
-  const kvHeads = dimensionAt(shape, 1);
-  const [size, headSize] = [dimensionAt(shape, -2), dimensionAt(shape, -1)];
+  const [kvHeads, size, headSize] = [1, -2, -1].map((axis) => dimensionAt(shape, axis));
   return { kvHeads, pieces: shape.length === 5 ? dimensionAt(shape, 2) : 1, size, headSize };
 }

@@ -1,7 +1,8 @@
 // Reads in which parts the layers of Gemma 4 differ from each other: sizes of heads, shared keys and values, and the
 // width of the feed-forward part. Kinds of layers and rotary embeddings are read by `read-layers`.
-import type { AttentionLayer, CacheShape, LayerEmbedding } from "../config.ts";
+import type { AttentionLayer, LayerEmbedding } from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
+import { gemma4Heads } from "./gemma4-heads.ts";
 
 /** Parts in which a layer with attention differs from the model. */
 export type LayerDetails = Pick<
@@ -29,8 +30,8 @@ export function gemma4Layers(reader: ConfigReader, kinds: readonly string[]): re
     reader.refuse("layer_types", "the last layer needs full attention");
   const isWide = reader.flag("use_double_wide_mlp", false);
   const hasSharedValues = reader.flag("attention_k_eq_v", false);
-  const hasLayerEmbedding = reader.get("hidden_size_per_layer_input") !== 0;
-  const heads = readHeads(reader, kinds);
+  const hasLayerEmbedding = hasEmbedding(reader);
+  const heads = gemma4Heads(reader, kinds);
   return kinds.map((kind, layer) => ({
     heads: heads[layer],
     ...(layer >= firstShared && { keysFrom: sourceOf(layer) }),
@@ -40,54 +41,16 @@ export function gemma4Layers(reader: ConfigReader, kinds: readonly string[]): re
   }));
 }
 
-/**
- * Reads the heads of each layer. Published files have fields for all layers with full attention; files that
- * Transformers 5.24 saves list layers by number.
- */
-function readHeads(reader: ConfigReader, kinds: readonly string[]): readonly CacheShape[] {
-  const usual = {
-    kvHeadCount: reader.count("num_key_value_heads", 4),
-    headSize: reader.count("head_dim", 256),
-  };
-  const listed = reader.object("per_layer_config");
-  if (listed !== null) {
-    const heads = kinds.map((_, layer): CacheShape => {
-      const own = listed.object(`${layer}`);
-      if (own === null) return usual;
-      for (const name of own.names)
-        if (!["head_dim", "num_key_value_heads"].includes(name))
-          own.refuse(name, "layers that differ in this field are not computed");
-      return {
-        kvHeadCount: own.count("num_key_value_heads", usual.kvHeadCount),
-        headSize: own.count("head_dim", usual.headSize),
-      };
-    });
-    checkHeads(listed, heads, kinds);
-    return heads;
-  }
-  const isGlobal = reader.flag("attention_k_eq_v", false) && reader.get("num_global_key_value_heads");
-  const full = {
-    kvHeadCount: isGlobal ? reader.count("num_global_key_value_heads") : usual.kvHeadCount,
-    headSize: reader.count("global_head_dim", 512),
-  };
-  return kinds.map((kind) => (kind === "full_attention" ? full : usual));
-}
-
-/** Refuses layers of one kind with different heads: they share a rotary embedding, and may share keys and values. */
-function checkHeads(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly string[]): void {
-  for (const [layer, { headSize, kvHeadCount }] of heads.entries()) {
-    const first = heads[kinds.indexOf(kinds[layer])];
-    if (first.headSize === headSize && first.kvHeadCount === kvHeadCount) continue;
-    listed.refuse(`${layer}`, "layers of one kind need heads of one size and number");
-    return;
-  }
-}
-
 /** Reads the sizes of the embedding with a part for each layer; null if the model has none. */
 export function gemma4Embedding(reader: ConfigReader): LayerEmbedding | null {
-  if (reader.get("hidden_size_per_layer_input") === 0) return null;
+  if (!hasEmbedding(reader)) return null;
   const rowCount = reader.count("vocab_size_per_layer_input", 262_144);
   if (rowCount < reader.count("vocab_size", 262_144))
     reader.refuse("vocab_size_per_layer_input", "a row for each token is needed");
   return { size: reader.count("hidden_size_per_layer_input", 256), rowCount };
+}
+
+function hasEmbedding(reader: ConfigReader): boolean {
+  const size = reader.get("hidden_size_per_layer_input");
+  return size !== 0 && size !== null;
 }

@@ -103,6 +103,32 @@ const deltaConfig = parseModelConfig(
   "the packing test's model with a delta rule",
 );
 
+/** Shared keys and values, heads of two sizes, and embeddings for each layer. */
+const sharedConfig = parseModelConfig(
+  {
+    architectures: ["Gemma4ForCausalLM"],
+    model_type: "gemma4_text",
+    vocab_size: 11,
+    hidden_size: 8,
+    intermediate_size: 12,
+    num_hidden_layers: 4,
+    layer_types: ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+    num_kv_shared_layers: 2,
+    use_double_wide_mlp: true,
+    num_attention_heads: 2,
+    num_key_value_heads: 1,
+    head_dim: 4,
+    global_head_dim: 8,
+    hidden_size_per_layer_input: 2,
+    vocab_size_per_layer_input: 11,
+    sliding_window: 3,
+    max_position_embeddings: 12,
+    eos_token_id: 0,
+  },
+  {},
+  "the packing test's model with shared keys",
+);
+
 const lora = { rank: 2, alpha: 4 };
 const sequenceLengthMax = 12;
 
@@ -247,6 +273,7 @@ for (const [name, config] of searchedOf(
     sliding: slidingConfig,
     convolution: convolutionConfig,
     delta: deltaConfig,
+    shared: sharedConfig,
   }),
   2,
 )) {

@@ -8,7 +8,7 @@ import type { TrainerAddress } from "./trainer-address.ts";
  * Projections that every model on these servers has. A request that lists all of them counts as a request for all
  * projections.
  */
-const usualProjections = projectionNames.filter((name) => !/^(?:in|out)_proj/.test(name));
+const usualProjections = projectionNames.filter((name) => !/^(?:in_proj|out_proj|per_layer)/.test(name));
 
 /**
  * Refuses adapter settings that the server cannot apply. Servers of this API adapt all projections, and decide the

@@ -1,0 +1,46 @@
+// Reads the numbers and sizes of Gemma 4's heads, which depend on the kind of a layer.
+import type { CacheShape } from "../config.ts";
+import type { ConfigReader } from "./config-reader.ts";
+
+/**
+ * Reads the heads of each layer. Published files have fields for all layers with full attention; files that
+ * Transformers 5.24 saves list layers by number.
+ */
+export function gemma4Heads(reader: ConfigReader, kinds: readonly string[]): readonly CacheShape[] {
+  const usual = {
+    kvHeadCount: reader.count("num_key_value_heads", 4),
+    headSize: reader.count("head_dim", 256),
+  };
+  const listed = reader.object("per_layer_config");
+  if (listed !== null) {
+    const heads = kinds.map((_, layer): CacheShape => {
+      const own = listed.object(`${layer}`);
+      if (own === null) return usual;
+      for (const name of own.names)
+        if (!["head_dim", "num_key_value_heads"].includes(name))
+          own.refuse(name, "layers that differ in this field are not computed");
+      return {
+        kvHeadCount: own.count("num_key_value_heads", usual.kvHeadCount),
+        headSize: own.count("head_dim", usual.headSize),
+      };
+    });
+    checkHeads(listed, heads, kinds);
+    return heads;
+  }
+  const isGlobal = reader.flag("attention_k_eq_v", false) && reader.get("num_global_key_value_heads");
+  const full = {
+    kvHeadCount: isGlobal ? reader.count("num_global_key_value_heads") : usual.kvHeadCount,
+    headSize: reader.count("global_head_dim", 512),
+  };
+  return kinds.map((kind) => (kind === "full_attention" ? full : usual));
+}
+
+/** Refuses layers of one kind with different heads: they share a rotary embedding, and may share keys and values. */
+function checkHeads(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly string[]): void {
+  for (const [layer, { headSize, kvHeadCount }] of heads.entries()) {
+    const first = heads[kinds.indexOf(kinds[layer])];
+    if (first.headSize === headSize && first.kvHeadCount === kvHeadCount) continue;
+    listed.refuse(`${layer}`, "layers of one kind need heads of one size and number");
+    return;
+  }
+}
