@@ -51,6 +51,11 @@ const rows: { readonly [Class in Architecture]: Row } = {
     gguf: ["gemma3"],
     template: "test/fixtures/template-shapes/gemma.jinja",
   },
+  Gemma4ForCausalLM: {
+    models: "Gemma 4",
+    gguf: ["gemma4"],
+    template: `${renderings}/google-gemma-4-31B-it.jinja`,
+  },
   GraniteForCausalLM: { models: "Granite 3", gguf: ["granite"], template: null },
   GraniteMoeHybridForCausalLM: {
     models: "Granite 4",
