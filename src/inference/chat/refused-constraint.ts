@@ -1,6 +1,5 @@
-// Finds the field at fault when an engine refuses the constraint of a chat request: the request's own constraint, or a
-// tool whose schema is part of the constraint. The engine cannot do that, because it does not know the fields of chat
-// requests.
+// Finds the field at fault when an engine refuses a constraint: the request's own constraint, or a tool whose schema is
+// part of the constraint. The engine cannot do that, because it does not know the fields of chat requests.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import {
@@ -17,8 +16,7 @@ import { allows, toolsOf } from "./tools/tool-use.ts";
 /**
  * Translates the error of a generation. If a constraint was refused, the result names the field from which it comes.
  *
- * @param reply plan with the constraint that the engine received: the request's own constraint, or one composed of it
- * and the request's tools
+ * @param reply plan with the constraint that the engine received, which may include the request's tools
  */
 export function locateRefusal(
   error: unknown,

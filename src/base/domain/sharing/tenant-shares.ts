@@ -39,9 +39,9 @@ function reserveOf(max: number): number {
 }
 
 /**
- * Shares of one limited resource. A tenant may hold at most half of the amount that other tenants have not taken, so that there is
- * always room for one more tenant. A tenant may always take its guaranteed share; a reserve makes this possible for 64
- * tenants at the same time.
+ * Shares of one limited resource. A tenant may hold at most half of the amount that other tenants have not taken, so
+ * that there is always room for one more tenant. A tenant may always take its guaranteed share; a reserve makes this
+ * possible for 64 tenants at the same time.
  */
 export class TenantShares {
   readonly #max: number;

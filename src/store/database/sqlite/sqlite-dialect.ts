@@ -25,8 +25,7 @@ export function openSqlite({
   isShared = false,
   dataFolder = dirname(file),
 }: SqliteOptions): Connection {
-  // Also locks the server's data folder, so that two servers with different databases conflict if they share this
-  // folder.
+  // Also locks the data folder, so that two servers with different databases conflict if they share the folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const driver = new SqliteDriver(file, lockFiles, fileSearches);
