@@ -1,5 +1,6 @@
 // Stores artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. A server
-// keeps its unfinished writes and holds in `work/<server>`, so that other servers find them after its death.
+// keeps its unfinished writes, and notes of artifacts that it holds, in `work/<server>`, so that other servers find
+// them after its death.
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";

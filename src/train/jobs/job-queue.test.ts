@@ -1,4 +1,5 @@
-// Tests jobs from submission to the finished version: order, pins, seeds, limits and refusals.
+// Tests jobs from submission to the finished version: order, pins (inputs that must not change), seeds, limits and
+// refusals.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { JobPins, JobStore } from "../../base/domain/job.ts";

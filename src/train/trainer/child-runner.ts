@@ -218,8 +218,8 @@ class ProcessJobRunner implements ChildJobRunner {
       places: placesOf(assignment, run, folder),
     }));
     const { adapterFolder, runKey } = runs[runs.length - 1].places;
-    // A replay needs no hold on its result: the result is in the work folder of its job and is removed with that
-    // folder.
+    // Holds the result until the version is in the database. A replay needs no hold, because its result is in the work
+    // folder of its job and is removed with that folder.
     if (assignment.replay === null) await artifacts.hold(adapterFolder);
     try {
       const filled: TrainingRun[] = [];

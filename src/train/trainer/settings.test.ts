@@ -1,4 +1,5 @@
-// Tests the settings, and the adapter shape of its model, to which a job is pinned.
+// Tests the settings to which a job is pinned, so that they stay the same in all attempts, and the adapter shape of its
+// model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdapterWish } from "../../base/domain/model.ts";

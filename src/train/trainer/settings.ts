@@ -1,5 +1,5 @@
-// Settings of training: those that the operator sets, constants that are equal on every server, and those to which each
-// job is pinned. Settings that a job can choose are in base/domain/training-config.ts.
+// Settings of training: those that the operator sets, constants that are equal on every server, and those that are
+// fixed when a job begins (pinned). Settings that a job can choose are in base/domain/training-config.ts.
 import type { BasePrecision } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -122,8 +122,8 @@ export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)
 };
 
 /**
- * Returns the settings to which a job that begins now is pinned. They include the adapter shape that the job's model
- * requests.
+ * Returns the settings that are fixed for a job that begins now (its pins). They include the adapter shape that the
+ * job's model requests.
  */
 export function pinnedSettings(
   settings: TrainingSettings & Pick<PinnedSettings, "servedPrecision">,
@@ -141,7 +141,7 @@ export function pinnedSettings(
   return pinned as PinnedSettings;
 }
 
-/** Returns the server's settings, with the settings to which a job is pinned in place of its own. */
+/** Returns the settings for a job: the server's, except those that were fixed when the job began (`pinned`). */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
   // Safe cast: `pinnedSettings` made this object when the job began.
   const loraAlpha = alphaOfRank * settings.loraRank;

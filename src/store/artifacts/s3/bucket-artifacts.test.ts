@@ -225,7 +225,7 @@ test("rejects an artifact if the store returns other bytes, too few bytes, or an
 const isRead = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
   method === "GET" && !path.includes("list-type");
 
-/** Returns the seal of an adapter whose files contain the given text. */
+/** Returns the seal (the expected hash) of an adapter whose files contain the given text. */
 function sealOf(t: TestContext, text: string): Seal {
   const folder = newFolder(t);
   for (const name of ["a", "b"]) writeFileSync(join(folder, name), `${text} ${name}`);

@@ -103,8 +103,8 @@ export class BucketArtifacts implements PlacedArtifacts {
         if (seal !== null) requireSealed(path, seal);
         return path;
       } catch (error) {
-        // The files do not match the seal. Another server may have replaced the artifact since its manifest was read
-        // from the store or cached.
+        // The files do not match the seal (the expected hash). Another server may have replaced the artifact since its
+        // manifest was read from the store or cached.
         if (tried === readsMax) throw error;
         this.#known.delete(key);
         await this.#bucket.pause(tried);

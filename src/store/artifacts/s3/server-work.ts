@@ -97,7 +97,7 @@ export class ServerWork {
     return keys;
   }
 
-  /** Returns the ids of the servers that have notes or holds. */
+  /** Returns the ids of the servers that have notes about content, or hold keys. */
   async servers(): Promise<readonly string[]> {
     const entries = await this.#bucket.list(`${root}/`);
     return [...new Set(entries.map(({ key }) => key.split("/")[1]))];

@@ -104,7 +104,7 @@ export class Bench {
   /** Source of other servers' announcements to the queues. */
   announcements: Announcements;
   trainer: TrainerProfile = embeddedProfile;
-  /** Function with which the runner computes the pins of a job. */
+  /** Function with which the runner computes a job's pins: inputs that must not change between attempts. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
   /** Function that the queues call before a version becomes the newest. */
   prepareVersion: NonNullable<AttemptDependencies["prepareVersion"]> = async () => undefined;

@@ -45,7 +45,10 @@ function batchOf(count: number): readonly TrainingSequence[] {
   });
 }
 
-/** Returns trainers whose token limit per microbatch divides a batch of 400 sequences into two consecutive rounds. */
+/**
+ * Returns trainers that compute a batch of 400 sequences in two rounds, one after the other, because of their token
+ * limit per microbatch.
+ */
 function trainersOf(threads: number, dataFolder: string, context: TestContext): EmbeddedTrainers {
   const trainers = tinyTrainers({ dataFolder, microbatchTokens: 900, threads });
   context.after(() => trainers.close());

@@ -164,8 +164,8 @@ export class EmbeddedTrainers implements TrainerProvider {
   }
 
   /**
-   * Divides training data into rounds, which the trainer computes one after the other. With a loss, the rounds suit the
-   * loss's gradient; with null, they are for log-probabilities only.
+   * Divides training data into rounds, which the trainer computes one after the other. A round has microbatches that
+   * are computed in parallel. If `loss` is null, the rounds are for log-probabilities only.
    */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
     const { sharesPrefixes, config } = this.#options;

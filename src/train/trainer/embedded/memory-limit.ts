@@ -1,5 +1,5 @@
-// Estimates a job's memory from its largest rounds, and refuses a job that exceeds the limit. Without this check, the
-// operating system would kill the process in the middle of a step.
+// Estimates a job's memory from its largest rounds (microbatches that are computed in parallel), and refuses a job that
+// exceeds the limit. Without this check, the operating system would kill the process in the middle of a step.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
 import { peakBytes } from "../../../lib/graph/peak-memory.ts";
@@ -38,7 +38,10 @@ const adapterCopies = 6;
  */
 const valueSlack = 1.5;
 
-/** The programs that compute one kind of round, and the rounds of a job that may need the most memory. */
+/**
+ * The programs that compute the rounds of one kind (microbatches in parallel), and the rounds of a job that may need
+ * the most memory.
+ */
 export interface ProgramUse {
   /** Graphs of the programs. A loaded program keeps the memory that its largest run needed. */
   readonly graphs: readonly Graph[];
@@ -46,7 +49,10 @@ export interface ProgramUse {
   readonly largest: readonly Round[];
 }
 
-/** The round that needs the most memory, and the whole process's memory while it computes that round. */
+/**
+ * The round (microbatches in parallel) that needs the most memory, and the whole process's memory while it computes
+ * that round.
+ */
 export interface MemoryEstimate {
   /** Resident memory of the process in bytes, including the weights. */
   readonly bytes: number;
@@ -104,7 +110,8 @@ function valueBytes(graphs: readonly Graph[], round: Round): number {
 }
 
 /**
- * Returns the rounds that may need the most memory: for each size in `measuresOf`, the round with the largest value.
+ * Returns the rounds (microbatches in parallel) that may need the most memory: for each size in `measuresOf`, the round
+ * with the largest value.
  */
 export function findLargest(rounds: readonly Round[]): readonly Round[] {
   const measured = rounds.map((round) => ({ round, measures: measuresOf(round) }));
@@ -178,7 +185,7 @@ const tokenBytes = 40;
  * memory.
  */
 export class MemoryNeeds {
-  /** The largest rounds so far. Each key combines a layout and a number of microbatches. */
+  /** The largest rounds so far. Each key combines a token layout and a number of parallel microbatches. */
   readonly #largest = new Map<string, readonly Round[]>();
   #sequenceCount = 0;
   #tokenCountMax = 0;
@@ -198,7 +205,10 @@ export class MemoryNeeds {
     }
   }
 
-  /** The rounds that may need the most memory, one entry per layout and number of parallel microbatches. */
+  /**
+   * The rounds (microbatches in parallel) that may need the most memory, one entry per token layout and number of
+   * microbatches.
+   */
   get rounds(): readonly { readonly layout: Round[number]["kind"]; readonly largest: readonly Round[] }[] {
     return packKinds.flatMap((layout) =>
       [...this.#largest.values()]
