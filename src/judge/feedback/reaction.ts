@@ -69,8 +69,7 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
     const selectorEnd = isSelector(text[end]) ? end + 1 : end;
     const name = table.nameOf.get(bare);
     if (name !== undefined) longest = { start, end: selectorEnd, name };
-    // A skin tone applies only to the character directly before it, so an emoji with a selector ends before the skin
-    // tone.
+    // A skin tone applies only to the character before it, so an emoji with a selector ends before the skin tone.
     if (selectorEnd > end && /^\p{Emoji_Modifier}/u.test(text.slice(selectorEnd))) break;
     end = selectorEnd;
   }
@@ -80,9 +79,7 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
 /** Matches emoji in Unicode blocks that are reserved for future emoji. */
 const unnamedEmoji = /[\u{1f6d8}-\u{1f6db}\u{1fa70}-\u{1faff}]\p{Emoji_Modifier}?\ufe0f?/uy;
 
-/**
- * Finds an emoji that is too new for the table of names. Clients may send emoji before every server knows their names.
- */
+/** Finds an emoji that is too new for the table of names. Clients may send emoji before servers know their names. */
 function unnamedEmojiAt(text: string, start: number): EmojiMatch | null {
   unnamedEmoji.lastIndex = start;
   const match = unnamedEmoji.exec(text);

@@ -28,10 +28,7 @@ export interface WebhookStore {
    * deliveries may be replayed. Returns null if there is no such webhook.
    */
   enable(id: string): Promise<Webhook | null>;
-  /**
-   * Disables a webhook: it gets no more events, and its pending deliveries fail. Does nothing if it is already
-   * disabled.
-   */
+  /** Disables a webhook: it gets no more events, and its pending deliveries fail. Does nothing if it is disabled. */
   disable(id: string, reason: string, at: Date): Promise<void>;
   /** Deletes a webhook and its deliveries. Returns false if there is no such webhook. */
   delete(id: string): Promise<boolean>;
@@ -83,10 +80,7 @@ export interface WebhookStore {
 /** Number of attempts that are kept for each delivery. Older ones are deleted. */
 export const attemptsKept = 20;
 
-/**
- * Maximum number of pending deliveries of a webhook. Beyond it, the webhook is disabled, because its receiver does not
- * accept deliveries.
- */
+/** Maximum number of pending deliveries. Hone disables a webhook with more, because its receiver accepts none. */
 export const pendingMax = 100_000;
 
 /** Maximum size in bytes of the records in one event, as stored. A larger record gets an event for itself. */
