@@ -27,7 +27,7 @@ export async function matMulRate(options: LimitOptions): Promise<number> {
   return await bestRate(matMuls, options);
 }
 
-/** Returns the rate of the fastest way to read memory in bytes per second. */
+/** Returns the highest measured rate at which memory can be read, in bytes per second. */
 export async function memoryRate(options: LimitOptions): Promise<number> {
   return await bestRate(memoryReads, options);
 }
