@@ -1,5 +1,6 @@
 // The table of model families in docs/guides/models.md, made from the fixtures whose tests prove it: goldens of
 // Transformers and PyTorch, GGUF files compared with llama.cpp, and chat templates.
+import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { architectures, type Architecture } from "../../src/inference/architectures/config.ts";
@@ -127,5 +128,6 @@ export function modelsPage(): string {
   const page = readFileSync("docs/guides/models.md", "utf8");
   const [begin, end] = ["<!-- families -->\n", "\n<!-- end -->"];
   const [before, rest] = page.split(begin);
+  assert.ok(rest?.includes(end), "the page has the marks of the table");
   return `${before}${begin}${familiesTable()}${rest.slice(rest.indexOf(end))}`;
 }
