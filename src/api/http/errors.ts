@@ -69,7 +69,7 @@ export interface ErrorBody {
     readonly param: string | null;
     readonly code: ErrorCode;
   };
-  /** Set only in answers to clients of Anthropic's API, like `request_id`. */
+  /** `type` and `request_id` are set only in answers to clients of Anthropic's API. */
   readonly type?: "error";
   readonly request_id?: string;
 }

@@ -26,7 +26,9 @@ export interface DelivererDependencies {
   readonly logger: Logger;
 }
 
-/** Result of one attempt to send, and the receiver's wishes. */
+/**
+ * Result of one attempt to send, with the instructions in the receiver's answer: when to retry, or never to send again.
+ */
 interface Sent {
   readonly attempt: DeliveryAttempt;
   readonly retryAfterSeconds: number | null;
@@ -148,7 +150,8 @@ export class Deliverer implements Service {
     change(this.#ofEntity, entity, 1);
     const sending = this.#deliver(delivery)
       .catch((error: unknown) => {
-        // The delivery is due again when its claim expires.
+        // A stop interrupted the attempt. No warning is needed, because the delivery is due again when its claim
+        // expires.
         if (this.#stopping.aborted) return;
         this.#dependencies.logger.warn(
           { err: error, deliveryId: delivery.id },

@@ -33,7 +33,7 @@ const closedToNames = networksOf([
   "240.0.0.0/4",
   // Unspecified, loopback and IPv4-compatible addresses.
   "::/96",
-  // Translated IPv4 (RFC 2765), NAT64, Teredo and 6to4.
+  // IPv6 networks whose addresses embed IPv4 ones: translated IPv4 (RFC 2765), NAT64, Teredo and 6to4.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",

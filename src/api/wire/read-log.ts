@@ -64,7 +64,7 @@ export interface ReadLog {
   readonly split: string;
   /** Step of the version that the body names; null if it names none. */
   readonly step: number | null;
-  /** Id of the model in the body, where clients repeat the id in the path; null if absent. */
+  /** Model id in the body, where clients repeat the id from the URL's path; null if absent. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
   /** Trajectory groups in the form in which they are stored. */

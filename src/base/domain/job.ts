@@ -334,7 +334,7 @@ export interface JobStore {
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
    * Claims the oldest queued job of a model that has no running job, marks it as running for `owner`, and counts the
-   * attempt. Entities take turns, as do the models of an entity; the job's base model must be one of the owner's lease.
+   * attempt. Entities take turns, as do the models of an entity; the owner's lease must list the job's base model.
    * Returns null if there is no such job, or the owner has no lease.
    */
   claim(owner: string, at: Date): Promise<TrainingJob | null>;
@@ -520,7 +520,7 @@ export interface JobOutcome {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Those pins of a job that its runner determines. */
+/** The pins of a job that its runner determines. */
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
 export interface JobRunner {

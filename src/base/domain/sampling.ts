@@ -23,13 +23,18 @@ export interface SamplingParameters {
    */
   readonly topNSigma: number;
   /**
-   * Divides positive and multiplies negative logits of tokens that occur in the prompt or the answer. Above 0; with 1
-   * it is off.
+   * Penalty on tokens that occur in the prompt or the answer: their logits are divided by it if positive, and
+   * multiplied by it if negative. Above 0; with 1 it is off.
    */
   readonly repetitionPenalty: number;
-  /** Is subtracted from a token's logit for each of its occurrences in the answer. From -2 to 2; with 0 it is off. */
+  /**
+   * Penalty that is subtracted from a token's logit for each of its occurrences in the answer. From -2 to 2; with 0 it
+   * is off.
+   */
   readonly frequencyPenalty: number;
-  /** Is subtracted from a token's logit if the token occurs in the answer. From -2 to 2; with 0 it is off. */
+  /**
+   * Penalty that is subtracted from a token's logit if the token occurs in the answer. From -2 to 2; with 0 it is off.
+   */
   readonly presencePenalty: number;
   /** Values to add to the logits of these token ids. Each id occurs at most once. */
   readonly logitBias: readonly (readonly [id: number, bias: number])[];

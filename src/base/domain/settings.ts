@@ -30,7 +30,7 @@ type SettingValue =
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      /** If the setting is 0, computes the value in effect from the machine. */
+      /** Computes the value in effect from the machine if the setting is 0. */
       readonly byMachine?: (machine: Machine) => number;
     }
   /** A text. If its default is null, null is also a valid value, which means that the setting is not set. */

@@ -48,7 +48,7 @@ function messageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   // The message of a system error contains an address, so only the system call and the code are used.
   if ("syscall" in cause && typeof cause.syscall === "string") return `${cause.syscall} ${code}`;
-  // These are the texts of Node's own client, which operators know.
+  // Operators know these two texts from the errors of Node's own HTTP client.
   if (code === "UND_ERR_SOCKET") return "socket hang up";
   return cause.message.replace(/^Response does not match .* \((.*)\)$/, "Parse Error: $1") || code;
 }

@@ -22,7 +22,7 @@ interface Piece {
   readonly bytes: number;
   /** Number of lines that are lost if this text is lost: the lines in it, or the dropped lines that it announces. */
   readonly lineCount: number;
-  /** Number of those lines that do not count as dropped yet. */
+  /** Number of the lines in `lineCount` that do not count as dropped yet. */
   readonly uncountedCount: number;
 }
 

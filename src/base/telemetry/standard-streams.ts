@@ -84,9 +84,9 @@ function kindOf(descriptor: Descriptor): "file" | "pipe" | "socket" | "terminal"
 }
 
 /**
- * Opens a pipe or terminal again for writes that do not block. Returns null if that is impossible: only Linux supports
- * it, and only for the owner. On the inherited descriptor, the flag would affect writes of other programs, and they
- * could clear it.
+ * Opens a pipe or terminal again for writes that do not block. The inherited descriptor cannot be switched to such
+ * writes: other programs that use it would be affected, and could switch it back. Returns null if opening is
+ * impossible: only Linux supports it, and only for the owner.
  */
 function reopened(descriptor: Descriptor): number | null {
   if (process.platform !== "linux") return null;

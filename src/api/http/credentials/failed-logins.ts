@@ -61,8 +61,8 @@ export class FailedLogins {
     minute.failureCount += 1;
     if (minute.failureCount <= this.#max) return this.#failures.increase({ answer: "refused" });
     this.#failures.increase({ answer: "slowed" });
-    // Each address gets at most one such line per minute, so that these lines do not displace others from the audit
-    // log.
+    // The audit log gets at most one line of this kind per address and minute, so that these lines do not displace
+    // others.
     if (minute.failureCount === this.#max + 1) {
       const action = "failed-logins-slowed";
       audit.record({

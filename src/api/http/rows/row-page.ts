@@ -24,7 +24,7 @@ export async function rowPage(
   let hasMore = false;
   search: for await (const portion of chunks) {
     for (const [index, end] of portion.ends.entries()) {
-      // A row in the page has no line feed, which ends it in the chunk.
+      // The line feed that ends a row in the chunk is left out of the page.
       const row = portion.bytes.subarray(index === 0 ? 0 : portion.ends[index - 1], end - 1);
       hasMore = rows.length === limit || (rows.length > 0 && bytes + row.length > pageBytesMax);
       if (hasMore) break search;

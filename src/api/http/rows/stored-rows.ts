@@ -80,7 +80,7 @@ export async function storedRow(
   const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
   const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
   if (source === null) return null;
-  // Reading begins after a given position, so the position before the wanted row is given.
+  // Reading begins after a position, so this is the position before the wanted row.
   const before = { sourceId, part, group, index: index - 1 };
   for await (const { bytes, ends } of rowsOf(
     dependencies,

@@ -37,7 +37,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
  * its path is that of the first row whose field was sent.
  */
 export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
-  // The module that finds models calls this field `model`, without the name of a group.
+  // Errors about the model name the field `model`, without a group, so no row below sets this path.
   const fieldPaths: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(fields);
   const sent = new Map(Object.entries(body));

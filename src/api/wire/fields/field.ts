@@ -25,7 +25,7 @@ interface FieldRow extends Partial<Refusal> {
   /** Example of a value that has an effect. */
   readonly example?: Json;
   /**
-   * True if some engines do not support the field. Not needed for sampling parameters, for which the domain says so.
+   * True if some engines do not support the field. Not needed for sampling parameters, which `samplingFeatures` lists.
    */
   readonly isEngineFeature?: true;
   /** Returns true for values that are accepted together with beam search, which does not sample. */

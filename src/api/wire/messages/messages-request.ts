@@ -163,7 +163,7 @@ export const unrenamedNames: readonly UnrenamedName[] = sharedNames.filter(
   (name): name is UnrenamedName => !renamed.some((one) => one === name),
 );
 
-/** Names of those fields that affect how the prompt is rendered. */
+/** Names of the fields in {@link unrenamedNames} that affect how the prompt is rendered. */
 const promptNames = [
   "model",
   "documents",

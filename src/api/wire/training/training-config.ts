@@ -16,7 +16,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "./foreign-opti
 const defaults = resolveTrainingConfig({});
 const ppoDefaults = resolveTrainingConfig({ ppo: true });
 
-/** One name of an option that takes effect. */
+/** One of the names of a training option that Hone supports. */
 interface Option {
   readonly reads: keyof TrainingConfig;
   readonly schema: TSchema;

@@ -49,7 +49,8 @@ export interface CutOptions {
   /**
    * Called when the list of trajectories ends.
    *
-   * @param at offset in the piece behind the list; from there to the group's end, the text consists of other members
+   * @param at offset in the piece at which the text after the list begins. From there to the group's end, the text
+   * consists of other members
    */
   readonly onMembers?: (at: number) => void;
 }

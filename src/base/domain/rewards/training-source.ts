@@ -39,7 +39,8 @@ export function answerId({ requestId, choice }: AnswerKey): string {
 }
 
 /**
- * Returns the key of a record's revision. By it, a later job can see whether an earlier job trained on this revision.
+ * Returns a key for the revision of a feedback record. A later job recognizes by it that an earlier job trained on this
+ * revision.
  */
 export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "contentHash">): string {
   return `${contentHash}:${id}`;
@@ -65,8 +66,8 @@ export interface ListedSource extends TrainingSource {
 
 export interface TrainingSourceStore {
   /**
-   * Returns the revisions of records on which jobs of a model have trained, as feedback marks by {@link answerId}.
-   * Failed and cancelled jobs do not count.
+   * Returns the feedback marks of the revisions on which jobs of a model have trained, by the {@link answerId} of each
+   * answer. Failed and cancelled jobs do not count.
    */
   trainedOn(
     modelId: string,

@@ -4,7 +4,10 @@
 
 export const announcedKinds = ["job-cancelled", "job-queued", "key-changed", "version-published"] as const;
 
-/** Kinds of announcements. The id in an announcement belongs to a job, a job, a key, or a model, in this order. */
+/**
+ * Kinds of announcements. An announcement about jobs contains the id of a job; `key-changed`, that of a key;
+ * `version-published`, that of a model.
+ */
 export type AnnouncedKind = (typeof announcedKinds)[number];
 
 export interface Announcements {

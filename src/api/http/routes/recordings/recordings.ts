@@ -41,8 +41,8 @@ import { readsPage } from "../../memory-budget/stored-reads.ts";
 const feedbackMax = 1000;
 
 /**
- * Number of completions examined for a page with requested metadata. After so many, the page ends if any of them has
- * that metadata.
+ * Number of completions that a search for metadata examines. The search then returns the matches found so far, or fails
+ * if there are none.
  */
 const lookedAtMax = 10_000;
 
