@@ -60,6 +60,9 @@ const names = [
   "gemma4",
   "gemma4-images",
   "gemma4-large",
+  "qwen3-moe",
+  "qwen3-moe-sums",
+  "qwen3.5-moe",
 ];
 
 type Feeds = Record<string, Tensor>;
@@ -372,7 +375,7 @@ async function decodeGreedily(
   const { config } = model;
   const { count, chunkSize, lora } = options;
   const serving = { lora: formOf(lora) };
-  const cache = new RowCache(config, 64);
+  const cache = new RowCache(config, 128);
   const head = prompt.slice(0, prompt.length - chunkSize);
   const padding = 3;
   const prefill = await withSession(buildPrefillGraph(config, serving), model, (session) =>
@@ -450,7 +453,7 @@ for (const name of names) {
   test(`${name}: decoding with the KV cache gives the reference's tokens`, async () => {
     const model = readModel(name);
     const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
-      count: 40,
+      count: texts.greedy_ids.length,
       chunkSize: 0,
       lora: null,
     });
@@ -460,7 +463,7 @@ for (const name of names) {
   test(`${name}: a prompt in two chunks gives the reference's tokens`, async () => {
     const model = readModel(name);
     const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
-      count: 40,
+      count: texts.greedy_ids.length,
       chunkSize: 5,
       lora: null,
     });

@@ -135,6 +135,15 @@ function codesOf(
   return b.constant(dtype, shape, codes);
 }
 
+/** Returns rows that belong to 3 of 4 experts. */
+function expertRows(isTransposed: boolean): OpCase["inputs"] {
+  const width = isTransposed ? 3 : 64;
+  return {
+    ...floats("x", [6, width], { shape: ["P", width] }),
+    ...ints("experts", [6], [2, 0, 2, 2, 3, 0], ["P"]),
+  };
+}
+
 export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   input: [{ inputs: matrix, build: (_, value) => value("x") }],
   parameter: [],
@@ -386,6 +395,32 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         ...ints("ids", [2, 3], [4, 0, 0, 1, 4, 4], ["B", "T"]),
       },
       build: (b, value) => b.scatterAddRows(value("x"), value("ids"), 6),
+    },
+  ],
+  expertMatMul: [false, true].flatMap((isTransposed): readonly OpCase[] => [
+    {
+      inputs: { ...expertRows(isTransposed), ...floats("weight", [4, 3, 64]) },
+      fixed: ["weight"],
+      build: (b, value) => {
+        const options = { tileRows: 2, isTransposed };
+        return b.expertMatMul(value("x"), value("experts"), [value("weight")], options);
+      },
+    },
+    ...codeTypes.map((form): OpCase => ({
+      inputs: { ...expertRows(isTransposed), ...floats("scales", [4, 3]) },
+      fixed: ["x", "scales"],
+      build: (b, value) => {
+        const numbers = Array.from({ length: 4 * 64 * 3 }, (_, index) => ((index * 89) % 255) - 127);
+        const parts = [codesOf(b, form, [4, 64, 3], numbers), value("scales")];
+        const options = { tileRows: 1, isTransposed };
+        return b.expertMatMul(value("x"), value("experts"), parts, options);
+      },
+    })),
+  ]),
+  topIds: [
+    {
+      inputs: floats("x", [3, 2, 7], { shape: ["B", "T", 7] }),
+      build: (b, value) => b.topIds(value("x"), 3),
     },
   ],
   gatherLast: [

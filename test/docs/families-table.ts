@@ -71,6 +71,12 @@ const rows: { readonly [Class in Architecture]: Row } = {
     gguf: ["phi3"],
     template: `${renderings}/microsoft-Phi-3.5-mini-instruct.jinja`,
   },
+  Qwen3MoeForCausalLM: { models: "Qwen3-MoE", gguf: ["qwen3moe"], template: null },
+  Qwen3_5MoeForCausalLM: {
+    models: "Qwen3.5-MoE",
+    gguf: ["qwen35moe"],
+    template: `${templates}/qwen3.5.jinja`,
+  },
   Lfm2ForCausalLM: {
     models: "LFM2, LFM2.5",
     gguf: ["lfm2"],

@@ -78,6 +78,67 @@ const olmo = {
   hasOutput: true,
 } as const;
 
+// Delta rules in the even layers, attention with a gate in the odd ones. Each head of keys serves two of values.
+const qwen35 = {
+  architecture: "qwen35",
+  keys: {
+    "attention.key_length": headSize,
+    "attention.value_length": headSize,
+    "rope.dimension_count": 8,
+    "rope.dimension_sections": [2, 1, 1, 0],
+    "ssm.conv_kernel": 4,
+    "ssm.state_size": 32,
+    "ssm.group_count": 2,
+    "ssm.time_step_rank": 4,
+    "ssm.inner_size": 128,
+    full_attention_interval: 2,
+  },
+  layerTensors: {
+    ...feedForward,
+    "attn_norm.weight": [width],
+    "post_attention_norm.weight": [width],
+    "attn_qkv.weight": [256, width],
+    "attn_gate.weight": [128, width],
+    "ssm_conv1d.weight": [256, 4],
+    ssm_a: [4],
+    "ssm_dt.bias": [4],
+    "ssm_alpha.weight": [4, width],
+    "ssm_beta.weight": [4, width],
+    "ssm_norm.weight": [32],
+    "ssm_out.weight": [width, 128],
+  },
+  oddLayerTensors: {
+    ...attention,
+    ...feedForward,
+    ...headNorms,
+    "attn_norm.weight": [width],
+    "post_attention_norm.weight": [width],
+    "attn_q.weight": [2 * heads * headSize, width],
+  },
+  hasOutput: false,
+} as const;
+
+/** Returns the tensors of routed experts. */
+function experts(count: number, size: number): LayerTensors {
+  return {
+    "ffn_gate_inp.weight": [count, width],
+    "ffn_gate_exps.weight": [count, size, width],
+    "ffn_up_exps.weight": [count, size, width],
+    "ffn_down_exps.weight": [count, width, size],
+  };
+}
+
+const sharedExpert: LayerTensors = {
+  "ffn_gate_inp_shexp.weight": [width],
+  "ffn_gate_shexp.weight": [inner, width],
+  "ffn_up_shexp.weight": [inner, width],
+  "ffn_down_shexp.weight": [width, inner],
+};
+
+function withoutDense(tensors: LayerTensors): LayerTensors {
+  return Object.fromEntries(Object.entries(tensors).filter(([name]) => !Object.hasOwn(feedForward, name)));
+}
+
 export const families = {
   llama: { ...plain, architecture: "llama", keys: { "rope.dimension_count": headSize } },
   mistral3: {
@@ -155,44 +216,25 @@ export const families = {
     hasOutput: false,
     finalNorm: "token_embd_norm.weight",
   },
-  // Delta rules in the even layers, attention with a gate in the odd ones. Each head of keys serves two of values.
-  qwen35: {
-    architecture: "qwen35",
+  qwen35,
+  qwen3moe: {
+    ...plain,
+    architecture: "qwen3moe",
+    keys: { expert_count: 6, expert_used_count: 3, expert_feed_forward_length: 64 },
+    layerTensors: { ...attention, ...inputNorms, ...headNorms, ...experts(6, 64) },
+  },
+  qwen35moe: {
+    ...qwen35,
+    architecture: "qwen35moe",
     keys: {
-      "attention.key_length": headSize,
-      "attention.value_length": headSize,
-      "rope.dimension_count": 8,
-      "rope.dimension_sections": [2, 1, 1, 0],
-      "ssm.conv_kernel": 4,
-      "ssm.state_size": 32,
-      "ssm.group_count": 2,
-      "ssm.time_step_rank": 4,
-      "ssm.inner_size": 128,
-      full_attention_interval: 2,
+      ...qwen35.keys,
+      expert_count: 5,
+      expert_used_count: 2,
+      expert_feed_forward_length: 32,
+      expert_shared_feed_forward_length: inner,
     },
-    layerTensors: {
-      ...feedForward,
-      "attn_norm.weight": [width],
-      "post_attention_norm.weight": [width],
-      "attn_qkv.weight": [256, width],
-      "attn_gate.weight": [128, width],
-      "ssm_conv1d.weight": [256, 4],
-      ssm_a: [4],
-      "ssm_dt.bias": [4],
-      "ssm_alpha.weight": [4, width],
-      "ssm_beta.weight": [4, width],
-      "ssm_norm.weight": [32],
-      "ssm_out.weight": [width, 128],
-    },
-    oddLayerTensors: {
-      ...attention,
-      ...feedForward,
-      ...headNorms,
-      "attn_norm.weight": [width],
-      "post_attention_norm.weight": [width],
-      "attn_q.weight": [2 * heads * headSize, width],
-    },
-    hasOutput: false,
+    layerTensors: { ...withoutDense(qwen35.layerTensors), ...experts(5, 32), ...sharedExpert },
+    oddLayerTensors: { ...withoutDense(qwen35.oddLayerTensors), ...experts(5, 32), ...sharedExpert },
   },
   gemma3: {
     architecture: "gemma3",
@@ -285,7 +327,7 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
 /** In mixed files, the types alternate. */
 function typeOf(shape: readonly number[], type: MatrixType, index: number): StoredType {
   // Rows of a convolution's kernels are shorter than a block.
-  if (shape.length === 1 || shape[1] < 32) return "F32";
+  if (shape.length === 1 || (shape.at(-1) ?? 0) < 32) return "F32";
   if (type !== "mixed") return type;
   return (["F32", "F16", "Q8_0", "BF16"] as const)[index % 4];
 }

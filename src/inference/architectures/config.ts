@@ -19,6 +19,8 @@ export const architectures = [
   "Lfm2ForCausalLM",
   "Qwen3_5ForCausalLM",
   "Gemma4ForCausalLM",
+  "Qwen3MoeForCausalLM",
+  "Qwen3_5MoeForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -27,7 +29,24 @@ export type Architecture = (typeof architectures)[number];
  * Options of a decoder layer. The kind says how the layer combines information from different positions: by attention,
  * a convolution or a delta rule.
  */
-export type LayerConfig = AttentionLayer | ConvolutionLayer | DeltaLayer;
+export type LayerConfig = (AttentionLayer | ConvolutionLayer | DeltaLayer) & FeedForwardOptions;
+
+/** Feed-forward part of a layer. */
+export interface FeedForwardOptions {
+  /** Experts of the layer: only those that a router chooses, or also a shared one; absent if the layer has none. */
+  readonly experts?: "routed" | "routed-and-shared";
+}
+
+/** A mixture of experts: feed-forward parts, a few of which a router chooses for each token. */
+export interface ExpertsConfig {
+  readonly count: number;
+  /** Number of experts that compute a token. */
+  readonly activeCount: number;
+  /** Width of an expert. */
+  readonly intermediateSize: number;
+  /** True if the factors of a token's experts add up to one. */
+  readonly isNormalized: boolean;
+}
 
 export interface AttentionLayer {
   readonly kind: "attention";
@@ -131,6 +150,8 @@ export interface ModelConfig {
   readonly convolution: ConvolutionConfig | null;
   /** Delta rule settings; null if no layer has a delta rule. */
   readonly delta: DeltaConfig | null;
+  /** Experts that some layers have; null if no layer has any. */
+  readonly experts: ExpertsConfig | null;
   /** True if the query projection has a second half for each head, which gates the head's attended values. */
   readonly hasAttentionGate: boolean;
   /** Additional embedding with a part for each layer; null if the model has none. */

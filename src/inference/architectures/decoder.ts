@@ -15,8 +15,10 @@ import {
   type LayerConfig,
   type ModelConfig,
 } from "./config.ts";
+import { expertNames } from "./experts/expert-parameters.ts";
+import { type ExpertLinear, expertMixture } from "./experts/mixture.ts";
 import { layerEmbeddings } from "./layer-embedding.ts";
-import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
+import { asRows, capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { type NormName, normPath } from "./module-names.ts";
 import {
   convolutionPath,
@@ -61,6 +63,7 @@ export interface DecoderParts {
   /** Maps tokens [B, T] to their rows [B, T, D] of an embedding; absent if it is the model's only one. */
   readonly embed: (tokens_BT: Value, table?: string) => Value;
   readonly linear: Linear;
+  readonly expertLinear: ExpertLinear;
   /** Returns the cosines and sines of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
   readonly tokens_BT: Value;
@@ -383,14 +386,32 @@ class DecoderLayer {
     const middle = hasOutputNorms ? sum : builder.kept(sum);
     const inputNorm = hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
     const x = hasInputNorms ? this.#norm(inputNorm, middle) : middle;
-    const gate = builder.kept(this.#linear("gate_proj", x));
-    const up = builder.kept(this.#linear("up_proj", x));
-    const down = this.#linear("down_proj", builder.multiply(this.#activated(gate), up));
-    const added = builder.add(middle, this.#added("post_feedforward_layernorm", down));
+    const added = builder.add(middle, this.#added("post_feedforward_layernorm", this.#feedForward(x)));
     const result = embedding === null ? added : this.#withEmbedding(added, embedding);
     return hasLayerScales
       ? builder.multiply(result, this.#parts.weight(layerScaleName(this.#layer)))
       : result;
+  }
+
+  /** Computes the feed-forward part: dense, experts that a router chooses, or both. */
+  #feedForward(x: Value): Value {
+    const { experts } = this.#config.layers[this.#layer];
+    if (experts === undefined) return this.#dense(x);
+    const builder = this.#builder;
+    const rows = asRows(builder, x);
+    const routed = expertMixture(builder, this.#config, this.#layer, { x: rows, ...this.#parts });
+    if (experts === "routed") return builder.reshape(routed, x.shape);
+    const weight = this.#parts.weight(expertNames(this.#layer).sharedGate);
+    const factor = builder.sigmoid(builder.kept(builder.matMul(rows, weight, { transposeB: true })));
+    const shared = builder.multiply(this.#dense(rows), factor);
+    return builder.reshape(builder.add(routed, shared), x.shape);
+  }
+
+  #dense(x: Value): Value {
+    const builder = this.#builder;
+    const gate = builder.kept(this.#linear("gate_proj", x));
+    const up = builder.kept(this.#linear("up_proj", x));
+    return this.#linear("down_proj", builder.multiply(this.#activated(gate), up));
   }
 
   #activated(gate: Value): Value {

@@ -5,6 +5,7 @@ import type { GraphBuilder, MatMulOptions } from "../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import { dimensionAt } from "../../lib/graph/shape-rules.ts";
+import type { ExpertLinear } from "./experts/mixture.ts";
 import { embeddingName, loraNames, type Projection } from "./parameters.ts";
 import { rotationMatrix, rotationSize } from "./quantized/rotation.ts";
 import {
@@ -54,6 +55,27 @@ export function storedLinear(
     const rows = asRows(builder, x);
     const y = addLowRank(builder, projection, { x: rows, y: weighted(projection, rows) }, lora);
     return builder.reshape(y, [...x.shape.slice(0, -1), dimensionAt(y.shape, -1)]);
+  };
+}
+
+/**
+ * Creates a function that multiplies rows with the weights of their own experts.
+ *
+ * @param tileRows see `OpAttributes.expertMatMul`
+ */
+export function storedExpertLinear(
+  builder: GraphBuilder,
+  { values, forms }: DeclaredWeights,
+  tileRows: number,
+): ExpertLinear {
+  const part = (name: string): Value => present(values.get(name), name);
+  const options = { tileRows, isTransposed: false };
+  return (name, x, experts) => {
+    const form = forms.get(name) ?? "float32";
+    if (form === "float32") return builder.expertMatMul(x, experts, [part(name)], options);
+    assert(isCodes(form), "the weights of experts have at least 8 bits");
+    const { columns, scales } = partNames(name);
+    return builder.expertMatMul(rotate(builder, x), experts, [part(columns), part(scales)], options);
   };
 }
 

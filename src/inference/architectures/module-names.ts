@@ -96,6 +96,16 @@ const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
       per_layer_projection: ["per_layer_projection"],
     },
   },
+  Qwen3_5MoeForCausalLM: {
+    ...plain,
+    matrices: {
+      ...attention,
+      "mlp.shared_expert.gate_proj": ["gate_proj"],
+      "mlp.shared_expert.up_proj": ["up_proj"],
+      "mlp.shared_expert.down_proj": ["down_proj"],
+      ...deltaMatrices,
+    },
+  },
 };
 
 /** Returns the names that a class's files use for modules. */

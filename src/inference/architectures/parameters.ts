@@ -4,6 +4,7 @@ import { unreachable } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import { byteLengthOf } from "../../lib/graph/weight-source.ts";
 import { headsOf, intermediateSizeOf, type LayerConfig, type ModelConfig } from "./config.ts";
+import { expertParameters } from "./experts/expert-parameters.ts";
 import { moduleNames, type NormName, normPath, projectionPath } from "./module-names.ts";
 
 export interface ParameterSpec {
@@ -58,9 +59,13 @@ const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly Projec
   ],
 };
 
+/** Projections of a dense feed-forward part, or of a shared expert. */
+const feedForwardNames: readonly ProjectionName[] = ["gate_proj", "up_proj", "down_proj"];
+
 /** Returns the names of a layer's projections, in the order of {@link projectionNames}. */
 export function projectionsOf(layer: LayerConfig): readonly ProjectionName[] {
-  const names = layerProjectionNames[layer.kind];
+  const all = layerProjectionNames[layer.kind];
+  const names = layer.experts === "routed" ? all.filter((name) => !feedForwardNames.includes(name)) : all;
   if (layer.kind !== "attention") return names;
   const { keysFrom, hasSharedValues = false, hasLayerEmbedding = false } = layer;
   const isAbsent = (name: ProjectionName): boolean =>
@@ -244,6 +249,7 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
     ...(hasOutputNorms ? [norm("post_feedforward_layernorm", width)] : []),
     ...(config.layerEmbedding === null ? [] : [norm("post_per_layer_input_norm", width)]),
     ...(config.hasLayerScales ? [{ name: layerScaleName(layer), shape: [1] }] : []),
+    ...expertParameters(config, layer),
     ...projectionsOf(layerConfig).flatMap((name) => {
       const { path, inputSize, outputSize, hasBias } = projection(config, layer, name);
       return [

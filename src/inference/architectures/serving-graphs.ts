@@ -10,7 +10,8 @@ import type { Graph, Value } from "../../lib/graph/graph.ts";
 import type { CacheShape, ModelConfig } from "./config.ts";
 import { addDecoder, addDecoderLayers, addLogits, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { embeddingRows, storedLinear } from "./linear.ts";
+import { longTileRows } from "./experts/mixture.ts";
+import { embeddingRows, storedExpertLinear, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
 import { convolutionWidth } from "./parameters.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
@@ -367,16 +368,21 @@ function addScores(
   return { logits: addLogits(builder, config, parts, hidden), hidden };
 }
 
-function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {
-  return { lora, ...(forms && { forms: promptForms(forms) }) };
+function ofPrompts({ lora, forms }: ServingOptions): ServingOptions & { readonly expertRows: number } {
+  return { lora, expertRows: longTileRows, ...(forms && { forms: promptForms(forms) }) };
 }
 
-/** Returns the functions that apply a graph's weights, together with its adapter if it takes one. */
+/**
+ * Returns the functions that apply a graph's weights, and its adapter if it takes one.
+ *
+ * @param options.expertRows rows of one expert that are computed together. Graphs of decoded tokens compute one at a
+ * time, because few of their tokens share an expert.
+ */
 export function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
-  { lora, forms }: ServingOptions,
-): Pick<DecoderParts, "weight" | "embed" | "linear" | "rotaryTables"> {
+  { lora, forms, expertRows = 1 }: ServingOptions & { readonly expertRows?: number },
+): Pick<DecoderParts, "weight" | "embed" | "linear" | "expertLinear" | "rotaryTables"> {
   const weights = declareWeights(builder, config, "parameters", forms && { forms });
   const tables = addRotaryTables(builder, config);
   const inputs = lora === null ? [] : servingLoraParameters(config, lora);
@@ -385,6 +391,7 @@ export function weightParts(
     weight: (name) => present(weights.values.get(name), name),
     embed: (tokens, table) => embeddingRows(builder, weights, tokens, table),
     linear: storedLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
+    expertLinear: storedExpertLinear(builder, weights, expertRows),
     rotaryTables: (index) => tables[index],
   };
 }

@@ -91,11 +91,12 @@ function ensureFile(
 
 /** Returns a key that changes when any of the model's files changes. */
 function contentKey(format: string, stored: readonly StoredTensor[]): string {
-  const files = [...new Set(stored.map(({ file }) => file))].sort().map((file) => {
+  const whole = stored.flatMap((tensor) => tensor.pieces ?? [tensor]);
+  const files = [...new Set(whole.map(({ file }) => file))].sort().map((file) => {
     const { size, mtimeMs } = statSync(file);
     return [file, size, mtimeMs];
   });
-  const tensors = stored.map(({ name, offset, shape }) => [name, offset, shape]);
+  const tensors = whole.map(({ name, offset, shape }) => [name, offset, shape]);
   return hash([format, files, tensors]);
 }
 

@@ -10,9 +10,10 @@ import { rotaryTableNames } from "./decoder.ts";
 import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import { joinExperts } from "./experts/join-experts.ts";
 import { float32Bytes, isStoredAsOffset, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
-import { codeGradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
+import { codeGradientParts, quantizedParts, quantizedStack } from "./quantized/quantized-parts.ts";
 import {
   gradientParts,
   isCodes,
@@ -65,8 +66,8 @@ export function readQuantizedWeights(
     const tensor = present(byName.get(parameter.name), parameter.name);
     const form = forms.get(parameter.name) ?? "float32";
     const use = weightUseFor(parameter.name, config);
-    const make =
-      form === "float32" ? () => [converted(tensor, config)] : () => quantizedParts(tensor, form, use);
+    const quantized = use.isStack ? quantizedStack : quantizedParts;
+    const make = form === "float32" ? () => [converted(tensor, config)] : () => quantized(tensor, form, use);
     return { parts: keptParts(parameter, form, use), make };
   });
   const sources = kept(quantizedPlace(folder, forms), stored, entries, { config, ...options });
@@ -228,7 +229,7 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
 
 /** Returns the stored tensors in the order of the parameters, after checking that they match the model. */
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
-  const stored = readStoredTensors(folder);
+  const stored = joinExperts(readStoredTensors(folder), config);
   const names = ggufNamesOf(folder);
   const faults = tensorFaults(stored, storedParameters(config), {
     isRedundant: (name) => isRedundant(name, config),
@@ -264,9 +265,12 @@ function isRedundant(name: string, config: ModelConfig): boolean {
 }
 
 /** True if the tensor's bytes in the file already are the float32 values that {@link converted} would return. */
-function isUsableInPlace({ name, type, offset, rearranged }: StoredTensor, config: ModelConfig): boolean {
+function isUsableInPlace(
+  { name, type, offset, rearranged, pieces }: StoredTensor,
+  config: ModelConfig,
+): boolean {
   const isWidened = type !== "F32";
-  const isChanged = rearranged !== undefined || isStoredAsOffset(name, config);
+  const isChanged = rearranged !== undefined || pieces !== undefined || isStoredAsOffset(name, config);
   return !isWidened && !isChanged && offset % 4 === 0;
 }
 

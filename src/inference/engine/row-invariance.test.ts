@@ -40,6 +40,25 @@ function wideConfig(): ModelConfig {
   return parseModelConfig(config, {}, "a wide model");
 }
 
+/** A mixture of experts at similar widths. */
+function wideExperts(): ModelConfig {
+  const config = {
+    architectures: ["Qwen3MoeForCausalLM"],
+    vocab_size: 64,
+    hidden_size: 576,
+    intermediate_size: 1536,
+    moe_intermediate_size: 736,
+    num_experts: 9,
+    num_experts_per_tok: 3,
+    num_hidden_layers: 1,
+    num_attention_heads: 9,
+    num_key_value_heads: 3,
+    head_dim: 64,
+    max_position_embeddings: 64,
+  };
+  return parseModelConfig(config, {}, "a wide mixture");
+}
+
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
   return { id: `rank ${rank}`, revision: `rank ${rank}`, ...toAdapterFeeds(config, adapter) };
@@ -81,15 +100,23 @@ async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, 
   }
 }
 
-for (const quantization of searchedOf(["8", "4"] as const, 1)) {
-  test(`with weights of ${quantization} bits, a row gets the same numbers in any batch`, async () => {
-    const config = wideConfig();
+const wideCases = [
+  ["8", wideConfig],
+  ["4", wideConfig],
+  ["off", wideExperts],
+  ["8", wideExperts],
+  ["4", wideExperts],
+] as const;
+
+for (const [quantization, configOf] of searchedOf(wideCases, 2)) {
+  test(`with quantization ${quantization}, a row of ${configOf.name} gets the same numbers in any batch`, async (t) => {
+    const config = configOf();
     const folder = mkdtempSync(join(tmpdir(), "hone-rows-"));
+    t.after(() => rmSync(folder, { recursive: true }));
     const weights = createRandomWeights(config, { seed: 1, deviation: 0.2 });
     writeModelWeights(folder, config, { weights, type: "F32" });
     const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
     const { sources, forms } = readQuantizedWeights(folder, config, read);
-    rmSync(folder, { recursive: true });
     const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
     const runner = await createGraphRunner(options);
     await checkBatches(runner, null, `${quantization} bits`);
@@ -217,6 +244,8 @@ const cases = [
   ["qwen3.5", "8"],
   ["gemma4", "off"],
   ["gemma4-large", "8"],
+  ["qwen3-moe", "off"],
+  ["qwen3-moe-sums", "8"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 6)) {

@@ -330,6 +330,22 @@ export class GraphBuilder {
     return this.#append("int4MatMul", [x, codes, scales], {});
   }
 
+  /**
+   * Returns the product of each row with the weight [N, K] of its own expert; see `OpAttributes.expertMatMul`.
+   *
+   * @param x [P, K], or [P, N] if transposed
+   * @param experts int64 [P]
+   * @param parts tensors of the weights of all experts
+   */
+  expertMatMul(
+    x: Value,
+    experts: Value,
+    parts: readonly Value[],
+    options: OpAttributes["expertMatMul"],
+  ): Value {
+    return this.#append("expertMatMul", [x, experts, ...parts], options);
+  }
+
   /** Returns the rows of `table` [N, …rest] at int64 `ids` of any shape: [...ids, ...rest]. */
   gatherRows(table: Value, ids: Value): Value {
     return this.#append("gatherRows", [table, ids], {});
@@ -370,6 +386,11 @@ export class GraphBuilder {
   /** Picks elements along the last axis: x [..., N] at int64 ids [..., M]. */
   gatherLast(x: Value, ids: Value): Value {
     return this.#append("gatherLast", [x, ids], {});
+  }
+
+  /** Returns the indices of the `count` largest elements along the last axis, largest first: int64 [..., count]. */
+  topIds(x: Value, count: number): Value {
+    return this.#append("topIds", [x], { count });
   }
 
   /** Softmax over the last axis. */

@@ -163,6 +163,16 @@ export const gradientRules: {
     return [undefined, undefined, undefined, back];
   },
   int4MatMul: NOT_DIFFERENTIABLE,
+  // Only x has a gradient: the weights of experts are frozen. Rounding is treated as the identity.
+  expertMatMul: ({ builder, inputs: [, experts, ...parts], attributes, gradient }) => [
+    () => {
+      const isTransposed = !attributes.isTransposed;
+      return builder.expertMatMul(gradient, present(experts, "experts"), parts, {
+        ...attributes,
+        isTransposed,
+      });
+    },
+  ],
 
   gatherRows: ({ builder, inputs: [table, ids], gradient }) => [
     () => {
@@ -183,6 +193,7 @@ export const gradientRules: {
     () => builder.gatherRows(gradient, present(ids, "ids")),
   ],
   gatherLast: ({ builder, inputs, gradient }) => [() => scatterLast(builder, gradient, inputs)],
+  topIds: NOT_DIFFERENTIABLE,
 
   softmax: unary(({ builder, gradient, output }) => {
     const weighted = builder.multiply(gradient, output);

@@ -96,6 +96,31 @@ test("the gradient of log-probabilities under 8-bit weights equals that under th
   );
 });
 
+test("the gradient of 8-bit products with experts equals that under the dequantized weights", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", [3, 2]);
+  const experts = builder.constant("int64", [3], [1, 0, 1]);
+  const codes = [10, -127, 127, 0, -50, 3, 90, 77, -5, 64, 31, -100];
+  const parts = [builder.constant("int8", [2, 2, 3], codes), builder.full([2, 3], 0.5)];
+  const byRow = [0, 1].flatMap((expert) =>
+    [0, 1, 2].flatMap((n) => [0, 1].map((k) => 0.5 * codes[6 * expert + 3 * k + n])),
+  );
+  const floats = builder.constant("float32", [2, 3, 2], byRow);
+  const factors = builder.input("factors", "float32", [3, 3]);
+  const slopeOf = (form: "int8" | "float32"): Value => {
+    const options = { tileRows: 2, isTransposed: false };
+    const product = builder.expertMatMul(x, experts, form === "int8" ? parts : [floats], options);
+    const loss = builder.reduceSum(builder.multiply(product, factors));
+    return present(gradient(builder, loss, [x])[0], "a gradient");
+  };
+  const graph = builder.build({ rounded: slopeOf("int8"), exact: slopeOf("float32") });
+  const outputs = interpret(graph, {
+    x: { dims: [3, 2], data: Float64Array.of(1, 2, 3, 4, 5, 6) },
+    factors: { dims: [3, 3], data: Float64Array.of(3, -2, 0.1, 12.7, 1, 4, -5, 0.5, 7) },
+  });
+  assert.deepEqual(outputs["rounded"], outputs["exact"]);
+});
+
 test("a frozen weight gets no gradient work", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", 3]);

@@ -120,6 +120,17 @@ export interface OpAttributes {
    */
   readonly int4MatMul: None;
 
+  /**
+   * (x [P, K], experts int64 [P], ...parts of E weights [N, K]) → [P, N]: row p is x_p · Wᵀ of its own expert p.
+   * - Parts: float32 weights [E, N, K], or 8-bit codes [E, K, N] and scales [E, N], multiplied as by `int8MatMul`.
+   * - Each product has `tileRows` rows of one expert, so that a row's result does not depend on the number of rows.
+   * - With `isTransposed`, computes x [P, N] · W → [P, K] instead, without rounding x.
+   */
+  readonly expertMatMul: {
+    readonly tileRows: number;
+    readonly isTransposed: boolean;
+  };
+
   // Indexing.
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
@@ -138,6 +149,8 @@ export interface OpAttributes {
   readonly scatterAddRows: { readonly rows: Dimension };
   /** (x [..., N], ids [..., M]) → [..., M]: picks along the last axis. */
   readonly gatherLast: None;
+  /** (x [..., N]) → int64 [..., count]: indices of the largest elements along the last axis, largest first. */
+  readonly topIds: { readonly count: number };
 
   // Operations along the last axis.
   readonly softmax: None;

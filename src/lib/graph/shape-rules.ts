@@ -179,6 +179,27 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype: "float32", shape: replaceAt(shape, shape.length - 1, columns) }];
   },
 
+  expertMatMul: ([x, experts, weight, scales], { isTransposed }) => {
+    const name = "expertMatMul";
+    const { shape } = requireType(name, x, "float32");
+    const idShape = requireType(name, experts, "int64").shape;
+    const isFloat = weight?.dtype === "float32";
+    const weightShape = (isFloat ? requireType(name, weight, "float32") : requireCodes(name, weight)).shape;
+    const scaleShape = isFloat ? [] : requireType(name, scales, "float32").shape;
+    const [count, second, third] = [0, 1, 2].map((axis) => dimensionAt(weightShape, axis));
+    const [N, K] = isFloat ? [second, third] : [third, second];
+    const [inner, outer] = isTransposed ? [N, K] : [K, N];
+    const fits =
+      idShape.length === 1 &&
+      sameShape(shape, [...idShape, inner]) &&
+      sameShape(scaleShape, isFloat ? [] : [count, N]);
+    assert(
+      fits,
+      `${name}: ${formatShape(shape)} by ${formatShape(weightShape)} with scales ${formatShape(scaleShape)}`,
+    );
+    return [{ dtype: "float32", shape: [...idShape, outer] }];
+  },
+
   gatherRows: ([table, ids]) => {
     const { dtype, shape } = present(table, "an operand");
     assert(shape.length >= 1, "gatherRows: the table has no rows");
@@ -220,6 +241,13 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
       `gatherLast: ids ${formatShape(idShape)} do not follow ${formatShape(shape)}`,
     );
     return [{ dtype, shape: idShape }];
+  },
+
+  topIds: ([x], { count }) => {
+    const { shape } = requireType("topIds", x, "float32");
+    const size = dimensionAt(shape, -1);
+    assert(typeof size === "number" && count <= size, `topIds: ${count} of ${formatShape(shape)}`);
+    return [{ dtype: "int64", shape: replaceAt(shape, shape.length - 1, count) }];
   },
 
   softmax: unaryFloat("softmax"),

@@ -34,6 +34,8 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   readonly byteLength: number;
   /** Change that the program that wrote the file has made to the values; reading undoes it. */
   readonly rearranged?: Rearrangement;
+  /** Tensors whose rows, one tensor after the other, are those of this one; absent if it is stored as a whole. */
+  readonly pieces?: readonly StoredTensor[];
 }
 
 /**
@@ -103,8 +105,31 @@ export function rowsOf<Type extends StoredType>(
   return { ...rows, rearranged: { kind: "paired-rows", headCount: count / together } };
 }
 
+/** Returns the tensor that consists of the rows of others; its location is that of the first. */
+export function joinedRows(
+  name: string,
+  pieces: readonly StoredTensor[],
+  shape: readonly number[],
+): StoredTensor {
+  const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  return { ...pieces[0], name, shape, byteLength, pieces };
+}
+
+/** Returns matrix number `index` of a tensor [E, N, K], as a separate tensor [N, K]. */
+export function matrixOf(tensor: StoredTensor, index: number): StoredTensor {
+  const [count, ...shape] = tensor.shape;
+  const { name, pieces } = tensor;
+  if (pieces === undefined) {
+    const byteLength = tensor.byteLength / count;
+    return { ...tensor, shape, byteLength, offset: tensor.offset + index * byteLength };
+  }
+  const perMatrix = pieces.length / count;
+  return joinedRows(name, pieces.slice(index * perMatrix, (index + 1) * perMatrix), shape);
+}
+
 /** Reads one tensor's values, widened to float32; `I64` is refused. */
 export function readFloats(tensor: StoredTensor): Float32Array {
+  if (tensor.pieces !== undefined) return joinedFloats(tensor.pieces);
   const values = widened(tensor);
   switch (tensor.rearranged?.kind) {
     case undefined:
@@ -118,6 +143,17 @@ export function readFloats(tensor: StoredTensor): Float32Array {
     default:
       return unreachable(tensor.rearranged);
   }
+}
+
+function joinedFloats(pieces: readonly StoredTensor[]): Float32Array {
+  const sizes = pieces.map(({ shape }) => shape.reduce((product, size) => product * size, 1));
+  const values = new Float32Array(sizes.reduce((sum, size) => sum + size, 0));
+  let from = 0;
+  for (const [index, piece] of pieces.entries()) {
+    values.set(readFloats(piece), from);
+    from += sizes[index];
+  }
+  return values;
 }
 
 function widened({ name, type, file, ...place }: StoredTensor): Float32Array {

@@ -113,9 +113,9 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   max_prompt_length: refused(
     "Nothing is truncated; sequences that are too long are left out (packed_sequence_length).",
   ),
-  moe_routing_replay_bundle: refused("Mixture-of-experts models are not supported."),
-  moe_routing_replay_path: refused("Mixture-of-experts models are not supported."),
-  moe_routing_replay_strict: accepted("Mixture-of-experts models are not supported."),
+  moe_routing_replay_bundle: refused("Training computes the routing anew."),
+  moe_routing_replay_path: refused("Training computes the routing anew."),
+  moe_routing_replay_strict: accepted("Training computes the routing anew."),
   num_iterations: only(1, "Set passes."),
   overlong_buffer_len: refused(ofTruncated),
   overlong_filtering: only(false, ofTruncated),

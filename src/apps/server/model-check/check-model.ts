@@ -18,7 +18,7 @@ import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
 import { modelParameters } from "../../../inference/architectures/parameters.ts";
-import { precisionLabel } from "../../../inference/architectures/quantized/choose-forms.ts";
+import { isMatrix, precisionLabel } from "../../../inference/architectures/quantized/choose-forms.ts";
 import {
   keptBytes,
   type WeightForm,
@@ -187,7 +187,7 @@ function sizesOf(
     int4: 0,
     "int4-offset": 0,
   };
-  const matrices = modelParameters(config).filter(({ shape }) => shape.length === 2);
+  const matrices = modelParameters(config).filter(isMatrix);
   for (const { name } of matrices) counts[forms.get(name) ?? "float32"]++;
   const most = (Object.keys(counts) as WeightForm[]).reduce((one, other) =>
     counts[other] > counts[one] ? other : one,

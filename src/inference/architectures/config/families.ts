@@ -1,8 +1,17 @@
 // Differences between model classes: one record per class, with everything that depends only on the class. Defaults
 // apply to fields that config.json omits; they equal the defaults of the class in Transformers 5.
-import type { Architecture, ConvolutionConfig, DeltaConfig, LayerEmbedding, ModelConfig } from "../config.ts";
+import type {
+  Architecture,
+  ConvolutionConfig,
+  DeltaConfig,
+  ExpertsConfig,
+  LayerEmbedding,
+  LayerConfig,
+  ModelConfig,
+} from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
 import { gemma4Embedding, gemma4Layers, gemma4Rotary, type LayerDetails } from "./gemma4-layers.ts";
+import { readExperts, sparseLayers } from "./read-experts.ts";
 
 /** Kind of a layer: attention to all earlier positions or to a window of them, a convolution, or a delta rule. */
 export type LayerKind = "full_attention" | "sliding_attention" | "convolution" | "delta";
@@ -94,6 +103,10 @@ export interface FamilyRule {
     | null;
   /** Reads the embedding with a part for each layer; null if the class has none. */
   readonly layerEmbedding: ((reader: ConfigReader) => LayerEmbedding | null) | null;
+  /** Reads the experts; null if layers of the class have none. */
+  readonly experts: ((reader: ConfigReader) => ExpertsConfig | null) | null;
+  /** Returns a function that says which experts a layer has; only called if the model has experts. */
+  readonly expertRule: (reader: ConfigReader) => (layer: number) => LayerConfig["experts"];
 }
 
 /** Hone's names of activations, by the names that config.json uses. */
@@ -158,6 +171,8 @@ const plain: FamilyRule = {
   hasLayerScales: false,
   layerDetails: null,
   layerEmbedding: null,
+  experts: null,
+  expertRule: () => () => undefined,
 };
 
 const qwen = {
@@ -171,6 +186,28 @@ const qwen = {
   },
   hasSlidingSwitch: true,
 } as const satisfies FamilyRule;
+
+const qwen35: FamilyRule = {
+  ...plain,
+  modelType: "qwen3_5_text",
+  headSize: 256,
+  kvHeadCount: 4,
+  queryKeyNorm: "each-head",
+  readsAttentionBias: false,
+  isNormOffset: true,
+  partialRotary: 0.25,
+  layerTypes: { full_attention: "full_attention", linear_attention: "delta" },
+  kindRule: (reader) => {
+    const period = reader.count("full_attention_interval", 4);
+    return (layer) => ((layer + 1) % period === 0 ? "full_attention" : "delta");
+  },
+  convolution: (reader) => ({
+    kernelSize: reader.count("linear_conv_kernel_dim", 4, 64),
+    hasBias: false,
+  }),
+  delta: qwenDelta,
+  hasAttentionGate: true,
+};
 
 export const families: Readonly<Record<Architecture, FamilyRule>> = {
   LlamaForCausalLM: plain,
@@ -324,26 +361,23 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       hasBias: reader.flag("conv_bias", false),
     }),
   },
-  Qwen3_5ForCausalLM: {
-    ...plain,
-    modelType: "qwen3_5_text",
-    headSize: 256,
+  Qwen3_5ForCausalLM: qwen35,
+  Qwen3MoeForCausalLM: {
+    ...qwen,
+    modelType: "qwen3_moe",
+    headSize: null,
     kvHeadCount: 4,
     queryKeyNorm: "each-head",
-    readsAttentionBias: false,
-    isNormOffset: true,
-    partialRotary: 0.25,
-    layerTypes: { full_attention: "full_attention", linear_attention: "delta" },
-    kindRule: (reader) => {
-      const period = reader.count("full_attention_interval", 4);
-      return (layer) => ((layer + 1) % period === 0 ? "full_attention" : "delta");
-    },
-    convolution: (reader) => ({
-      kernelSize: reader.count("linear_conv_kernel_dim", 4, 64),
-      hasBias: false,
-    }),
-    delta: qwenDelta,
-    hasAttentionGate: true,
+    experts: (reader) => readExperts(reader, { count: 128, active: 8, width: 768, isNormalized: false }),
+    expertRule: sparseLayers,
+  },
+  Qwen3_5MoeForCausalLM: {
+    ...qwen35,
+    modelType: "qwen3_5_moe_text",
+    kvHeadCount: 2,
+    intermediateSize: (reader) => reader.count("shared_expert_intermediate_size", 512),
+    experts: (reader) => readExperts(reader, { count: 256, active: 8, width: 512, isNormalized: null }),
+    expertRule: () => () => "routed-and-shared",
   },
   Gemma4ForCausalLM: {
     ...plain,

@@ -77,6 +77,7 @@ function parse({
   // whose default in other families is 1 / √(head size).
   const multiplier = (field: string, usual: number): number =>
     family.readsMultipliers ? reader.number(field, 1) : usual;
+  const experts = family.experts?.(reader) ?? null;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
   const result: ModelConfig = {
     architecture,
@@ -88,7 +89,7 @@ function parse({
     headSize,
     rotarySize,
     contextLength: reader.count("max_position_embeddings", usualSizes?.contextLength),
-    ...readLayers(reader, family, rotarySize),
+    ...readLayers(reader, family, { rotarySize, experts }),
     normEpsilon: reader.number(family.normEpsilonField, family.normEpsilon),
     isNormOffset: family.isNormOffset,
     hasInputNorms: family.hasInputNorms,
@@ -100,6 +101,7 @@ function parse({
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     convolution: family.convolution?.(reader) ?? null,
     delta: family.delta?.(reader) ?? null,
+    experts,
     hasAttentionGate: family.hasAttentionGate,
     layerEmbedding: family.layerEmbedding?.(reader) ?? null,
     hasLayerScales: family.hasLayerScales,
@@ -133,6 +135,8 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   return null;
 }
 
+const expertFields = ["num_experts", "num_local_experts", "n_routed_experts"];
+
 function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): void {
   const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
     if (![undefined, null, ...harmless].includes(reader.get(field))) reader.refuse(field, cure);
@@ -164,7 +168,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   unless("is_causal", [true], "only causal attention is computed; use a causal model");
   unless("add_cross_attention", [false], "cross-attention is not computed; use a decoder-only model");
   unless("attention_chunk_size", [], "chunked attention is not computed; use a model without");
-  for (const field of ["num_experts", "num_local_experts", "n_routed_experts"]) {
+  for (const field of family.experts === null ? expertFields : []) {
     unless(field, [0], "a mixture of experts is not computed; use a dense model");
   }
   if (family.partialRotary === null) refusePartialRotary(reader);
@@ -219,6 +223,7 @@ function readActivation(
  */
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
   Qwen3_5ForConditionalGeneration: { qwen3_5_text: "Qwen3_5ForCausalLM" },
+  Qwen3_5MoeForConditionalGeneration: { qwen3_5_moe_text: "Qwen3_5MoeForCausalLM" },
   Gemma3ForConditionalGeneration: { gemma3_text: "Gemma3ForCausalLM" },
   Gemma4ForConditionalGeneration: { gemma4_text: "Gemma4ForCausalLM" },
   Mistral3ForConditionalGeneration: {

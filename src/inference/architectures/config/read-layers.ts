@@ -14,7 +14,7 @@ const layerCountMax = 10_000;
 export function readLayers(
   reader: ConfigReader,
   family: FamilyRule,
-  rotarySize: number,
+  { rotarySize, experts }: Pick<ModelConfig, "rotarySize" | "experts">,
 ): Pick<ModelConfig, "layers" | "rotaries"> {
   const kinds = readKinds(reader, family);
   const window = kinds.includes("sliding_attention") ? readWindow(reader, family) : null;
@@ -33,10 +33,13 @@ export function readLayers(
     sliding_attention: withGrowth(rotaryOf.sliding_attention),
   };
   const rotates = family.rotaryRule(reader);
+  const expertsOf = experts === null ? () => undefined : family.expertRule(reader);
   const layers = kinds.map((kind, layer): LayerConfig => {
-    if (kind === "convolution" || kind === "delta") return { kind };
+    const own = expertsOf(layer);
+    const feedForward = own === undefined ? {} : { experts: own };
+    if (kind === "convolution" || kind === "delta") return { kind, ...feedForward };
     const slidingWindow = kind === "sliding_attention" ? window : null;
-    const shared = { kind: "attention", slidingWindow, ...details?.[layer] } as const;
+    const shared = { kind: "attention", slidingWindow, ...feedForward, ...details?.[layer] } as const;
     if (!rotates(layer)) return { ...shared, rotary: null };
     const rotary = indexOf(rotaryOf[kind]);
     if (growth === null) return { ...shared, rotary };

@@ -5,6 +5,7 @@ import type { Quantization } from "../../../base/domain/model.ts";
 import { hasFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
 import { isPlainType, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import type { ModelConfig } from "../config.ts";
+import { isExpertStack } from "../experts/expert-parameters.ts";
 import { modelParameters, type ParameterSpec } from "../parameters.ts";
 import {
   blockSize,
@@ -26,6 +27,8 @@ export interface FormChoice {
  * batch; without one, 8 bits replace 4, and float32 replaces 8.
  * * With `as-stored`, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types
  * become 8 bits, which lose little; float32 and 16-bit types stay floating point.
+ * * The weights of experts have 8 bits instead of 4, because no fast kernel multiplies 4-bit weights that it has not
+ * rearranged when the model was loaded.
  * * The embedding and the output projection affect every logit. If the other weights have fewer than 8 bits, these two
  * have 8 bits.
  *
@@ -39,19 +42,30 @@ export function chooseForms(
   return new Map(
     modelParameters(config).flatMap((parameter) => {
       const tensor = stored.get(parameter.name);
-      if (parameter.shape.length !== 2 || tensor === undefined || isSensitive(parameter)) return [];
+      if (!isMatrix(parameter) || tensor === undefined || isSensitive(parameter)) return [];
       const form = weightFormFor(parameter, tensor, { config, quantization, kernels });
       return form === "float32" ? [] : [[parameter.name, form] as const];
     }),
   );
 }
 
-/**
- * True for the small projections of delta rules. Rounding them would change results much, because their results become
- * exponents.
- */
+/** True for matrices, including those of experts. */
+export function isMatrix({ name, shape }: ParameterSpec): boolean {
+  return shape.length === 2 || isExpertStack(name);
+}
+
+/** Ends of the names of small projections that are sensitive to rounding. */
+const sensitiveNames = [
+  // The results of delta rules' projections are used as exponents.
+  ".in_proj_a.weight",
+  ".in_proj_b.weight",
+  // Rounding could change which experts are chosen.
+  ".mlp.gate.weight",
+  ".shared_expert_gate.weight",
+];
+
 function isSensitive({ name }: ParameterSpec): boolean {
-  return name.endsWith(".in_proj_a.weight") || name.endsWith(".in_proj_b.weight");
+  return sensitiveNames.some((end) => name.endsWith(end));
 }
 
 function weightFormFor(
@@ -65,7 +79,7 @@ function weightFormFor(
   const isOutput = use.isLookedUp || name === "lm_head.weight";
   const isExact = hasFourBitBlocks(tensor);
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
-  const hasFour = kernels.fourBits && kernels.codes === promptCodes;
+  const hasFour = kernels.fourBits && kernels.codes === promptCodes && !use.isStack;
   if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
   // When Hone rounds a weight itself, its blocks have offsets. Blocks copied from Q4_0 have none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";
@@ -82,10 +96,11 @@ const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
 /** Returns the precision of most projection weights, counted by their values. */
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
   const counts: Record<Precision, number> = { float32: 0, int8: 0, int4: 0 };
-  for (const { name, shape } of modelParameters(config)) {
-    if (shape.length !== 2 || weightUseFor(name, config).isLookedUp) continue;
+  for (const parameter of modelParameters(config)) {
+    const { name, shape } = parameter;
+    if (!isMatrix(parameter) || weightUseFor(name, config).isLookedUp) continue;
     const form = forms.get(name) ?? "float32";
-    counts[precisionOfForm[form]] += shape[0] * shape[1];
+    counts[precisionOfForm[form]] += shape.reduce((product, size) => product * size, 1);
   }
   return (["float32", "int8", "int4"] as const).reduce((most, one) =>
     counts[one] > counts[most] ? one : most,

@@ -4,7 +4,7 @@ import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
 import { hasFourBitBlocks, readFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
-import { readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { matrixOf, readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
 import { rotated } from "./rotation.ts";
 import {
@@ -19,6 +19,30 @@ import {
 interface CodeOptions {
   readonly form: CodeType;
   readonly use: WeightUse;
+}
+
+/**
+ * Returns the data of the parts of the weights of experts [E, N, K], in the order of `keptParts`. Only one expert's
+ * values are in memory at a time.
+ */
+export function quantizedStack(
+  tensor: StoredTensor,
+  form: Exclude<WeightForm, "float32">,
+  use: WeightUse,
+): readonly DataArrays[DataType][] {
+  const [count] = tensor.shape;
+  const first = quantizedParts(matrixOf(tensor, 0), form, use);
+  const whole = first.map((part) => {
+    const Kind = part.constructor as new (length: number) => typeof part; // Safe cast: the same kind of array.
+    return new Kind(count * part.length);
+  });
+  for (let expert = 0; expert < count; expert++) {
+    const parts = expert === 0 ? first : quantizedParts(matrixOf(tensor, expert), form, use);
+    // Safe casts: both arrays are of the same kind.
+    for (const [index, part] of parts.entries())
+      (whole[index] as Uint8Array).set(part as Uint8Array, expert * part.length);
+  }
+  return whole;
 }
 
 /** Returns the data of a weight's tensors, in the order of `keptParts`. */

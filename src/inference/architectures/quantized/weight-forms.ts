@@ -5,6 +5,7 @@ import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernel
 import type { DataType } from "../../../lib/graph/graph.ts";
 import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
+import { isExpertStack } from "../experts/expert-parameters.ts";
 import {
   embeddingName,
   layerEmbeddingName,
@@ -77,6 +78,8 @@ export function partNames(weight: string): {
 export interface WeightUse {
   readonly isLookedUp: boolean;
   readonly isMultiplied: boolean;
+  /** True for the weights of all experts of a layer, [E, N, K]. */
+  readonly isStack: boolean;
   /** True for the weight whose product gives the logits: the output projection, or the embedding of a tied model. */
   readonly isOutput: boolean;
 }
@@ -85,7 +88,12 @@ export interface WeightUse {
 export function weightUseFor(name: string, config: ModelConfig): WeightUse {
   const isOutput = name === `${outputProjection(config).path}.weight`;
   const isLookedUp = name === embeddingName || name === layerEmbeddingName;
-  return { isLookedUp, isMultiplied: !isLookedUp || isOutput, isOutput };
+  return {
+    isLookedUp,
+    isMultiplied: !isLookedUp || isOutput,
+    isStack: isExpertStack(name),
+    isOutput,
+  };
 }
 
 /**
@@ -93,7 +101,7 @@ export function weightUseFor(name: string, config: ModelConfig): WeightUse {
  * few rows; for the many rows of a prompt, 8 bits are about three times as fast.
  */
 export function promptForms(forms: WeightForms): WeightForms {
-  return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
+  return new Map([...forms].map(([name, form]) => [name, isExpertStack(name) ? form : promptForm(form)]));
 }
 
 /** True for a form with 8-bit codes. */
@@ -115,7 +123,9 @@ export function partsOf(
   form: WeightForm,
   use: WeightUse,
 ): readonly WeightPart[] {
-  const [N, K] = shape;
+  // The weights of experts have an additional first axis, which all parts have too.
+  const [N, K] = shape.slice(-2);
+  const stack = shape.slice(0, -2);
   const names = partNames(name);
   const blocks = K / blockSize;
   switch (form) {
@@ -124,9 +134,9 @@ export function partsOf(
     case "int8":
     case "uint8":
       return [
-        { name: names.scales, dtype: "float32", shape: [N] },
+        { name: names.scales, dtype: "float32", shape: [...stack, N] },
         ...(use.isLookedUp ? [{ name: names.rows, dtype: form, shape: [N, K] }] : []),
-        ...(use.isMultiplied ? [{ name: names.columns, dtype: form, shape: [K, N] }] : []),
+        ...(use.isMultiplied ? [{ name: names.columns, dtype: form, shape: [...stack, K, N] }] : []),
       ];
     case "int4":
     case "int4-offset":
@@ -151,7 +161,8 @@ export function gradientParts(
   use: WeightUse,
 ): readonly WeightPart[] {
   assert(form === "float32" || isCodes(form), "no gradient goes through weights of 4 bits");
-  if (form === "float32" || use.isLookedUp) return [];
+  // Gradients through the weights of experts use the same codes.
+  if (form === "float32" || use.isLookedUp || use.isStack) return [];
   const names = partNames(name);
   if (use.isOutput) return [{ name: names.rows, dtype: form, shape }];
   return [

@@ -7,7 +7,14 @@ import { dimensionProduct, type Dimension } from "../../../lib/graph/dimension.t
 import type { Value } from "../../../lib/graph/graph.ts";
 import type { ModelConfig } from "../config.ts";
 import { addDecoderLayers, addRotaryTables, declareWeights } from "../decoder.ts";
-import { embeddingRows, outputLogprobs, storedLinear, type DecoderLora } from "../linear.ts";
+import { longTileRows } from "../experts/mixture.ts";
+import {
+  embeddingRows,
+  outputLogprobs,
+  storedExpertLinear,
+  storedLinear,
+  type DecoderLora,
+} from "../linear.ts";
 import { loraParameters, outputProjection } from "../parameters.ts";
 import type { WeightForms } from "../quantized/weight-forms.ts";
 import { type TokenLayout, arrangeTokens } from "./layout.ts";
@@ -78,6 +85,7 @@ export function addTrainingForward(
     weight: (name) => present(weights.values.get(name), name),
     embed: (tokens, table) => embeddingRows(builder, weights, tokens, table),
     linear: storedLinear(builder, weights, lora),
+    expertLinear: storedExpertLinear(builder, weights, longTileRows),
     rotaryTables: (index) => tables[index],
     ...arrangeTokens(builder, config, layout),
     recomputesLayers: true,

@@ -117,6 +117,8 @@ const cases = [
   ["lfm2-biases", "8"],
   ["gemma4", "8"],
   ["gemma4-large", "off"],
+  ["qwen3-moe", "off"],
+  ["qwen3-moe-sums", "8"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 5)) {

@@ -294,6 +294,7 @@ const cases = [
   ["lfm2", "off"],
   ["qwen3.5", "off"],
   ["gemma4", "off"],
+  ["qwen3-moe", "8"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 test("states stay those after a slot's tokens on random schedules", async () => {

@@ -292,6 +292,7 @@ const models = [
   ofGoldens("lfm2"),
   ofGoldens("qwen3.5"),
   ofGoldens("gemma4"),
+  ofGoldens("qwen3-moe"),
 ];
 
 for (const { name, folder, adapterOf } of models) {

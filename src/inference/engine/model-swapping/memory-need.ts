@@ -92,10 +92,16 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
   const intermediateSize = Math.max(...layers.map((_, layer) => intermediateSizeOf(config, layer)));
   const context = Math.min(contextLength, limits.contextLengthMax);
   const embeddingSize = layers.length * (layerEmbedding?.size ?? 0);
-  const tokenNumbers = headCount * context + 8 * width + 4 * intermediateSize + 4 * embeddingSize;
+  const tokenNumbers =
+    headCount * context + 8 * width + 4 * intermediateSize + 4 * embeddingSize + expertNumbers(config);
   const tokenBytes = tokenNumbers * Float32Array.BYTES_PER_ELEMENT + 2 * slotBytesIn(config).bytesPerPosition;
   const partBytes = Math.min(limits.tokensPerStepMax, context) * tokenBytes;
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
+}
+
+/** Returns the numbers per token in a mixture of experts: inputs and results of each pair, also in padded tiles. */
+function expertNumbers({ experts, width }: ModelConfig): number {
+  return experts === null ? 0 : 4 * experts.activeCount * (width + experts.intermediateSize);
 }
 
 /**

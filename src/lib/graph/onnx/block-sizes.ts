@@ -18,7 +18,7 @@ const floatBytes = 4;
  * accumulated over blocks are not included, because they count as results.
  */
 export function blockBytes(
-  { kind, inputs, attributes }: Node,
+  { kind, inputs, outputs, attributes }: Node,
   sizeOf: (dimension: Dimension) => number,
 ): number {
   const [first, second] = inputs.map(({ shape }) => shape.map(sizeOf));
@@ -33,6 +33,14 @@ export function blockBytes(
       // Counts the magnitudes of x, its rounded rows, and the unscaled product.
       const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
+    }
+    case "expertMatMul": {
+      // The rows of all tiles with their padding, and the weight of one expert, as copied and as numbers.
+      const [expertCount, ...weight] = inputs[2].shape.map(sizeOf);
+      const [pairCount, width] = outputs[0].shape.map(sizeOf);
+      const padding = Math.min(pairCount, expertCount) * (attributes.tileRows - 1);
+      const copies = 2 * weight.reduce((product, size) => product * size, 1);
+      return floatBytes * ((pairCount + padding) * width + copies);
     }
     case "linearLogprob": {
       const [vocabularySize = 0] = second ?? [];

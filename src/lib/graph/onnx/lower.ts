@@ -16,6 +16,7 @@ import {
   type DeltaSizes,
   unitLowerInverse,
 } from "./lower-delta.ts";
+import { expertProduct, tilesOf } from "./lower-experts.ts";
 import { floatScores, int8Scores, linearLogprob, type Scores } from "./lower-logprobs.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
 import type { OnnxNodeOptions } from "./onnx-model.ts";
@@ -223,6 +224,15 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     });
   },
 
+  expertMatMul: ({ inputs, attributes }, [x = "", experts = "", weight = "", scales = ""], lowering) => {
+    const { model } = lowering;
+    const pairCount = model.dimension(dimensionAt(present(inputs[1], "experts").shape, 0));
+    const expertCount = Number(dimensionAt(inputs[2].shape, 0));
+    const tiles = tilesOf(model, experts, { expertCount, pairCount, ...attributes });
+    const weights = { name: weight, scales, dtype: inputs[2].dtype };
+    emit(lowering, "Identity", [expertProduct(model, { x, tiles, ...attributes }, weights)]);
+  },
+
   gatherRows: direct("Gather"),
   moveRows: (_, [table, ids], lowering) =>
     emit(lowering, "Gather", [present(table, "a table"), present(ids, "ids")]),
@@ -245,6 +255,13 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     });
   },
   gatherLast: direct("GatherElements", { attributes: { axis: -1 } }),
+  topIds: ({ attributes: { count }, outputs: [ids] }, [x = ""], { model, results }) => {
+    const values = `%unused 0 of ${results[0] || ids.id}`;
+    model.node("TopK", [x, model.constant("int64", [1], [count])], {
+      attributes: { axis: -1, largest: 1, sorted: 1 },
+      outputs: [values, results[0]],
+    });
+  },
 
   softmax: direct("Softmax", { attributes: { axis: -1 } }),
   logSoftmax: direct("LogSoftmax", { attributes: { axis: -1 } }),

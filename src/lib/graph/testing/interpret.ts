@@ -17,6 +17,7 @@ import {
 } from "./dense.ts";
 import type { Dense } from "./dense.ts";
 import { deltaScan, deltaScanGradient, unitLowerInverse } from "./interpret-delta.ts";
+import { expertProducts } from "./interpret-experts.ts";
 import { elementCount } from "../tensor.ts";
 import { evaluateDimension, isSymbol } from "../dimension.ts";
 import type { Dimension } from "../dimension.ts";
@@ -208,6 +209,11 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [mapRows(rows, multiply)];
   },
 
+  expertMatMul: (operands, { isTransposed }, _, types) => {
+    const { dtype } = types[2];
+    return [expertProducts(operands, { dtype, isTransposed, round: (row) => inSteps(row, row.length) })];
+  },
+
   gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
   moveRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
   placeRows: ([table, rows, ids]) => {
@@ -235,6 +241,13 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const at = operand(ids);
     return [denseFrom(at.dims, (place) => elementAt(from, [...place.slice(0, -1), elementAt(at, place)]))];
   },
+
+  topIds: ([x], { count }) => [
+    mapRows(operand(x), (row) => {
+      const ids = Array.from(row.keys()).sort((left, right) => row[right] - row[left]);
+      return Float64Array.from(ids.slice(0, count));
+    }),
+  ],
 
   softmax: ([x]) => [mapRows(operand(x), (row) => logSoftmax(row).map(Math.exp))],
   logSoftmax: ([x]) => [mapRows(operand(x), logSoftmax)],

@@ -100,6 +100,25 @@ const deltaParts: Readonly<Record<string, string>> = {
   ssm_out: "linear_attn.out_proj",
 };
 
+/** Names of tensors of routed experts. */
+const expertParts: Readonly<Record<string, string>> = {
+  ffn_gate_inp: "mlp.gate",
+  ffn_gate_exps: "mlp.experts.gate_proj",
+  ffn_up_exps: "mlp.experts.up_proj",
+  ffn_gate_up_exps: "mlp.experts.gate_up_proj",
+  ffn_down_exps: "mlp.experts.down_proj",
+};
+
+/** Names of Qwen3.5-MoE's tensors. */
+const deltaExpertParts: Readonly<Record<string, string>> = {
+  ...deltaParts,
+  ...expertParts,
+  ffn_gate_inp_shexp: "mlp.shared_expert_gate",
+  ffn_gate_shexp: "mlp.shared_expert.gate_proj",
+  ffn_up_shexp: "mlp.shared_expert.up_proj",
+  ffn_down_shexp: "mlp.shared_expert.down_proj",
+};
+
 const outerParts: Readonly<Record<string, string>> = {
   token_embd: "model.embed_tokens",
   output_norm: "model.norm",
@@ -130,6 +149,30 @@ const paired = {
 } as const;
 
 const slidingKeys = ["attention.sliding_window", "attention.sliding_window_pattern"] as const;
+
+const qwen35: GgufArchitecture = {
+  ...plain,
+  architecture: "Qwen3_5ForCausalLM",
+  modelType: "qwen3_5_text",
+  hasWholeNorms: true,
+  layerParts: deltaParts,
+  kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
+  ownKeys: [
+    "ssm.conv_kernel",
+    "ssm.state_size",
+    "ssm.group_count",
+    "ssm.time_step_rank",
+    "ssm.inner_size",
+    "full_attention_interval",
+    "rope.dimension_count",
+    // Not used, because the positions of texts are the same in all sections.
+    "rope.dimension_sections",
+    "nextn_predict_layers",
+  ],
+  fields: qwen35Fields,
+};
+
+const expertKeys = ["expert_count", "expert_used_count", "expert_feed_forward_length", "expert_weights_norm"];
 
 /** Architectures by `general.architecture`. */
 const architectures: Readonly<Record<string, GgufArchitecture>> = {
@@ -192,26 +235,26 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ownKeys: ["shortconv.l_cache"],
     fields: lfm2Fields,
   },
-  qwen35: {
+  qwen35,
+  qwen3moe: {
     ...plain,
-    architecture: "Qwen3_5ForCausalLM",
-    modelType: "qwen3_5_text",
-    hasWholeNorms: true,
-    layerParts: deltaParts,
-    kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
-    ownKeys: [
-      "ssm.conv_kernel",
-      "ssm.state_size",
-      "ssm.group_count",
-      "ssm.time_step_rank",
-      "ssm.inner_size",
-      "full_attention_interval",
-      "rope.dimension_count",
-      // Not used, because the positions of texts are the same in all sections.
-      "rope.dimension_sections",
-      "nextn_predict_layers",
-    ],
-    fields: qwen35Fields,
+    architecture: "Qwen3MoeForCausalLM",
+    modelType: "qwen3_moe",
+    layerParts: { ...layerParts, ...expertParts },
+    ownKeys: expertKeys,
+    fields: expertFields,
+  },
+  qwen35moe: {
+    ...qwen35,
+    architecture: "Qwen3_5MoeForCausalLM",
+    modelType: "qwen3_5_moe_text",
+    layerParts: deltaExpertParts,
+    ownKeys: [...qwen35.ownKeys, ...expertKeys, "expert_shared_feed_forward_length"],
+    fields: (metadata, prefix) => ({
+      ...qwen35Fields(metadata, prefix),
+      ...expertFields(metadata, prefix),
+      shared_expert_intermediate_size: metadata.number(`${prefix}.expert_shared_feed_forward_length`),
+    }),
   },
   gemma3: {
     ...plain,
@@ -328,6 +371,18 @@ function qwen35Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
     linear_value_head_dim: needed("ssm.inner_size") / valueHeads,
     full_attention_interval: metadata.number(`${prefix}.full_attention_interval`) ?? 4,
     partial_rotary_factor: needed("rope.dimension_count") / headSize,
+  };
+}
+
+/** Returns the fields of config.json about routed experts, whose factors add up to one in llama.cpp. */
+function expertFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const needed = (name: string): number =>
+    metadata.needed(`${prefix}.${name}`, metadata.number(`${prefix}.${name}`));
+  return {
+    num_experts: needed("expert_count"),
+    num_experts_per_tok: needed("expert_used_count"),
+    moe_intermediate_size: needed("expert_feed_forward_length"),
+    norm_topk_prob: metadata.flag(`${prefix}.expert_weights_norm`) ?? true,
   };
 }
 
@@ -454,6 +509,7 @@ const layersMax = 10_000;
 const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "Qwen3ForCausalLM",
+  "Qwen3MoeForCausalLM",
   "Gemma3ForCausalLM",
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",
@@ -493,7 +549,7 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     model_type: known.modelType,
     vocab_size: embedding.shape[0],
     hidden_size: width,
-    intermediate_size: needed("feed_forward_length"),
+    intermediate_size: uniform("feed_forward_length") ?? needed(feedForwardKey(known)),
     num_hidden_layers: layerCount(metadata, prefix),
     num_attention_heads: heads,
     num_key_value_heads: known.kvHeadCount(metadata, prefix) ?? heads,
@@ -513,6 +569,12 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
   };
   if (known.architecture === "Gemma3ForCausalLM") refuseScaledMagnitude(metadata, prefix);
   return result;
+}
+
+/** Returns the key of the width of the feed-forward part; files whose layers all have experts may only have theirs. */
+function feedForwardKey({ ownKeys }: GgufArchitecture): string {
+  const [own] = expertKeys.slice(2);
+  return ownKeys.includes(own) ? own : "feed_forward_length";
 }
 
 function withRopeFields(
@@ -639,7 +701,8 @@ export function ggufTensors(
     // Converters drop the axis of the convolution's inputs, which has one entry.
     const [channels, size] = tensor.shape;
     const isConvolution = /\.(?:conv\.conv|conv1d)\.weight$/.test(name);
-    const shape = isConvolution ? [channels, 1, size] : tensor.shape;
+    const isFactor = name.endsWith(".shared_expert_gate.weight") && size === undefined;
+    const shape = isConvolution ? [channels, 1, size] : isFactor ? [1, channels] : tensor.shape;
     named.set(name, { ...tensor, name, shape, ...rearrangement(ggufName, name) });
   }
   return named;
@@ -647,7 +710,7 @@ export function ggufTensors(
   /** True for tensors of the layers that predict further tokens, which Hone does not compute. */
   function isBehindLayers(ggufName: string): boolean {
     const layer = /^blk\.(\d+)\./.exec(ggufName)?.[1];
-    return layer !== undefined && Number(layer) >= layerCount(metadata, prefix) && prefix === "qwen35";
+    return layer !== undefined && Number(layer) >= layerCount(metadata, prefix) && hasDeltas(known);
   }
 
   function rearrangement(ggufName: string, name: string): Pick<StoredTensor, "rearranged"> {
@@ -703,6 +766,10 @@ const keysOfFields: Readonly<Record<string, string>> = {
   residual_multiplier: "residual_scale",
   logits_scaling: "logit_scale",
   final_logit_softcapping: "final_logit_softcapping",
+  num_experts: "expert_count",
+  num_experts_per_tok: "expert_used_count",
+  moe_intermediate_size: "expert_feed_forward_length",
+  shared_expert_intermediate_size: "expert_shared_feed_forward_length",
 };
 
 /** Names of parameters without the ending `weight` or `bias`, by the part of the file's name after `blk.0.`. */
@@ -711,9 +778,13 @@ const bareParts: Readonly<Record<string, string>> = {
   "ssm_dt.bias": "linear_attn.dt_bias",
 };
 
+function hasDeltas({ layerParts: parts }: GgufArchitecture): boolean {
+  return "ssm_out" in parts;
+}
+
 function namedAs(ggufName: string, known: GgufArchitecture): string {
   const bare = /^blk\.(?<layer>\d+)\.(?<part>.+)$/.exec(ggufName)?.groups;
-  if (bare !== undefined && Object.hasOwn(bareParts, bare["part"]) && known.layerParts === deltaParts)
+  if (bare !== undefined && Object.hasOwn(bareParts, bare["part"]) && hasDeltas(known))
     return `model.layers.${bare["layer"]}.${bareParts[bare["part"]]}`;
   const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>[\w.]+)\.(?<kind>weight|bias)$/.exec(ggufName);
   if (match?.groups === undefined) return ggufName;

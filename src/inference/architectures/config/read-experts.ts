@@ -1,0 +1,43 @@
+// Reads the mixture of experts of a model, and which layers have experts.
+import type { ExpertsConfig, LayerConfig } from "../config.ts";
+import type { ConfigReader } from "./config-reader.ts";
+
+/** Defaults of a class; `isNormalized` is fixed if it is null. */
+export interface ExpertDefaults {
+  readonly count: number;
+  readonly active: number;
+  readonly width: number;
+  readonly isNormalized: boolean | null;
+}
+
+/** Returns the experts; null if the model has none. */
+export function readExperts(
+  reader: ConfigReader,
+  { count: usualCount, active, width, isNormalized }: ExpertDefaults,
+): ExpertsConfig | null {
+  // Newer files of some classes use the second name.
+  const field = reader.get("num_experts") === undefined ? "num_local_experts" : "num_experts";
+  if (reader.get(field) === 0) return null;
+  const count = reader.count(field, usualCount, expertCountMax);
+  const activeCount = reader.count("num_experts_per_tok", active);
+  if (activeCount > count)
+    reader.refuse("num_experts_per_tok", `a token cannot have more than the model's ${count} experts`);
+  return {
+    count,
+    activeCount,
+    intermediateSize: reader.count("moe_intermediate_size", width),
+    isNormalized: isNormalized === null || reader.flag("norm_topk_prob", isNormalized),
+  };
+}
+
+const expertCountMax = 4096;
+
+/** Returns a rule with which every `decoder_sparse_step`-th layer has experts, except those in `mlp_only_layers`. */
+export function sparseLayers(reader: ConfigReader): (layer: number) => LayerConfig["experts"] {
+  const step = reader.count("decoder_sparse_step", 1);
+  const dense = reader.get("mlp_only_layers") ?? [];
+  if (!Array.isArray(dense) || !dense.every((layer) => Number.isSafeInteger(layer)))
+    reader.refuse("mlp_only_layers", "a list of layer numbers is needed");
+  return (layer) =>
+    (layer + 1) % step === 0 && !(Array.isArray(dense) && dense.includes(layer)) ? "routed" : undefined;
+}

@@ -1,0 +1,67 @@
+// Builds a mixture of experts: a router chooses a few experts for each token, and the result is the sum of their
+// results, each times a factor. Each token and expert form a pair, which is a row of the products.
+import { present } from "../../../base/domain/assert.ts";
+import type { GraphBuilder } from "../../../lib/graph/builder.ts";
+import { dimensionProduct } from "../../../lib/graph/dimension.ts";
+import type { Value } from "../../../lib/graph/graph.ts";
+import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
+import type { ModelConfig } from "../config.ts";
+import { expertNames } from "./expert-parameters.ts";
+
+/** Multiplies rows x [P, K] with the weights of their own experts, int64 [P]; returns [P, N]. */
+export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
+
+/** Rows of one expert that are computed together in graphs of many tokens. */
+export const longTileRows = 32;
+
+interface MixtureParts {
+  readonly weight: (name: string) => Value;
+  readonly expertLinear: ExpertLinear;
+}
+
+/** Computes the results of the experts of a layer for x [T, D]: [T, D]. */
+export function expertMixture(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  layer: number,
+  { x, weight, expertLinear }: MixtureParts & { readonly x: Value },
+): Value {
+  const { activeCount, intermediateSize } = present(config.experts, "experts");
+  const [count, width] = x.shape;
+  const names = expertNames(layer);
+  const { ids, factors } = chosenExperts(builder, config, weight(names.router), x);
+  const pairs = dimensionProduct([count, activeCount]);
+  const experts = builder.reshape(ids, [pairs]);
+  const byPair = builder.expand(builder.reshape(x, [count, 1, width]), [count, activeCount, width]);
+  const gateUp = expertLinear(names.gateUp, builder.reshape(byPair, [pairs, width]), experts);
+  const gate = builder.silu(builder.slice(gateUp, -1, 0, intermediateSize));
+  const activated = builder.multiply(gate, builder.slice(gateUp, -1, intermediateSize));
+  const results = builder.reshape(expertLinear(names.down, activated, experts), [count, activeCount, width]);
+  return weightedSum(builder, builder.reshape(factors, [count, 1, activeCount]), results);
+}
+
+/** Returns the experts of each token, int64 [T, A], and their factors, float32 [T, A]. */
+function chosenExperts(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  router: Value,
+  x: Value,
+): { readonly ids: Value; readonly factors: Value } {
+  const { activeCount, isNormalized } = present(config.experts, "experts");
+  const logits = builder.kept(builder.matMul(x, router, { transposeB: true }));
+  const ids = builder.kept(builder.topIds(logits, activeCount));
+  // The softmax of the chosen logits equals the chosen probabilities divided by their sum.
+  const factors = isNormalized
+    ? builder.softmax(builder.gatherLast(logits, ids))
+    : builder.gatherLast(builder.softmax(logits), ids);
+  return { ids, factors };
+}
+
+/**
+ * Sums results [T, A, D] with factors [T, 1, A]. The factors 2 and 1/2 change no bit. They prevent the runtime from using
+ * its kernel for single rows, whose order of sums may depend on the number of tokens.
+ */
+function weightedSum(builder: GraphBuilder, factors: Value, results: Value): Value {
+  const sum = builder.matMul(builder.multiply(factors, 2), results, { alpha: 0.5 });
+  return builder.reshape(sum, [dimensionAt(results.shape, 0), dimensionAt(results.shape, 2)]);
+}
