@@ -39,7 +39,7 @@ export class SerialCalls {
     throwIfAborted(call.signal);
     const earlier = this.#results.get(call.id);
     if (earlier !== undefined) {
-      if (earlier.method === method) return earlier.result as Result; // Safe cast: this method's result.
+      if (earlier.method === method) return earlier.result as Result; // Safe cast: a result of the same method.
       throw invalid(
         `The call ${JSON.stringify(call.id)} was a ${earlier.method} and is now a ${method}; give each call its own id.`,
       );

@@ -60,7 +60,7 @@ export type Loss =
  */
 export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "policy" } {
   const fields = policyLossFields.map((field) => [field, config[field]]);
-  return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Safe cast: exactly its fields.
+  return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Safe cast: these are exactly its fields.
 }
 
 /**
@@ -69,7 +69,7 @@ export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "p
  */
 export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly kind: "preference" } {
   const fields = preferenceLossFields.map((field) => [field, config[field]]);
-  return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Safe cast: exactly its fields.
+  return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Safe cast: these are exactly its fields.
 }
 
 /** A sequence of tokens, with the advantage of its trajectory, and its weight within the job. */

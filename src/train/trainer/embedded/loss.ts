@@ -107,11 +107,11 @@ function policyLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss & { kin
     coefficient: config.klPenaltyCoefficient,
   });
   return config.ppo
-    ? // Pessimistic: takes the smaller of the two objectives.
+    ? // PPO is pessimistic: it takes the smaller of the clipped and the unclipped objective.
       builder.negate(
         builder.minimum(builder.multiply(ratio_N, advantages_N), builder.multiply(clipped_N, advantages_N)),
       )
-    : // The ratio is only a weight; each token keeps a gradient, including clipped ones.
+    : // CISPO uses the ratio only as a weight, so each token keeps a gradient, even if its ratio is clipped.
       builder.negate(
         builder.multiply(builder.multiply(builder.stopGradient(clipped_N), advantages_N), logprobs_N),
       );

@@ -21,9 +21,9 @@ async function check(
       const values = options.isFloat32 === true ? [-1, -2] : [-1.1, -2 + larger];
       return { logprobs: data.map(() => Float32Array.from(values)) };
     },
-  } as unknown as Trainer; // Safe cast: the only method called.
+  } as unknown as Trainer; // Safe cast: no other method is called.
   const read = (batch: readonly PlannedSequence[]): OptimizerBatch =>
-    batch.map(() => ({}) as TrainingSequence); // Safe cast: only passed on.
+    batch.map(() => ({}) as TrainingSequence); // Safe cast: sequences are only passed on.
   const { signal } = new AbortController();
   // The second step trains on the sequences of the first one again, so they must count only once.
   const batches = [planned.slice(0, 1), planned.slice(0, 1), planned.slice(1)];

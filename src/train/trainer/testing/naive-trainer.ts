@@ -205,7 +205,7 @@ class NaiveTrainer implements Trainer {
     if (signal.aborted) throw cancelled();
     const key = `${method} ${id}`;
     if (!this.#results.has(key)) this.#results.set(key, compute());
-    return this.#results.get(key) as Result; // Safe cast: this method's result.
+    return this.#results.get(key) as Result; // Safe cast: a result of the same method.
   }
 
   /** Computes the log-probabilities of one sequence, and the gradient of their sum weighted by `slopes`. */

@@ -80,7 +80,7 @@ class RemoteService {
       await setImmediate();
       const future = structuredClone(this.#server.retrieve(name));
       if (future.kind === "failed") throw new ServiceError(future);
-      if (future.kind === "done") return future.result as Result; // Safe cast: the operation's result.
+      if (future.kind === "done") return future.result as Result; // Safe cast: the server returned the result of this operation.
     }
   }
 }
