@@ -72,8 +72,8 @@ export interface TrainedModel {
 
 /**
  * Names of the projections of layers. Layers with attention have the first four, layers with a convolution or a delta
- * rule some of the next six, every layer the next three, and Gemma 4's layers the last two. The files of some models use
- * other names.
+ * rule some of the next six, every layer the next three, and Gemma 4's layers the last two. The files of some models
+ * use other names.
  */
 export const projectionNames = [
   "q_proj",

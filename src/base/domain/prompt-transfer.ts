@@ -63,9 +63,9 @@ export interface PromptShape {
 }
 
 /**
- * A prompt that an engine holds. Its bytes are little-endian float32: first blocks of keys and values, each [layer, keys
- * then values, kv head, position, head size], where number and size of heads may differ between layers. The states [state] and the
- * logits after the last token [vocabulary] follow.
+ * A prompt that an engine holds. Its bytes are little-endian float32: first blocks of keys and values, each [layer,
+ * keys then values, kv head, position, head size], where number and size of heads may differ between layers. The states
+ * [state] and the logits after the last token [vocabulary] follow.
  */
 export interface HeldPrompt {
   readonly origin: PromptOrigin;

@@ -73,8 +73,8 @@ interface QueuedLine {
 }
 
 /**
- * Creates the log, which writes until it is stopped; `stop` resolves when every line is written, or after a last attempt
- * that fails or takes too long. Other processes may append to the same file.
+ * Creates the log, which writes until it is stopped; `stop` resolves when every line is written, or after a last
+ * attempt that fails or takes too long. Other processes may append to the same file.
  *
  * After a failed write, lines are written again, so that a disk fault may cause the same line twice.
  */
