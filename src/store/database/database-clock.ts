@@ -24,9 +24,8 @@ export function createDatabaseClock(clock: Clock, readTime: () => Promise<Date>)
     synchronize: async () => {
       const askedMs = clock.monotonicMs();
       const time = (await readTime()).getTime();
-      // The database read its time at some moment between this server's question and the arrival of the answer. The
-      // estimate changes only if it lies outside the interval that follows from this. A slow answer therefore does not
-      // worsen it, and the clock does not jitter.
+      // The database read its time between this server's question and the arrival of the answer, so the estimate must
+      // lie between two bounds. It changes only if it lies outside them. A slow answer therefore does not worsen it.
       const [earliest, latest] = [time - clock.monotonicMs(), time - askedMs];
       startMs = Math.min(latest, Math.max(earliest, startMs ?? (earliest + latest) / 2));
     },

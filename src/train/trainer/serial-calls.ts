@@ -74,7 +74,7 @@ export class WhenIdle {
   readonly #durationMs: number;
   readonly #act: () => Promise<void>;
   #workCount = 0;
-  /** Aborting it ends the wait for the current idle time to pass. */
+  /** Ends the current idle time when it is aborted, so that `act` does not run. */
   #idling = new AbortController();
 
   /** @param act runs once in each idle time that lasts `durationMs`; work that begins meanwhile does not wait for it */

@@ -1,4 +1,5 @@
-// The contract that every WebhookStore must pass, and feedback and job stores for the events that they write.
+// The contract that every WebhookStore must pass. Feedback and job stores must pass it too, because they write the
+// events.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Delivery, NewWebhook } from "../../../base/domain/webhooks/webhook.ts";

@@ -29,7 +29,7 @@ const fewBesideOthers = 8;
 export interface SearchTools {
   readonly connection: Connection;
   readonly numbers: FeedbackNumbers;
-  /** Maximum number of records that count as few; a search reads so many one by one. */
+  /** Maximum number of matching records that a search reads one by one. Larger numbers do not count as few. */
   readonly few: number;
 }
 

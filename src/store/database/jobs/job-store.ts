@@ -80,8 +80,8 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
         "warnings",
         "comparison",
       ];
-      // A job remains a valid cursor after its state has changed. A job that the list can never contain, in any state,
-      // is not one.
+      // A job remains a valid cursor after its state has changed. It is invalid if the list could not contain it in any
+      // state.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;

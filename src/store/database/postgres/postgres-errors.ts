@@ -64,7 +64,7 @@ export function isKeyTaken(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/** Converts an error for callers. Returns an error unchanged if retrying cannot help. */
+/** Converts an error that a retry may avoid to a ServiceError. Returns any other error unchanged. */
 export function serviceErrorOf(error: unknown): unknown {
   if (isUnreachable(error)) return lostError(error);
   if (busyCodes.has(codeOf(error)) || isOutOfTime(error)) return busyError(error);

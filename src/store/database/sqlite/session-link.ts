@@ -177,7 +177,7 @@ export class AnswerPort<Answer> {
     if (!this.#isTaking) void this.#take();
   }
 
-  /** Takes all remaining answers. The thread has ended. */
+  /** Takes all remaining answers and closes the port. The caller must wait until the thread has ended. */
   end(): void {
     while (this.#readyCount > 0) this.#takeNext();
     this.#port.close();

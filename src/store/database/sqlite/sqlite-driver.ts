@@ -159,7 +159,7 @@ interface ConnectionParts {
   readonly writer: SessionLink;
   readonly reader: SessionLink | null;
   readonly writing: Turns;
-  /** Converts an error of SQLite for callers. */
+  /** Converts an error of SQLite to the error that callers of the database get. */
   readonly errorOf: (error: unknown) => unknown;
 }
 

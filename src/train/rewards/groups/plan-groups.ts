@@ -53,7 +53,8 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // Does not report an answer without feedback of its own. Only feedback on other answers compares them with it.
+    // Reports an unused answer only if it has feedback of its own. Otherwise, it is here only because feedback on
+    // another answer compares the two.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }

@@ -128,7 +128,7 @@ export class TokenFile {
 
   /** Reads bytes from the file; returns null if the file ends before. */
   #bytesAt(position: number, byteCount: number): Buffer | null {
-    // Uses a buffer of its own, because views of the numbers in it must begin at a multiple of their size.
+    // Allocates a separate buffer, because typed arrays on a buffer must begin at a multiple of their element size.
     const bytes = Buffer.allocUnsafeSlow(byteCount);
     let done = 0;
     while (done < byteCount) {
