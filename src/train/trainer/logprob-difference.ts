@@ -31,7 +31,7 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
   return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
-/** Largest expected difference for one token in nats, at equal precision. Rounding stays far below. */
+/** Largest expected difference of a token in nats if serving and training use one precision; rounding causes less. */
 const expectedNatsMax = 0.05;
 
 /** Largest expected mean difference, in nats, if serving or training uses quantized weights. */

@@ -79,7 +79,7 @@ export const pinsFor = async () => ({
 /** Maximum number of store calls in a test. A queue that polls endlessly exceeds it, so its test fails. */
 export const questionsMax = 1000;
 
-/** Wraps a job store so that it fails after `questionsMax` finds and claims. */
+/** Wraps a job store so that `find` and `claim` throw after `questionsMax` calls in total. */
 export function bounded(jobs: JobStore): JobStore {
   let count = 0;
   const ask = async <Answer>(answer: () => Promise<Answer>): Promise<Answer> => {

@@ -103,7 +103,7 @@ const deltaConfig = parseModelConfig(
   "the packing test's model with a delta rule",
 );
 
-/** Shared keys and values, heads of two sizes, and embeddings for each layer. */
+/** Model with keys and values that layers share, heads of two sizes, and separate embeddings for each layer. */
 const sharedConfig = parseModelConfig(
   {
     architectures: ["Gemma4ForCausalLM"],

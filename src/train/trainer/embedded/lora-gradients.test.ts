@@ -19,7 +19,7 @@ import { readFloats, readIntegers } from "../../../lib/model-files/stored-tensor
 import { adamWStep, createAdamWState } from "../adamw.ts";
 
 const goldens = "test/fixtures/goldens";
-/** Projections that are adapted, where they are not all. */
+/** For each model whose adapter does not cover all projections, the covered ones. */
 const targetsOf: Readonly<Record<string, readonly ProjectionName[]>> = {
   "qwen3-moe": ["q_proj", "k_proj", "v_proj", "o_proj"],
 };

@@ -7,8 +7,8 @@ import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 
 /**
- * Number of tokens after which the sample ends, with the sequence that reaches it. A job with fewer tokens is compared
- * whole.
+ * Number of tokens in the sample at which no further sequence is added. If a job has fewer tokens, all its sequences
+ * are compared.
  */
 const sampleTokens = 256;
 
