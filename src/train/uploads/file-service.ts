@@ -80,7 +80,7 @@ const folder = "files";
 
 export function createFileService(dependencies: FileDependencies): FileService {
   const { store, artifacts, clock, settings, onFault } = dependencies;
-  /** Ids of uploads that this server has received but not yet made files. */
+  /** Ids of uploads that this server has received, but not yet recorded as files in the database. */
   const received = new Set<string>();
   const remove = async (id: string): Promise<void> => {
     await store.delete(id);
