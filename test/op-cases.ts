@@ -6,6 +6,7 @@ import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/lib
 import { GraphBuilder } from "../src/lib/graph/builder.ts";
 import type { DeltaChunks } from "../src/lib/graph/builder.ts";
 import type { Shape } from "../src/lib/graph/dimension.ts";
+import { chunkedGated } from "../src/lib/graph/gated.ts";
 import { gradient } from "../src/lib/graph/gradient.ts";
 import type { OpKind, Value } from "../src/lib/graph/graph.ts";
 import { recomputed } from "../src/lib/graph/recompute.ts";
@@ -561,6 +562,23 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       },
     },
   ],
+  gatedAttention: [1, 2].map((keyHeads) => ({
+    inputs: {
+      ...floats("q", [2, 5, 4 * keyHeads], { shape: ["B", "T", 4 * keyHeads] }),
+      ...floats("k", [2, 5, 4 * keyHeads], { shape: ["B", "T", 4 * keyHeads] }),
+      ...floats("v", [2, 5, 12], { shape: ["B", "T", 12] }),
+      ...floats("logDecay", [2, 5, 4], { shape: ["B", "T", 4] }),
+      ...floats("state", [2, 4, 4, 3], { shape: ["B", 4, 4, 3] }),
+    },
+    build: (b, value) => {
+      const [q, k, v, logDecay] = ["q", "k", "v", "logDecay"].map(value);
+      const { result, newState } = b.gatedAttention({ q, k, v, logDecay }, value("state"), {
+        keyHeads,
+        heads: 4,
+      });
+      return [result, newState];
+    },
+  })),
   unitLowerInverse: [2, 16].map((size) => ({
     inputs: floats("x", [2, size, size], { shape: ["B", size, size] }),
     build: (b, value) => b.unitLowerInverse(value("x")),
@@ -604,6 +622,20 @@ export const compositeCases: Readonly<Record<string, OpCase>> = {
         );
         return b.multiply(b.rmsNorm(inner, b.full([3], 1.5), 1e-3), x);
       }),
+  },
+  // Two chunks and part of a third.
+  chunkedGated: {
+    inputs: {
+      ...floats("q", [2, 11, 6], { shape: ["B", "T", 6] }),
+      ...floats("k", [2, 11, 6], { shape: ["B", "T", 6] }),
+      ...floats("v", [2, 11, 8], { shape: ["B", "T", 8] }),
+      ...floats("logDecay", [2, 11, 4], { shape: ["B", "T", 4], low: -1, high: 0 }),
+      ...ints("chunks", [3], [0, 0, 0], ["U"]),
+    },
+    build: (b, value) => {
+      const [q, k, v, logDecay] = ["q", "k", "v", "logDecay"].map(value);
+      return chunkedGated(b, { q, k, v, logDecay }, { keyHeads: 2, heads: 4, chunks: "U", size: 4 });
+    },
   },
   cacheAttention: {
     inputs: {

@@ -542,6 +542,23 @@ export class GraphBuilder {
     return { result: present(result, "the result"), newState: present(newState, "the new state") };
   }
 
+  /**
+   * Returns linear attention with decay over some tokens after a state, for serving (without a gradient). A token's
+   * numbers do not depend on how a sequence is cut.
+   *
+   * @param inputs q and k [B, T, G*K]; v [B, T, H*V]; logDecay [B, T, H]
+   * @param state [B, H, K, V]
+   * @returns o [B, T, H*V], and the state after the last token
+   */
+  gatedAttention(
+    { q, k, v, logDecay }: Readonly<Record<"q" | "k" | "v" | "logDecay", Value>>,
+    state: Value,
+    options: { readonly keyHeads: number; readonly heads: number },
+  ): { readonly result: Value; readonly newState: Value } {
+    const [result, newState] = this.#node("gatedAttention", [q, k, v, state, logDecay], options).outputs;
+    return { result: present(result, "the result"), newState: present(newState, "the new state") };
+  }
+
   /** Returns the inverse of I + the strictly lower part of a [..., C, C], where C is a power of two. */
   unitLowerInverse(a: Value): Value {
     return this.#append("unitLowerInverse", [a], {});

@@ -47,7 +47,7 @@ export function chunkedDelta(
     q: builder.multiply(scaledQ, decays.sinceStart),
     p: pairs(scaledQ, k),
     k: builder.multiply(k, decays.untilEnd),
-    decay: decays.whole,
+    decay: builder.exp(decays.logWhole),
   });
   const width = dimensionProduct([heads, dimensionAt(result.shape, 4)]);
   const padded = builder.reshape(builder.transpose(result, [1, 0, 3, 2, 4]), [
@@ -73,36 +73,52 @@ function intoChunks(
 
 /** Factors by which the state decays between positions of a chunk. */
 interface ChunkDecays {
-  /** From the start of the chunk to each position, including its own decay: [N, B, H, C, 1]. */
+  /** From the start of the chunk to each position, including its own decay: [..., C, 1]. */
   readonly sinceStart: Value;
-  /** From each position to the end of the chunk: [N, B, H, C, 1]. */
+  /** From each position to the end of the chunk: [..., C, 1]. */
   readonly untilEnd: Value;
-  /** From the column's position to the row's; 0 above the diagonal: [N, B, H, C, C]. */
+  /** From the column's position to the row's; 0 above the diagonal: [..., C, C]. */
   readonly between: Value;
-  /** Over the whole chunk: [N, B, H, 1, 1]. */
-  readonly whole: Value;
+  /** Logarithm of the decay over the whole chunk: [..., 1, 1]. */
+  readonly logWhole: Value;
+}
+
+/** Returns the decays within chunks, from the logarithm of each position's decay [..., C, 1]. */
+export function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkDecays {
+  const { sums, between, sinceStart } = decaysBetween(builder, logDecay);
+  const size = Number(dimensionAt(logDecay.shape, -2));
+  const ofEnd = (x: Value): Value => builder.slice(x, -2, size - 1, size);
+  return {
+    sinceStart: builder.exp(sinceStart),
+    untilEnd: builder.exp(builder.reshape(ofEnd(sums), logDecay.shape)),
+    between,
+    logWhole: ofEnd(sinceStart),
+  };
 }
 
 /**
- * Computes the decay between two positions as a sum over the positions between them. The difference of two sums since
- * the start of the chunk would lose digits, because a state may decay within few positions.
+ * Returns the decays from the column's position to the row's, `between` [..., C, C], with their logarithms `sums`, and the
+ * logarithms `sinceStart` [..., C, 1]. Computes the decay between two positions as a sum over the positions between them.
+ * The difference of two sums since the start would lose digits, because a state may decay within few positions.
+ *
+ * @param logDecay logarithm of each position's decay, [..., C, 1]
  */
-function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkDecays {
-  const [chunks, batch, heads] = logDecay.shape;
-  const across = builder.reshape(logDecay, [chunks, batch, heads, 1, chunkSize]);
-  const column = builder.iota(chunkSize);
-  const row = builder.reshape(column, [chunkSize, 1]);
+export function decaysBetween(
+  builder: GraphBuilder,
+  logDecay: Value,
+): Readonly<Record<"sums" | "between" | "sinceStart", Value>> {
+  const count = dimensionAt(logDecay.shape, -2);
+  const across = builder.reshape(logDecay, [...logDecay.shape.slice(0, -2), 1, count]);
+  const column = builder.iota(count);
+  const row = builder.reshape(column, [count, 1]);
   const isVisible = builder.greaterOrEqual(row, column);
   const upToRow = builder.multiply(across, builder.cast(isVisible, "float32"));
   const afterColumn = builder.cast(builder.greater(row, column), "float32");
   const sums = builder.matMul(upToRow, afterColumn);
-  const sinceStart = builder.reduceSum(upToRow, [-1], true);
-  const ofEnd = (x: Value): Value => builder.slice(x, 3, chunkSize - 1, chunkSize);
   return {
-    sinceStart: builder.exp(sinceStart),
-    untilEnd: builder.exp(builder.reshape(ofEnd(sums), logDecay.shape)),
+    sums,
     between: builder.exp(builder.where(isVisible, sums, hidden)),
-    whole: builder.exp(ofEnd(sinceStart)),
+    sinceStart: builder.reduceSum(upToRow, [-1], true),
   };
 }
 

@@ -250,6 +250,7 @@ export const gradientRules: {
   causalAttention: NOT_DIFFERENTIABLE,
   continuedAttention: NOT_DIFFERENTIABLE,
   deltaAttention: NOT_DIFFERENTIABLE,
+  gatedAttention: NOT_DIFFERENTIABLE,
   // For M = I + the strictly lower part of a, d(M⁻¹) = −M⁻¹ dM M⁻¹. The rest of a has no gradient, because M does not
   // contain it.
   unitLowerInverse: unary(({ builder, output, gradient }) => {

@@ -192,6 +192,12 @@ export interface OpAttributes {
    * - Each token computes S ← exp(g)·S, then S ← S + k (β·(v − Sᵀk))ᵀ, then o = scale · Sᵀq.
    */
   readonly deltaAttention: { readonly heads: number; readonly scale: number };
+  /**
+   * (q and k [B, T, G*K], v [B, T, H*V], state [B, H, K, V], log-decay g [B, T, H]) → (o [B, T, H*V], state after the
+   * last token): linear attention with decay (arXiv:2405.21060), for serving only.
+   * - Each token computes S ← exp(g)·S + k vᵀ, then o = Sᵀq. Each of G key heads serves consecutive value heads.
+   */
+  readonly gatedAttention: { readonly keyHeads: number; readonly heads: number };
   /** (a [..., C, C]) → the inverse of I + the strictly lower part of a; C is a power of two. */
   readonly unitLowerInverse: None;
   /**

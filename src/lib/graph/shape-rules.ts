@@ -376,6 +376,20 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [values, sizes];
   },
+  gatedAttention: ([q, k, v, state, logDecay], { keyHeads, heads }) => {
+    const [batch = 0, length = 0, width] = requireType("gatedAttention", q, "float32").shape;
+    const values = requireType("gatedAttention", v, "float32");
+    const sizes = requireType("gatedAttention", state, "float32");
+    const [keySize, valueSize] = [Number(width) / keyHeads, Number(values.shape[2]) / heads];
+    const fits =
+      heads % keyHeads === 0 &&
+      sameShape(requireType("gatedAttention", k, "float32").shape, [batch, length, keyHeads * keySize]) &&
+      sameShape(values.shape, [batch, length, heads * valueSize]) &&
+      sameShape(sizes.shape, [batch, heads, keySize, valueSize]) &&
+      sameShape(requireType("gatedAttention", logDecay, "float32").shape, [batch, length, heads]);
+    assert(fits, `gatedAttention: ${formatShape(values.shape)} after ${formatShape(sizes.shape)}`);
+    return [values, sizes];
+  },
   unitLowerInverse: ([a]) => {
     const type = requireType("unitLowerInverse", a, "float32");
     const [rows, columns] = type.shape.slice(-2);

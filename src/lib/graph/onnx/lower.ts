@@ -338,6 +338,18 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       outputs: results,
     });
   },
+  gatedAttention: ({ attributes: { keyHeads, heads } }, operands, { model, results }) => {
+    model.node("LinearAttention", operands, {
+      domain: CONTRIB_DOMAIN,
+      attributes: {
+        q_num_heads: keyHeads,
+        kv_num_heads: heads,
+        update_rule: "gated",
+        scale: { float: 1 },
+      },
+      outputs: results,
+    });
+  },
   unitLowerInverse: ({ inputs }, [a = ""], { model, results }) => {
     const name = unitLowerInverse(model, a, Number(dimensionAt(present(inputs[0], "a matrix").shape, -1)));
     model.node("Identity", [name], { outputs: results });

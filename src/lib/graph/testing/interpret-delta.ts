@@ -1,6 +1,36 @@
-// Computes the operations of delta rules for the reference interpreter, one number at a time.
-import { present } from "../../../base/domain/assert.ts";
+// Computes the operations of delta rules and of linear attention for the reference interpreter, one number at a time.
+import { assert, present } from "../../../base/domain/assert.ts";
 import type { Dense } from "./dense.ts";
+
+/** Returns linear attention with decay, and the state after the last token. */
+export function gatedAttention(
+  operands: readonly Dense[],
+  { keyHeads, heads }: { readonly keyHeads: number; readonly heads: number },
+): readonly Dense[] {
+  const [q, k, v, state, logDecay] = operands;
+  const [batch, , keySize, valueSize] = state.dims;
+  const length = v.dims[1];
+  const states = state.data.slice();
+  const result = new Float64Array(v.data.length);
+  for (let at = 0; at < result.length; at++) {
+    const column = at % valueSize;
+    const head = Math.floor(at / valueSize) % heads;
+    const token = Math.floor(at / (valueSize * heads));
+    const row = Math.floor(token / length);
+    const key = (token * keyHeads + Math.floor((head * keyHeads) / heads)) * keySize;
+    const decay = Math.exp(logDecay.data[token * heads + head]);
+    for (let element = 0; element < keySize; element++) {
+      const place = ((row * heads + head) * keySize + element) * valueSize + column;
+      states[place] = states[place] * decay + k.data[key + element] * v.data[at];
+      result[at] += q.data[key + element] * states[place];
+    }
+  }
+  assert(batch * length * heads * valueSize === result.length, "the state fits the values");
+  return [
+    { dims: v.dims, data: result },
+    { dims: state.dims, data: states },
+  ];
+}
 
 /** Returns (I + the strictly lower part of a)⁻¹ by forward substitution. */
 export function unitLowerInverse({ dims, data }: Dense): Dense {

@@ -16,7 +16,7 @@ import {
   withEntry,
 } from "./dense.ts";
 import type { Dense } from "./dense.ts";
-import { deltaScan, deltaScanGradient, unitLowerInverse } from "./interpret-delta.ts";
+import { deltaScan, deltaScanGradient, gatedAttention, unitLowerInverse } from "./interpret-delta.ts";
 import { expertProducts } from "./interpret-experts.ts";
 import { elementCount } from "../tensor.ts";
 import { evaluateDimension, isSymbol } from "../dimension.ts";
@@ -354,6 +354,7 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
       { dims: operand(state).dims, data: Float64Array.from(states) },
     ];
   },
+  gatedAttention,
   unitLowerInverse: ([a]) => [unitLowerInverse(operand(a))],
   deltaScan: (operands) => [deltaScan(operands)],
   deltaScanGradient,
