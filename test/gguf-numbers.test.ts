@@ -30,6 +30,7 @@ import {
   vocabularySize,
   writeCase,
 } from "./gguf-numbers/gguf-models.ts";
+import { recurrenceOf } from "../src/inference/architectures/recurrent/recurrence.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-gguf-numbers-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -57,10 +58,11 @@ function folderOf(file: string): string {
 }
 
 /**
- * Returns inputs for models with convolutions: the rows in which the sequence's last positions are, and with delta
- * rules also its length.
+ * Returns inputs for models with convolutions: the rows in which the sequence's last positions are, and with
+ * recurrences also its length.
  */
-function rowEnds({ convolution, delta }: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
+function rowEnds(config: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
+  const { convolution } = config;
   if (convolution === null) return {};
   const size = convolution.kernelSize - 1;
   return {
@@ -68,7 +70,7 @@ function rowEnds({ convolution, delta }: ModelConfig, count: number): Readonly<R
       [1, size],
       Array.from({ length: size }, (_, place) => count + place),
     ),
-    ...(delta !== null && { lengths: int64Tensor([1], [count]) }),
+    ...(recurrenceOf(config) !== null && { lengths: int64Tensor([1], [count]) }),
   };
 }
 

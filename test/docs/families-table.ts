@@ -63,6 +63,11 @@ const rows: { readonly [Class in Architecture]: Row } = {
     gguf: ["granite"],
     template: `${renderings}/ibm-granite-granite-4.0.jinja`,
   },
+  NemotronHForCausalLM: {
+    models: "Nemotron-H",
+    gguf: ["nemotron_h"],
+    template: `${renderings}/NVIDIA-Nemotron-Nano-v2.jinja`,
+  },
   SmolLM3ForCausalLM: { models: "SmolLM3", gguf: ["smollm3"], template: null },
   Olmo2ForCausalLM: { models: "OLMo 2", gguf: ["olmo2"], template: null },
   Olmo3ForCausalLM: { models: "OLMo 3", gguf: ["olmo2"], template: null },

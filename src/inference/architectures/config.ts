@@ -21,18 +21,22 @@ export const architectures = [
   "Gemma4ForCausalLM",
   "Qwen3MoeForCausalLM",
   "Qwen3_5MoeForCausalLM",
+  "NemotronHForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
 
 /**
  * Options of a decoder layer. The kind says how the layer combines information from different positions: by attention,
- * a convolution or a delta rule.
+ * a convolution, a delta rule or Mamba-2. A layer of kind `feed-forward` combines none.
  */
-export type LayerConfig = (AttentionLayer | ConvolutionLayer | DeltaLayer) & FeedForwardOptions;
+export type LayerConfig = (AttentionLayer | ConvolutionLayer | DeltaLayer | MambaLayer | FeedForwardLayer) &
+  FeedForwardOptions;
 
 /** Feed-forward part of a layer. */
 export interface FeedForwardOptions {
+  /** True if no feed-forward part follows in the same layer (Nemotron-H). */
+  readonly isAlone?: boolean;
   /** Experts of the layer: only those that a router chooses, or also a shared one; absent if the layer has none. */
   readonly experts?: "routed" | "routed-and-shared";
 }
@@ -98,6 +102,19 @@ export interface DeltaLayer {
   readonly kind: "delta";
 }
 
+/**
+ * A selective state space (Mamba-2; arXiv:2405.21060). Each head has a matrix as its state, which decays at each token
+ * before the token is added.
+ */
+export interface MambaLayer {
+  readonly kind: "mamba";
+}
+
+/** A feed-forward part as a layer of its own. */
+export interface FeedForwardLayer {
+  readonly kind: "feed-forward";
+}
+
 /** Dimensions of layers with a delta rule. */
 export interface DeltaConfig {
   /** Number of heads of queries and keys; divides `valueHeads`. */
@@ -108,11 +125,25 @@ export interface DeltaConfig {
   readonly valueSize: number;
 }
 
+/** Dimensions and options of layers with Mamba-2. */
+export interface MambaConfig {
+  /** Number of groups of heads that share what they write and read with; divides `heads`. */
+  readonly groups: number;
+  readonly heads: number;
+  readonly headSize: number;
+  /** Number of rows of a head's state. */
+  readonly stateSize: number;
+  readonly hasProjectionBias: boolean;
+  /** Limits of the step by which a token decays the state. */
+  readonly stepMin: number;
+  readonly stepMax: number;
+}
+
 /** A causal convolution over positions; each channel has its own kernel. */
 export interface ConvolutionConfig {
   /** Number of positions that an output depends on, including the output's own position. */
   readonly kernelSize: number;
-  /** True if the convolution and the layer's input and output projections have biases. */
+  /** True if the convolution has a bias; in LFM2, the layer's projections then have biases too. */
   readonly hasBias: boolean;
 }
 
@@ -152,13 +183,18 @@ export interface ModelConfig {
   readonly delta: DeltaConfig | null;
   /** Experts that some layers have; null if no layer has any. */
   readonly experts: ExpertsConfig | null;
+  /** Mamba-2 settings; null if no layer has Mamba-2. */
+  readonly mamba: MambaConfig | null;
   /** True if the query projection has a second half for each head, which gates the head's attended values. */
   readonly hasAttentionGate: boolean;
   /** Additional embedding with a part for each layer; null if the model has none. */
   readonly layerEmbedding: LayerEmbedding | null;
   /** True if the result of each layer is multiplied by a stored number. */
   readonly hasLayerScales: boolean;
-  readonly activation: "silu" | "gelu-tanh";
+  /** Activation of the feed-forward part; `relu-squared` is max(x, 0)². */
+  readonly activation: "silu" | "gelu-tanh" | "relu-squared";
+  /** True if the feed-forward part multiplies its activated projection by a second projection. */
+  readonly hasFeedForwardGate: boolean;
   /** True if the output projection uses the same weight as the embedding. */
   readonly isTied: boolean;
   /** Factor by which the embeddings are multiplied. */

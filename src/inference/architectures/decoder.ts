@@ -20,16 +20,11 @@ import { type ExpertLinear, expertMixture } from "./experts/mixture.ts";
 import { layerEmbeddings } from "./layer-embedding.ts";
 import { asRows, capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { type NormName, normPath } from "./module-names.ts";
-import {
-  convolutionPath,
-  convolutionWidth,
-  deltaNames,
-  finalNormName,
-  layerScaleName,
-  outputProjection,
-  projection,
-} from "./parameters.ts";
+import { mambaOutput } from "./recurrent/mamba.ts";
+import { finalNormName, layerScaleName, outputProjection, projection } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
+import { type RecurrenceInputs, softplus } from "./recurrent/recurrence.ts";
+import { convolutionPath, convolutionWidth, recurrenceNames } from "./recurrent/state-layers.ts";
 
 /** Keys and values of some tokens, [B, T, Hkv*K]; keys after the rotary embedding. */
 export interface KeysAndValues {
@@ -51,11 +46,6 @@ export interface ConvolutionInputs {
   readonly layer: number;
   readonly x: Value;
 }
-
-/** Inputs of a layer's delta rule: q and k [B, T, H*K], v [B, T, H*V], logDecay and strength [B, T, H]. */
-export type DeltaInputs = Readonly<Record<"q" | "k" | "v" | "logDecay" | "strength", Value>> & {
-  readonly layer: number;
-};
 
 export interface DecoderParts {
   /** Returns a weight that does not belong to a projection, by its name in `modelParameters`. */
@@ -80,8 +70,8 @@ export interface DecoderParts {
    * first position are 0.
    */
   readonly taps: (inputs: ConvolutionInputs) => readonly Value[];
-  /** Returns the values that a delta rule reads at each position, [B, T, H*V]. */
-  readonly recall: (inputs: DeltaInputs) => Value;
+  /** Returns the values that a layer's recurrence reads at each position, [B, T, H*V]. */
+  readonly recall: (inputs: RecurrenceInputs & { readonly layer: number }) => Value;
   /**
    * If true, the gradient recomputes a layer's intermediate values from the inputs of its matrix products instead of
    * keeping all of them. No effect without a gradient.
@@ -140,8 +130,10 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
       (layerConfig.kind === "attention" ? layerConfig.keysFrom : undefined) ?? layer,
     );
     const compute = (...[residual, k, v]: readonly Value[]): Value => {
-      const attended = block.mixed(residual, layerConfig, earlier === undefined ? null : { k, v });
-      return block.afterAttention(rows(residual), rows(attended), embedding);
+      if (layerConfig.kind === "feed-forward") return block.feedForward(rows(residual), embedding);
+      const mixed = block.mixed(residual, layerConfig, earlier === undefined ? null : { k, v });
+      const middle = block.afterMixing(rows(residual), rows(mixed));
+      return layerConfig.isAlone === true ? middle : block.feedForward(middle, embedding);
     };
     // Gradients of shared keys and values come from several layers, so these values are inputs of each layer's part.
     const inputs = earlier === undefined ? [hidden] : [hidden, earlier.k, earlier.v];
@@ -226,12 +218,16 @@ class DecoderLayer {
   }
 
   /**
-   * Computes the layer's attention, convolution or delta rule from the residual stream [B, T, D]. The result is the
+   * Computes the layer's attention, convolution, delta rule or Mamba-2 from the residual stream [B, T, D]. The result is the
    * input of the layer's output projection.
    *
    * @param given keys and values that layers share; null if only this layer uses them
    */
-  mixed(hidden: Value, layerConfig: LayerConfig, given: KeysAndValues | null): Value {
+  mixed(
+    hidden: Value,
+    layerConfig: Exclude<LayerConfig, { readonly kind: "feed-forward" }>,
+    given: KeysAndValues | null,
+  ): Value {
     switch (layerConfig.kind) {
       case "attention":
         return this.#attention(hidden, layerConfig, given);
@@ -239,6 +235,8 @@ class DecoderLayer {
         return this.#convolution(hidden);
       case "delta":
         return this.#delta(hidden);
+      case "mamba":
+        return this.#mamba(hidden);
       default:
         return unreachable(layerConfig);
     }
@@ -351,7 +349,7 @@ class DecoderLayer {
       strength: builder.sigmoid(builder.kept(this.#linear("in_proj_b", x))),
     });
     const byHead = builder.reshape(recalled, [rows, length, valueHeads, valueSize]);
-    const weight = this.#parts.weight(deltaNames(this.#layer).norm);
+    const weight = this.#parts.weight(recurrenceNames(this.#config, this.#layer).norm);
     const normed = builder.rmsNorm(byHead, weight, this.#config.normEpsilon);
     const gate = builder.silu(builder.kept(this.#linear("in_proj_z", x)));
     return builder.multiply(builder.reshape(normed, recalled.shape), gate);
@@ -360,31 +358,46 @@ class DecoderLayer {
   /** Computes −exp(A) · softplus(a + bias), [B, T, H]. */
   #logDecay(x: Value): Value {
     const builder = this.#builder;
-    const { decay, stepBias } = deltaNames(this.#layer);
+    const { decay, stepBias } = recurrenceNames(this.#config, this.#layer);
     const a = builder.kept(this.#linear("in_proj_a", x));
-    const step = builder.add(a, this.#parts.weight(stepBias));
-    // log(1 + exp(x)) = max(x, 0) + log(1 + exp(−|x|)), which never overflows.
-    const size = builder.maximum(step, builder.negate(step));
-    const rest = builder.log(builder.add(1, builder.exp(builder.negate(size))));
-    const softplus = builder.add(builder.maximum(step, 0), rest);
-    return builder.multiply(softplus, builder.negate(builder.exp(this.#parts.weight(decay))));
+    const step = softplus(builder, builder.add(a, this.#parts.weight(stepBias)));
+    return builder.multiply(step, builder.negate(builder.exp(this.#parts.weight(decay))));
+  }
+
+  /** Computes the normalised output of Mamba-2. */
+  #mamba(hidden: Value): Value {
+    return mambaOutput(
+      this.#builder,
+      this.#config,
+      this.#builder.kept(this.#linear("in_proj", this.#input(hidden))),
+      {
+        convolved: (x) => this.#convolved(this.#parts.taps({ layer: this.#layer, x })),
+        recall: (inputs) => this.#parts.recall({ layer: this.#layer, ...inputs }),
+        weight: (name) => this.#parts.weight(recurrenceNames(this.#config, this.#layer)[name]),
+      },
+    );
+  }
+
+  /** Adds the projected result of {@link DecoderLayer.mixed} to the residual stream, row by row. */
+  afterMixing(residual: Value, mixed: Value): Value {
+    return this.#builder.add(
+      residual,
+      this.#added("post_attention_layernorm", this.#linear(this.#outputName(), mixed)),
+    );
   }
 
   /**
-   * Computes the second half of the layer row by row: the output projection and the feed-forward sublayer. Returns the
-   * next residual stream.
+   * Adds the feed-forward sublayer to the residual stream, row by row.
    *
    * @param embedding the layer's part of the additional embedding; null if the model has none
    */
-  afterAttention(residual: Value, attended: Value, embedding: Value | null): Value {
-    const { hasInputNorms, hasOutputNorms, hasLayerScales } = this.#config;
+  feedForward(residual: Value, embedding: Value | null): Value {
+    const { hasInputNorms, hasOutputNorms, hasLayerScales, layers } = this.#config;
     const builder = this.#builder;
-    const sum = builder.add(
-      residual,
-      this.#added("post_attention_layernorm", this.#linear(this.#outputName(), attended)),
-    );
-    const middle = hasOutputNorms ? sum : builder.kept(sum);
-    const inputNorm = hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    const middle = hasOutputNorms ? residual : builder.kept(residual);
+    const isLayer = layers[this.#layer].kind === "feed-forward";
+    const usualNorm = hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    const inputNorm = isLayer ? "input_layernorm" : usualNorm;
     const x = hasInputNorms ? this.#norm(inputNorm, middle) : middle;
     const added = builder.add(middle, this.#added("post_feedforward_layernorm", this.#feedForward(x)));
     const result = embedding === null ? added : this.#withEmbedding(added, embedding);
@@ -408,22 +421,41 @@ class DecoderLayer {
   }
 
   #dense(x: Value): Value {
-    const builder = this.#builder;
-    const gate = builder.kept(this.#linear("gate_proj", x));
-    const up = builder.kept(this.#linear("up_proj", x));
-    return this.#linear("down_proj", builder.multiply(this.#activated(gate), up));
+    return this.#linear("down_proj", this.#activated(x));
   }
 
-  #activated(gate: Value): Value {
-    return this.#config.activation === "silu" ? this.#builder.silu(gate) : this.#builder.geluTanh(gate);
+  /** Computes the input of the feed-forward sublayer's last projection. */
+  #activated(x: Value): Value {
+    const builder = this.#builder;
+    if (!this.#config.hasFeedForwardGate) return this.#activation(builder.kept(this.#linear("up_proj", x)));
+    const gate = builder.kept(this.#linear("gate_proj", x));
+    const up = builder.kept(this.#linear("up_proj", x));
+    return builder.multiply(this.#activation(gate), up);
   }
 
   /** Adds the layer's embedding to the residual stream, gated by the residual stream. */
   #withEmbedding(x: Value, embedding: Value): Value {
     const builder = this.#builder;
-    const gate = this.#activated(builder.kept(this.#linear("per_layer_input_gate", x)));
+    const gate = this.#activation(builder.kept(this.#linear("per_layer_input_gate", x)));
     const projected = builder.kept(this.#linear("per_layer_projection", builder.multiply(gate, embedding)));
     return builder.add(x, this.#norm("post_per_layer_input_norm", projected));
+  }
+
+  #activation(x: Value): Value {
+    const builder = this.#builder;
+    const { activation } = this.#config;
+    switch (activation) {
+      case "silu":
+        return builder.silu(x);
+      case "gelu-tanh":
+        return builder.geluTanh(x);
+      case "relu-squared": {
+        const positive = builder.maximum(x, 0);
+        return builder.multiply(positive, positive);
+      }
+      default:
+        return unreachable(activation);
+    }
   }
 
   #outputName(): ProjectionName {

@@ -23,6 +23,16 @@ export interface LoraAdapter {
   readonly matrices: ReadonlyMap<string, Float32Array>;
 }
 
+/**
+ * Returns the projections that training adapts unless a model names others: all, except one that PEFT refuses to adapt
+ * in Nemotron-H.
+ */
+export function usualTargets({ architecture }: Pick<ModelConfig, "architecture">): readonly ProjectionName[] {
+  return architecture === "NemotronHForCausalLM"
+    ? projectionNames.filter((name) => name !== "out_proj")
+    : projectionNames;
+}
+
 export interface LoraOptions {
   readonly rank?: number;
   readonly alpha?: number;

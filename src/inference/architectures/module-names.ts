@@ -21,6 +21,8 @@ export interface ModuleNames {
   readonly norms: Readonly<Partial<Record<NormName, string>>>;
   /** Path of the norm after the last layer. */
   readonly finalNorm: string;
+  /** Path within a layer of its delta rule or Mamba-2. */
+  readonly recurrence: string;
 }
 
 const attention: ModuleNames["matrices"] = {
@@ -39,6 +41,7 @@ const plain: ModuleNames = {
   },
   norms: {},
   finalNorm: "model.norm",
+  recurrence: "linear_attn",
 };
 
 const deltaMatrices: ModuleNames["matrices"] = {
@@ -65,9 +68,13 @@ const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
       ...attention,
       "shared_mlp.input_linear": ["gate_proj", "up_proj"],
       "shared_mlp.output_linear": ["down_proj"],
+      "mamba.in_proj": ["in_proj"],
+      "mamba.out_proj": ["out_proj"],
     },
+    recurrence: "mamba",
   },
   Lfm2ForCausalLM: {
+    ...plain,
     matrices: {
       "self_attn.q_proj": ["q_proj"],
       "self_attn.k_proj": ["k_proj"],
@@ -105,6 +112,21 @@ const others: Readonly<Partial<Record<Architecture, ModuleNames>>> = {
       "mlp.shared_expert.down_proj": ["down_proj"],
       ...deltaMatrices,
     },
+  },
+  NemotronHForCausalLM: {
+    matrices: {
+      "mixer.q_proj": ["q_proj"],
+      "mixer.k_proj": ["k_proj"],
+      "mixer.v_proj": ["v_proj"],
+      "mixer.o_proj": ["o_proj"],
+      "mixer.in_proj": ["in_proj"],
+      "mixer.out_proj": ["out_proj"],
+      "mixer.up_proj": ["up_proj"],
+      "mixer.down_proj": ["down_proj"],
+    },
+    norms: { input_layernorm: "norm" },
+    finalNorm: "model.norm_f",
+    recurrence: "mixer",
   },
 };
 

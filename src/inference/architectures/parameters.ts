@@ -6,6 +6,13 @@ import { byteLengthOf } from "../../lib/graph/weight-source.ts";
 import { headsOf, intermediateSizeOf, type LayerConfig, type ModelConfig } from "./config.ts";
 import { expertParameters } from "./experts/expert-parameters.ts";
 import { moduleNames, type NormName, normPath, projectionPath } from "./module-names.ts";
+import {
+  convolutionWidth,
+  hasProjectionBias,
+  inputWidth,
+  outputWidth,
+  stateLayerParameters,
+} from "./recurrent/state-layers.ts";
 
 export interface ParameterSpec {
   readonly name: string;
@@ -43,29 +50,24 @@ export function outputProjection({ isTied, width, vocabularySize }: ModelConfig)
   return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
 }
 
-/** Projections that a layer has, by the layer's kind. */
+/** Projections that a layer has without those of a following feed-forward part, by the layer's kind. */
 const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly ProjectionName[]>> = {
-  attention: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
-  convolution: ["in_proj", "out_proj", "gate_proj", "up_proj", "down_proj"],
-  delta: [
-    "in_proj_qkv",
-    "in_proj_z",
-    "in_proj_b",
-    "in_proj_a",
-    "out_proj",
-    "gate_proj",
-    "up_proj",
-    "down_proj",
-  ],
+  attention: ["q_proj", "k_proj", "v_proj", "o_proj"],
+  convolution: ["in_proj", "out_proj"],
+  delta: ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"],
+  mamba: ["in_proj", "out_proj"],
+  // The only class with such layers has no gate.
+  "feed-forward": ["up_proj", "down_proj"],
 };
 
-/** Projections of a dense feed-forward part, or of a shared expert. */
+/** Projections of a dense feed-forward part that follows in a layer, or of a shared expert. */
 const feedForwardNames: readonly ProjectionName[] = ["gate_proj", "up_proj", "down_proj"];
 
 /** Returns the names of a layer's projections, in the order of {@link projectionNames}. */
 export function projectionsOf(layer: LayerConfig): readonly ProjectionName[] {
-  const all = layerProjectionNames[layer.kind];
-  const names = layer.experts === "routed" ? all.filter((name) => !feedForwardNames.includes(name)) : all;
+  const own = layerProjectionNames[layer.kind];
+  const isFollowed = layer.isAlone !== true && layer.experts !== "routed";
+  const names = isFollowed ? [...own, ...feedForwardNames] : own;
   if (layer.kind !== "attention") return names;
   const { keysFrom, hasSharedValues = false, hasLayerEmbedding = false } = layer;
   const isAbsent = (name: ProjectionName): boolean =>
@@ -88,8 +90,9 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
   const { kvHeadCount, headSize } = headsOf(config, layer);
   const intermediateSize = intermediateSizeOf(config, layer);
   const layerSize = config.layerEmbedding?.size ?? 0;
-  const { hasQueryKeyValueBias, hasOutputBias, hasAttentionGate, convolution } = config;
+  const { hasQueryKeyValueBias, hasOutputBias, hasAttentionGate } = config;
   const { valueHeads = 0, valueSize = 0 } = config.delta ?? {};
+  const hasBias = hasProjectionBias(config, layer);
   const sized = (inputSize: number, outputSize: number, hasBias: boolean): Projection => ({
     path: projectionPath(config.architecture, layer, name),
     inputSize,
@@ -105,7 +108,7 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
     case "o_proj":
       return sized(headCount * headSize, width, hasOutputBias);
     case "in_proj":
-      return sized(width, 3 * width, convolution?.hasBias ?? false);
+      return sized(width, inputWidth(config, layer), hasBias);
     case "in_proj_qkv":
       return sized(width, convolutionWidth(config, layer), false);
     case "in_proj_z":
@@ -114,9 +117,7 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
     case "in_proj_a":
       return sized(width, valueHeads, false);
     case "out_proj":
-      return config.layers[layer].kind === "delta"
-        ? sized(valueHeads * valueSize, width, false)
-        : sized(width, width, convolution?.hasBias ?? false);
+      return sized(outputWidth(config, layer), width, hasBias);
     case "gate_proj":
     case "up_proj":
       return sized(width, intermediateSize, false);
@@ -129,26 +130,6 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
     default:
       return unreachable(name);
   }
-}
-
-/** Returns the path of a layer's convolution, such as `model.layers.0.conv.conv`. */
-export function convolutionPath({ layers }: ModelConfig, layer: number): string {
-  return `model.layers.${layer}.${layers[layer].kind === "delta" ? "linear_attn.conv1d" : "conv.conv"}`;
-}
-
-/**
- * Returns the number of channels of a layer's convolution. In a layer with a delta rule, one convolution covers
- * queries, keys and values.
- */
-export function convolutionWidth({ layers, width, delta }: ModelConfig, layer: number): number {
-  if (layers[layer].kind !== "delta" || delta === null) return width;
-  return 2 * delta.keyHeads * delta.keySize + delta.valueHeads * delta.valueSize;
-}
-
-/** Returns the parameter names of a layer's delta rule, without those of its convolution and projections. */
-export function deltaNames(layer: number): Readonly<Record<"decay" | "stepBias" | "norm", string>> {
-  const path = `model.layers.${layer}.linear_attn`;
-  return { decay: `${path}.A_log`, stepBias: `${path}.dt_bias`, norm: `${path}.norm.weight` };
 }
 
 /** Returns the name of the norm weight after the last layer. */
@@ -189,7 +170,7 @@ export function layerScaleName(layer: number): string {
 
 /** True if a parameter is the weight of an RMS norm. */
 export function isNormWeight(name: string): boolean {
-  return name.endsWith("norm.weight");
+  return name.endsWith("norm.weight") || name.endsWith("norm_f.weight");
 }
 
 /** True if files store a parameter minus one. That never applies to the norms after delta rules. */
@@ -242,9 +223,8 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
   const layerConfig = config.layers[layer];
   return [
     ...(hasInputNorms ? [norm("input_layernorm", width)] : []),
-    ...(layerConfig.kind === "attention" ? headNorms(config, layer) : convolutionParameters(config, layer)),
-    ...(layerConfig.kind === "delta" ? deltaParameters(config, layer) : []),
-    norm("post_attention_layernorm", width),
+    ...(layerConfig.kind === "attention" ? headNorms(config, layer) : stateLayerParameters(config, layer)),
+    ...(layerConfig.isAlone === true ? [] : [norm("post_attention_layernorm", width)]),
     ...(hasInputNorms && hasOutputNorms ? [norm("pre_feedforward_layernorm", width)] : []),
     ...(hasOutputNorms ? [norm("post_feedforward_layernorm", width)] : []),
     ...(config.layerEmbedding === null ? [] : [norm("post_per_layer_input_norm", width)]),
@@ -278,31 +258,6 @@ function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[]
   return [
     norm("self_attn.q_norm", size(headCount)),
     ...(isOfKeys ? [norm("self_attn.k_norm", size(kvHeadCount))] : []),
-  ];
-}
-
-/**
- * Returns the parameters of a layer's convolution: its kernels [width, 1, kernel size], as PyTorch stores them, and its
- * bias if there is one.
- */
-function convolutionParameters(config: ModelConfig, layer: number): readonly ParameterSpec[] {
-  const { convolution } = config;
-  if (convolution === null) return [];
-  const path = convolutionPath(config, layer);
-  const width = convolutionWidth(config, layer);
-  return [
-    { name: `${path}.weight`, shape: [width, 1, convolution.kernelSize] },
-    ...(convolution.hasBias ? [{ name: `${path}.bias`, shape: [width] }] : []),
-  ];
-}
-
-function deltaParameters({ delta }: ModelConfig, layer: number): readonly ParameterSpec[] {
-  if (delta === null) return [];
-  const names = deltaNames(layer);
-  return [
-    { name: names.decay, shape: [delta.valueHeads] },
-    { name: names.stepBias, shape: [delta.valueHeads] },
-    { name: names.norm, shape: [delta.valueSize] },
   ];
 }
 

@@ -13,8 +13,8 @@ import type { DecoderParts } from "./decoder.ts";
 import { longTileRows } from "./experts/mixture.ts";
 import { embeddingRows, storedExpertLinear, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
-import { convolutionWidth } from "./parameters.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
+import { matrixDims, recallAfter, recurrenceOf } from "./recurrent/recurrence.ts";
 import {
   cacheNames,
   cacheShapes,
@@ -29,6 +29,7 @@ import {
   tokenTaps,
   wholeRowTaps,
 } from "./serving/sequence-memory.ts";
+import { convolutionWidth } from "./recurrent/state-layers.ts";
 
 export interface ServingOptions {
   /**
@@ -48,7 +49,7 @@ export interface ServingOptions {
  * * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; LoRA matrices.
  * * Input `places` int64 [N]: the flat indices b·T + t of the tokens whose logits are wanted.
  * * Input with convolutions: `ends` int64 [B, K-1] (`wholeRowTaps`).
- * * Input with delta rules: `lengths` int64 [B], the number of real tokens of each row.
+ * * Input with recurrences: `lengths` int64 [B], the number of real tokens of each row.
  * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection.
  * * Outputs per cache: `new_keys.i` and `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
  * * Outputs per state: `new_state.i` [B, ...], after the last real token of each row.
@@ -58,7 +59,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
   const places_N = builder.input("places", "int64", ["N"]);
   const ends = stateInput(config, (size) => builder.input("ends", "int64", ["B", size]));
-  const lengths = config.delta === null ? null : builder.input("lengths", "int64", ["B"]);
+  const lengths = recurrenceOf(config) === null ? null : builder.input("lengths", "int64", ["B"]);
   const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
   const outputs: Record<string, Value> = {};
   const scored = addScores(builder, config, {
@@ -86,7 +87,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
         strength: builder.multiply(inputs.strength, isReal),
       };
       const before = builder.full(["B", ...matrixDims(config)], 0);
-      const { result, newState } = builder.deltaAttention(real, before, deltaOptions(config));
+      const { result, newState } = recallAfter(builder, config, real, before);
       outputs[stateNames(stateOf(config, layer, "matrices")).newState] = newState;
       return result;
     },
@@ -97,23 +98,11 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
 
 /**
  * Returns a mask [B, T, 1] that is 1 for the real tokens of rows and 0 for padding. Padding must leave the state of a
- * delta rule unchanged.
+ * recurrence unchanged.
  */
 function isRealToken(builder: GraphBuilder, lengths_B: Value): Value {
   const positions = builder.reshape(builder.iota("T"), [1, "T", 1]);
   return builder.cast(builder.less(positions, builder.reshape(lengths_B, ["B", 1, 1])), "float32");
-}
-
-/** Returns the options with which graphs compute a model's delta rules. */
-export function deltaOptions({ delta }: ModelConfig): { readonly heads: number; readonly scale: number } {
-  const { valueHeads, keySize } = present(delta, "a delta rule");
-  return { heads: valueHeads, scale: 1 / Math.sqrt(keySize) };
-}
-
-/** Returns the dimensions of a delta rule's state: [heads, key size, value size]. */
-function matrixDims({ delta }: ModelConfig): readonly number[] {
-  const { valueHeads, keySize, valueSize } = present(delta, "a delta rule");
-  return [valueHeads, keySize, valueSize];
 }
 
 /** Maximum number of prompt parts in one call of {@link buildContinuationGraph}. */
@@ -145,7 +134,7 @@ export function laterPartNames(part: number): {
  * * Input `order` int64 [1, N]: for each token, its first index in the concatenated rows of parts 0, 1, ….
  * * Inputs with convolutions (`listTaps`): `tap_places` int64 [K-1, N] and `ends` int64 [parts, K-1]; per state
  * `state.i` [parts, K-1, W].
- * * Inputs with delta rules per part: `own_rows.p` int64 [1, Up], the part's tokens without repetition, or any one
+ * * Inputs with recurrences per part: `own_rows.p` int64 [1, Up], the part's tokens without repetition, or any one
  * token for an unused part; per state `state.i.p` [1, H, K, V].
  * * Outputs: `logits` [P, V]; `hidden` [P, D]; per cache `new_keys.i` and `new_values.i` [1, Hkv, N, K]; per state
  * `new_state.i` [parts, K-1, W] or per part `new_state.i.p` [1, H, K, V].
@@ -173,7 +162,8 @@ export function buildContinuationGraph(
       rows: builder.input(names.rows, "int64", [1, `T${part}`]),
       length: builder.input(names.pastLength, "int64", [1]),
       part,
-      ownRows: config.delta === null ? null : builder.input(`own_rows.${part}`, "int64", [1, `U${part}`]),
+      ownRows:
+        recurrenceOf(config) === null ? null : builder.input(`own_rows.${part}`, "int64", [1, `U${part}`]),
     };
   });
   const rowsOf = (x: Value, rows: Value): Value => {
@@ -215,7 +205,7 @@ export function buildContinuationGraph(
           logDecay: rowsOf(inputs.logDecay, rows),
           strength: rowsOf(inputs.strength, rows),
         };
-        const { result, newState } = builder.deltaAttention(own, before, deltaOptions(config));
+        const { result, newState } = recallAfter(builder, config, own, before);
         outputs[names.newState] = newState;
         return result;
       });
@@ -279,7 +269,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     recall: ({ layer, ...inputs }) => {
       const names = stateNames(stateOf(config, layer, "matrices"));
       const before = builder.input(names.state, "float32", ["B", ...matrixDims(config)]);
-      const { result, newState } = builder.deltaAttention(inputs, before, deltaOptions(config));
+      const { result, newState } = recallAfter(builder, config, inputs, before);
       outputs[names.newState] = newState;
       return result;
     },
@@ -289,7 +279,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 }
 
 /**
- * Builds the graph of several new tokens per row over a cache, for models without delta rules. Each token gets the same
+ * Builds the graph of several new tokens per row over a cache, for models without recurrences. Each token gets the same
  * bits as from the decode graph after the preceding tokens, because the new keys and values are put into a copy of the
  * cache at the same positions. A row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; LoRA matrices.
@@ -433,11 +423,11 @@ function rowStates(builder: GraphBuilder, config: ModelConfig, layer: number): V
 }
 
 /**
- * Throws an error. Graphs for drafts and for pairs of lanes do not support delta rules, because their state matrices
+ * Throws an error. Graphs for drafts and for pairs of lanes do not support recurrences, because their state matrices
  * change with every token.
  */
 export function noRecall(): never {
-  throw new Error("a graph for models without delta rules");
+  throw new Error("a graph for models without recurrences");
 }
 
 function kernelSize({ convolution }: ModelConfig): number {

@@ -18,6 +18,7 @@ import { createGraphRunner } from "./graph-runner.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import { searchedOf, searchSeeds } from "../../base/domain/testing/search.ts";
 import { integerKernels } from "../onnx/integer-kernels.ts";
+import { recurrenceOf } from "../architectures/recurrent/recurrence.ts";
 
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
 
@@ -246,6 +247,10 @@ const cases = [
   ["gemma4-large", "8"],
   ["qwen3-moe", "off"],
   ["qwen3-moe-sums", "8"],
+  ["granite4-hybrid", "off"],
+  ["granite4-hybrid", "4"],
+  ["nemotron-h", "8"],
+  ["nemotron-h", "off"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 6)) {
@@ -263,7 +268,7 @@ for (const [name, quantization] of searchedOf(cases, 6)) {
       [small, small],
       [randomAdapter(config, 16), small],
     ] as const)
-      if (config.delta === null) await checkPairs(runner, pair, seededRandom("pairs", name));
+      if (recurrenceOf(config) === null) await checkPairs(runner, pair, seededRandom("pairs", name));
     for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)]) {
       for (const seed of searchSeeds(1)) {
         await checkCuts(runner, adapter, seededRandom("cuts", name, seed));

@@ -19,11 +19,13 @@ export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTen
 
 /**
  * Prefixes that the names of a text model's tensors have inside a multimodal model, as older and newer programs write
- * them.
+ * them, and prefixes of Nemotron-H's files.
  */
 const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],
   [/^model\.language_model\./, "model."],
+  [/^(?:backbone|model)\.embeddings\./, "model.embed_tokens."],
+  [/^backbone\./, "model."],
 ];
 const otherTensors =
   /^(model\.)?(vision_tower|multi_modal_projector|visual|audio_tower|embed_vision|embed_audio)\./;

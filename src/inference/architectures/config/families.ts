@@ -7,14 +7,23 @@ import type {
   ExpertsConfig,
   LayerEmbedding,
   LayerConfig,
+  MambaConfig,
   ModelConfig,
 } from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
 import { gemma4Embedding, gemma4Layers, gemma4Rotary, type LayerDetails } from "./gemma4-layers.ts";
+import { graniteConvolution, graniteMamba } from "./granite-mamba.ts";
+import { nemotronConvolution, nemotronKinds, nemotronMamba } from "./nemotron-mamba.ts";
 import { readExperts, sparseLayers } from "./read-experts.ts";
 
-/** Kind of a layer: attention to all earlier positions or to a window of them, a convolution, or a delta rule. */
-export type LayerKind = "full_attention" | "sliding_attention" | "convolution" | "delta";
+/** Kind of a layer: attention to all earlier positions or to a window of them, or another kind of `LayerConfig`. */
+export type LayerKind =
+  | "full_attention"
+  | "sliding_attention"
+  | "convolution"
+  | "delta"
+  | "mamba"
+  | "feed-forward";
 
 export interface FamilyRule {
   readonly modelType: string;
@@ -41,7 +50,7 @@ export interface FamilyRule {
    * instead, in any family.
    */
   readonly activation: {
-    readonly field: "hidden_act" | "hidden_activation";
+    readonly field: "hidden_act" | "hidden_activation" | "mlp_hidden_act";
     readonly fallback: keyof typeof activations;
   };
   readonly isNormOffset: boolean;
@@ -49,7 +58,7 @@ export interface FamilyRule {
   readonly hasInputNorms: boolean;
   readonly hasOutputNorms: boolean;
   /** The config.json field with the epsilon that norms add to the mean square. */
-  readonly normEpsilonField: "rms_norm_eps" | "norm_eps";
+  readonly normEpsilonField: "rms_norm_eps" | "norm_eps" | "layer_norm_epsilon";
   /** Reads the width of the feed-forward sublayer. */
   readonly intermediateSize: (reader: ConfigReader) => number;
   /** True if embeddings are multiplied by the square root of the width. */
@@ -67,6 +76,12 @@ export interface FamilyRule {
   readonly layerTypes: Readonly<Record<string, LayerKind>> | null;
   /** Returns a function that decides the kind of each layer; used if `layer_types` is absent. */
   readonly kindRule: (reader: ConfigReader) => (layer: number) => LayerKind;
+  /** Reads the kinds of all layers from fields that only this class has; null if the two rules above decide. */
+  readonly readKinds: ((reader: ConfigReader) => readonly LayerKind[]) | null;
+  /** True if each layer has one part, so feed-forward parts are layers. */
+  readonly hasSingleParts: boolean;
+  /** True if counts of experts decide whether the model has experts; false if the kinds of its layers decide. */
+  readonly readsExpertCounts: boolean;
   /** True if the class has the switch `use_sliding_window`, without which sliding windows do not apply. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
@@ -94,6 +109,8 @@ export interface FamilyRule {
   readonly convolution: ((reader: ConfigReader) => ConvolutionConfig) | null;
   /** Reads the delta rule settings; null if the class has no delta rule layers. */
   readonly delta: ((reader: ConfigReader) => DeltaConfig) | null;
+  /** Reads the Mamba-2 settings; null if the class has no layers with Mamba-2. */
+  readonly mamba: ((reader: ConfigReader) => MambaConfig) | null;
   readonly hasAttentionGate: boolean;
   readonly hasValueNorm: boolean;
   readonly hasLayerScales: boolean;
@@ -107,12 +124,14 @@ export interface FamilyRule {
   readonly experts: ((reader: ConfigReader) => ExpertsConfig | null) | null;
   /** Returns a function that says which experts a layer has; only called if the model has experts. */
   readonly expertRule: (reader: ConfigReader) => (layer: number) => LayerConfig["experts"];
+  readonly hasFeedForwardGate: boolean;
 }
 
 /** Hone's names of activations, by the names that config.json uses. */
 export const activations = {
   silu: "silu",
   gelu_pytorch_tanh: "gelu-tanh",
+  relu2: "relu-squared",
 } as const satisfies Readonly<Record<string, ModelConfig["activation"]>>;
 
 const always = (): boolean => true;
@@ -156,6 +175,9 @@ const plain: FamilyRule = {
   rotaryRule: () => always,
   layerTypes: null,
   kindRule: () => allFull,
+  readKinds: null,
+  hasSingleParts: false,
+  readsExpertCounts: true,
   hasSlidingSwitch: false,
   rotaryTheta: 10_000,
   partialRotary: null,
@@ -166,6 +188,7 @@ const plain: FamilyRule = {
   readsLogitCap: false,
   convolution: null,
   delta: null,
+  mamba: null,
   hasAttentionGate: false,
   hasValueNorm: false,
   hasLayerScales: false,
@@ -173,6 +196,7 @@ const plain: FamilyRule = {
   layerEmbedding: null,
   experts: null,
   expertRule: () => () => undefined,
+  hasFeedForwardGate: true,
 };
 
 const qwen = {
@@ -312,7 +336,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     rotaryTheta: 1_000_000,
     readsQueryGrowth: true,
   },
-  // Granite 4. Hone computes only its models without Mamba layers and experts.
+  // Granite 4. Hone computes only its models without experts.
   GraniteMoeHybridForCausalLM: {
     ...plain,
     modelType: "granitemoehybrid",
@@ -323,14 +347,15 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
         reader.refuse("num_local_experts", "a mixture of experts is not computed; use a dense model");
       return reader.count("shared_intermediate_size", 1024);
     },
-    layerTypes: { full_attention: "full_attention", attention: "full_attention" },
-    kindRule: (reader) => {
-      reader.refuse(
-        "layer_types",
-        "layers of attention are computed, not Mamba layers; use a model with these",
-      );
-      return allFull;
+    layerTypes: {
+      full_attention: "full_attention",
+      attention: "full_attention",
+      linear_attention: "mamba",
+      mamba: "mamba",
     },
+    kindRule: () => () => "mamba",
+    convolution: graniteConvolution,
+    mamba: graniteMamba,
     rotaryRule: (reader) => {
       const isRotary = reader.get("position_embedding_type") === "rope";
       return () => isRotary;
@@ -401,6 +426,23 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     hasLayerScales: true,
     layerDetails: gemma4Layers,
     layerEmbedding: gemma4Embedding,
+  },
+  NemotronHForCausalLM: {
+    ...plain,
+    modelType: "nemotron_h",
+    headSize: 128,
+    kvHeadCount: 8,
+    readsAttentionBias: false,
+    activation: { field: "mlp_hidden_act", fallback: "relu2" },
+    normEpsilon: 1e-5,
+    normEpsilonField: "layer_norm_epsilon",
+    rotaryRule: () => () => false,
+    readKinds: nemotronKinds,
+    hasSingleParts: true,
+    readsExpertCounts: false,
+    convolution: nemotronConvolution,
+    mamba: nemotronMamba,
+    hasFeedForwardGate: false,
   },
 };
 

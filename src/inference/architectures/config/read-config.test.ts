@@ -182,7 +182,7 @@ test("refuses quantized weights", () =>
     "original",
   ));
 test("refuses unknown activations", () =>
-  checkRefusal("llama", { hidden_act: "relu2" }, 'hidden_act is "relu2"', "silu"));
+  checkRefusal("llama", { hidden_act: "gelu_new" }, 'hidden_act is "gelu_new"', "silu"));
 test("refuses unknown architectures", () =>
   checkRefusal("llama", { architectures: ["PhiForCausalLM"] }, "PhiForCausalLM", "LlamaForCausalLM"));
 test("refuses a mixture of experts", () => checkRefusal("qwen3", { num_experts: 8 }, "num_experts is 8"));

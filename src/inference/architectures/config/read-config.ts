@@ -1,7 +1,7 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. If the decoder does not
 // support some options, one error names all of them with their values. Ignoring an option would compute a different
 // model.
-import { architectures, type Architecture, type ModelConfig } from "../config.ts";
+import { architectures, type Architecture, type LayerConfig, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
@@ -79,6 +79,9 @@ function parse({
     family.readsMultipliers ? reader.number(field, 1) : usual;
   const experts = family.experts?.(reader) ?? null;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
+  const { layers, rotaries } = readLayers(reader, family, { rotarySize, experts });
+  const has = (...kinds: readonly LayerConfig["kind"][]): boolean =>
+    layers.some(({ kind }) => kinds.includes(kind));
   const result: ModelConfig = {
     architecture,
     vocabularySize: reader.count("vocab_size", usualSizes?.vocabulary),
@@ -89,7 +92,8 @@ function parse({
     headSize,
     rotarySize,
     contextLength: reader.count("max_position_embeddings", usualSizes?.contextLength),
-    ...readLayers(reader, family, { rotarySize, experts }),
+    layers,
+    rotaries,
     normEpsilon: reader.number(family.normEpsilonField, family.normEpsilon),
     isNormOffset: family.isNormOffset,
     hasInputNorms: family.hasInputNorms,
@@ -99,12 +103,14 @@ function parse({
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
     // GGUF files may have biases for queries, keys and values, but none for the attention's output.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
-    convolution: family.convolution?.(reader) ?? null,
-    delta: family.delta?.(reader) ?? null,
+    convolution: has("convolution", "delta", "mamba") ? (family.convolution?.(reader) ?? null) : null,
+    delta: has("delta") ? (family.delta?.(reader) ?? null) : null,
+    mamba: has("mamba") ? (family.mamba?.(reader) ?? null) : null,
     experts,
     hasAttentionGate: family.hasAttentionGate,
     layerEmbedding: family.layerEmbedding?.(reader) ?? null,
     hasLayerScales: family.hasLayerScales,
+    hasFeedForwardGate: family.hasFeedForwardGate,
     activation: readActivation(reader, family),
     isTied: readIsTied(reader, family),
     embeddingScale: family.scalesEmbeddings
@@ -135,6 +141,7 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   return null;
 }
 
+/** Fields with the number of experts in a layer. */
 const expertFields = ["num_experts", "num_local_experts", "n_routed_experts"];
 
 function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): void {
@@ -168,7 +175,8 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   unless("is_causal", [true], "only causal attention is computed; use a causal model");
   unless("add_cross_attention", [false], "cross-attention is not computed; use a decoder-only model");
   unless("attention_chunk_size", [], "chunked attention is not computed; use a model without");
-  for (const field of family.experts === null ? expertFields : []) {
+  const isDense = family.experts === null && family.readsExpertCounts;
+  for (const field of isDense ? expertFields : []) {
     unless(field, [0], "a mixture of experts is not computed; use a dense model");
   }
   if (family.partialRotary === null) refusePartialRotary(reader);

@@ -36,10 +36,13 @@ export function readLayers(
   const expertsOf = experts === null ? () => undefined : family.expertRule(reader);
   const layers = kinds.map((kind, layer): LayerConfig => {
     const own = expertsOf(layer);
-    const feedForward = own === undefined ? {} : { experts: own };
-    if (kind === "convolution" || kind === "delta") return { kind, ...feedForward };
+    const options = {
+      ...(own !== undefined && { experts: own }),
+      ...(family.hasSingleParts && { isAlone: true }),
+    };
+    if (kind !== "full_attention" && kind !== "sliding_attention") return { kind, ...options };
     const slidingWindow = kind === "sliding_attention" ? window : null;
-    const shared = { kind: "attention", slidingWindow, ...feedForward, ...details?.[layer] } as const;
+    const shared = { kind: "attention", slidingWindow, ...options, ...details?.[layer] } as const;
     if (!rotates(layer)) return { ...shared, rotary: null };
     const rotary = indexOf(rotaryOf[kind]);
     if (growth === null) return { ...shared, rotary };
@@ -64,7 +67,11 @@ function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): Que
   };
 }
 
-function readKinds(reader: ConfigReader, { layerTypes, kindRule }: FamilyRule): readonly LayerKind[] {
+function readKinds(
+  reader: ConfigReader,
+  { layerTypes, kindRule, readKinds: readOwn }: FamilyRule,
+): readonly LayerKind[] {
+  if (readOwn !== null) return readOwn(reader);
   const count = reader.count("num_hidden_layers", undefined, layerCountMax);
   const explicit = layerTypes === null ? null : (reader.get("layer_types") ?? null);
   if (explicit !== null && layerTypes !== null) return explicitKinds(reader, explicit, { count, layerTypes });

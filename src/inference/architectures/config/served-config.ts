@@ -67,7 +67,7 @@ function readJson(folder: string, name: string): JsonObject | null {
   if (!existsSync(file)) return null;
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(file, "utf8"));
+    value = JSON.parse(asJson(readFileSync(file, "utf8")));
   } catch (cause) {
     throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
   }
@@ -75,6 +75,11 @@ function readJson(folder: string, name: string): JsonObject | null {
     throw invalid(`${file} is not a JSON object; copy it again.`);
   }
   return value as JsonObject;
+}
+
+/** Replaces infinite numbers by numbers that overflow: Python writes them as `Infinity`, which JSON does not have. */
+function asJson(text: string): string {
+  return text.replace(/([[:,]\s*-?)Infinity(?=\s*[\],}])/g, "$11e999");
 }
 
 /**

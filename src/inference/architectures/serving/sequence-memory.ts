@@ -7,7 +7,8 @@ import { dimensionProduct, dimensionSum, type Shape } from "../../../lib/graph/d
 import type { Value } from "../../../lib/graph/graph.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
 import { headsOf, type CacheShape, type LayerConfig, type ModelConfig } from "../config.ts";
-import { convolutionWidth } from "../parameters.ts";
+import { matrixDims } from "../recurrent/recurrence.ts";
+import { convolutionWidth } from "../recurrent/state-layers.ts";
 
 /**
  * Kind and dimensions of a state. Graphs number caches and states from 0, in the order of their layers.
@@ -41,16 +42,16 @@ export function stateShapes(config: ModelConfig): readonly StateShape[] {
 }
 
 /**
- * Returns the shapes of one layer's states: first the inputs of its convolution, then the matrices of its delta rule.
+ * Returns the shapes of one layer's states: first the inputs of its convolution, then the matrices of its
+ * recurrence.
  */
 function layerStates(config: ModelConfig, layer: number): readonly StateShape[] {
-  const { convolution, delta } = config;
+  const { convolution } = config;
   const { kind } = config.layers[layer];
-  if (kind === "attention" || convolution === null) return [];
+  if (kind === "attention" || kind === "feed-forward" || convolution === null) return [];
   const dims = [convolution.kernelSize - 1, convolutionWidth(config, layer)];
   const inputs: StateShape = { kind: "inputs", dims };
-  if (kind !== "delta" || delta === null) return [inputs];
-  return [inputs, { kind: "matrices", dims: [delta.valueHeads, delta.keySize, delta.valueSize] }];
+  return kind === "convolution" ? [inputs] : [inputs, { kind: "matrices", dims: matrixDims(config) }];
 }
 
 /** Returns the index, among the model's caches, of the cache that a layer attends to. */

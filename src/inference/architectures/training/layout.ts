@@ -4,14 +4,13 @@
 import { assert, present } from "../../../base/domain/assert.ts";
 import { continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
-import { chunkedDelta } from "../../../lib/graph/delta.ts";
 import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
 import { recomputed } from "../../../lib/graph/recompute.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
 import type { ModelConfig } from "../config.ts";
-import type { AttentionInputs, DecoderParts, DeltaInputs } from "../decoder.ts";
-import { deltaOptions } from "../serving-graphs.ts";
+import type { AttentionInputs, DecoderParts } from "../decoder.ts";
+import { recallChunks, type RecurrenceInputs } from "../recurrent/recurrence.ts";
 import { shiftedRows } from "../serving/sequence-memory.ts";
 
 /**
@@ -140,24 +139,20 @@ function listTaps(
 }
 
 /**
- * Returns the values that a delta rule reads within rows [B, T, W]. Padding is on the right, so it cannot affect
+ * Returns the values that a recurrence reads within rows [B, T, W]. Padding is on the right, so it cannot affect
  * earlier tokens.
  */
 function recallRows(
   builder: GraphBuilder,
   config: ModelConfig,
   { chunks_U }: Chunks,
-  { q, k, v, logDecay, strength }: DeltaInputs,
+  { q, k, v, logDecay, strength }: RecurrenceInputs,
 ): Value {
-  const chunks = dimensionAt(present(chunks_U, "the chunks of a delta rule").shape, 0);
-  const options = { ...deltaOptions(config), chunks };
+  const chunks = dimensionAt(present(chunks_U, "the chunks of a recurrence").shape, 0);
   const recalled = recomputed(builder, [q, k, v, logDecay, strength], (...own) => {
     const [queries, keys, values, decays, strengths] = own;
-    return chunkedDelta(
-      builder,
-      { q: queries, k: keys, v: values, logDecay: decays, strength: strengths },
-      options,
-    );
+    const inputs = { q: queries, k: keys, v: values, logDecay: decays, strength: strengths };
+    return recallChunks(builder, config, inputs, chunks);
   });
   return builder.kept(recalled);
 }
@@ -167,9 +162,9 @@ function recallList(
   builder: GraphBuilder,
   config: ModelConfig,
   layout: TokenLayout,
-  inputs: DeltaInputs,
+  inputs: RecurrenceInputs,
 ): Value {
-  assert(layout.kind === "list", "a delta rule is trained without prefixes");
+  assert(layout.kind === "list", "a recurrence is trained without prefixes");
   const { rows_RT, places_L } = layout;
   const toRows = (x: Value): Value => builder.moveRows(flatRows(builder, x), rows_RT, places_L);
   const recalled = recallRows(builder, config, layout, {

@@ -295,6 +295,8 @@ const cases = [
   ["qwen3.5", "off"],
   ["gemma4", "off"],
   ["qwen3-moe", "8"],
+  ["granite4-hybrid", "off"],
+  ["nemotron-h", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 test("states stay those after a slot's tokens on random schedules", async () => {

@@ -293,6 +293,7 @@ const models = [
   ofGoldens("qwen3.5"),
   ofGoldens("gemma4"),
   ofGoldens("qwen3-moe"),
+  ofGoldens("granite4-hybrid"),
 ];
 
 for (const { name, folder, adapterOf } of models) {

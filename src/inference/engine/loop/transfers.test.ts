@@ -128,6 +128,7 @@ const withStates = [
   ["lfm2", "off"],
   ["qwen3.5", "off"],
   ["gemma4", "off"],
+  ["granite4-hybrid", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 for (const [name, quantization] of [...searchedOf(models, 2), ...searchedOf(withStates, 1)]) {

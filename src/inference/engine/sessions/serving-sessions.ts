@@ -16,6 +16,7 @@ import { buildPairedGraph } from "../../architectures/serving/paired-graph.ts";
 import type { WeightForms } from "../../architectures/quantized/weight-forms.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
+import { recurrenceOf } from "../../architectures/recurrent/recurrence.ts";
 
 /**
  * Kinds of graphs: first parts of prompts, several later parts, one later part, one token per row, several draft tokens
@@ -69,8 +70,8 @@ export class ServingSessions {
   /** True if requests may use graphs of this kind. Models with delta rules have neither drafts nor pairs of lanes. */
   #isUsed(kind: GraphKind): boolean {
     const { config, takesDrafts = false } = this.#options;
-    if (kind === "drafts") return takesDrafts && config.delta === null;
-    return kind !== "pair" || config.delta === null;
+    if (kind === "drafts") return takesDrafts && recurrenceOf(config) === null;
+    return kind !== "pair" || recurrenceOf(config) === null;
   }
 
   /**

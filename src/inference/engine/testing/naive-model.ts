@@ -10,6 +10,7 @@ import { readModelWeights } from "../../architectures/weights.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
 import { AdapterCache } from "../adapters/adapter-cache.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
+import { recurrenceOf } from "../../architectures/recurrent/recurrence.ts";
 
 /**
  * Opens the model in a folder.
@@ -106,13 +107,13 @@ export class NaiveModel {
 
   /** Returns the inputs that models with states need: the indices of the row's last positions, and its length. */
   #ends(length: number): Readonly<Record<string, Tensor>> {
-    const { convolution, delta } = this.config;
+    const { convolution } = this.config;
     if (convolution === null) return {};
     const size = convolution.kernelSize - 1;
     const ends = Array.from({ length: size }, (_, place) => length + place);
     return {
       ends: int64Tensor([1, size], ends),
-      ...(delta !== null && { lengths: int64Tensor([1], [length]) }),
+      ...(recurrenceOf(this.config) !== null && { lengths: int64Tensor([1], [length]) }),
     };
   }
 

@@ -129,6 +129,27 @@ const sharedConfig = parseModelConfig(
   "the packing test's model with shared keys",
 );
 
+const mambaConfig = parseModelConfig(
+  {
+    architectures: ["NemotronHForCausalLM"],
+    vocab_size: 11,
+    hidden_size: 8,
+    intermediate_size: 12,
+    layers_block_type: ["mamba", "mlp", "attention"],
+    num_attention_heads: 2,
+    num_key_value_heads: 1,
+    head_dim: 4,
+    mamba_num_heads: 4,
+    mamba_head_dim: 3,
+    ssm_state_size: 4,
+    n_groups: 2,
+    max_position_embeddings: 12,
+    eos_token_id: 0,
+  },
+  {},
+  "the packing test's model with Mamba-2",
+);
+
 const lora = { rank: 2, alpha: 4 };
 const sequenceLengthMax = 12;
 
@@ -274,6 +295,7 @@ for (const [name, config] of searchedOf(
     convolution: convolutionConfig,
     delta: deltaConfig,
     shared: sharedConfig,
+    mamba: mambaConfig,
   }),
   2,
 )) {

@@ -62,6 +62,7 @@ import type { Program } from "./program-graphs.ts";
 import type { ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type KeptState, readState, writeState } from "./state-file.ts";
 import { type AdapterShape, gradientName } from "./training-graphs.ts";
+import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
@@ -171,7 +172,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { sharesPrefixes, config } = this.#options;
     // No gradient flows through the state that the delta rule (linear attention) has after a prefix. Models with such
     // layers must therefore compute the prefix again for each sequence.
-    const groups = sharesPrefixes && config.delta === null ? groupByPrefix(data) : ungrouped(data);
+    const groups = sharesPrefixes && recurrenceOf(config) === null ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
     // A KL penalty uses a mean over the whole batch. Dividing the only pack would therefore cost an additional forward
     // pass before the gradient (`#klElsewhere`). So would parts that share a preference (`#preferenceTerms`).

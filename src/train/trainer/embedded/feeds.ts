@@ -12,6 +12,7 @@ import {
 import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 import { indicesOf, type PreferenceTerms, preferenceFeeds } from "./preference-feeds.ts";
+import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 /** The part of a batch that one run of a training program computes. */
 export type Microbatch = PackLayout<TrainingSequence>;
@@ -25,13 +26,13 @@ export type Round = readonly Microbatch[];
  */
 export function tokenFeeds(
   layout: Microbatch,
-  { delta }: Pick<ModelConfig, "delta">,
+  config: Pick<ModelConfig, "delta" | "mamba">,
 ): Record<string, Tensor> {
   const { kind, sequences_S, trained_N } = layout;
   return {
     ...(kind === "rows" ? rowFeeds(layout) : listFeeds(layout)),
     ...(kind === "prefixed" ? prefixFeeds(layout) : {}),
-    ...(delta !== null && { chunks: vector(Array<number>(chunkCount(layout)).fill(0)) }),
+    ...(recurrenceOf(config) !== null && { chunks: vector(Array<number>(chunkCount(layout)).fill(0)) }),
     places: vector(trained_N.map(({ place }) => place)),
     targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
   };

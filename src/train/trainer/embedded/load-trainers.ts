@@ -4,6 +4,7 @@ import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernel
 import { projectionNames } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { usualTargets } from "../../../inference/architectures/lora.ts";
 import { hasProjection, loraProjections } from "../../../inference/architectures/parameters.ts";
 import { readInt8TrainingWeights, readModelWeights } from "../../../inference/architectures/weights.ts";
 import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
@@ -23,7 +24,7 @@ export async function loadTrainers(
     lora: {
       rank: settings.loraRank,
       alpha: settings.loraAlpha,
-      targets: settings.loraTargets ?? projectionNames,
+      targets: settings.loraTargets ?? usualTargets(config),
     },
     baseModelName: name,
     baseWeights: weights,

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
-import { projectionNames, type ProjectionName } from "../../../base/domain/model.ts";
+import { projectionNames } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
 import { loraParameters } from "../../../inference/architectures/parameters.ts";
 import { addTrainingForward } from "../../../inference/architectures/training/forward.ts";
@@ -17,12 +17,10 @@ import { float32Data, float32Tensor, int64Tensor } from "../../../lib/graph/tens
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { readFloats, readIntegers } from "../../../lib/model-files/stored-tensor.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
+import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 const goldens = "test/fixtures/goldens";
-/** For each model whose adapter does not cover all projections, the covered ones. */
-const targetsOf: Readonly<Record<string, readonly ProjectionName[]>> = {
-  "qwen3-moe": ["q_proj", "k_proj", "v_proj", "o_proj"],
-};
+const shape = { rank: 2, scale: 1.5 };
 
 /** PyTorch's default settings, with which the script computed the expected values. */
 const adamW = {
@@ -46,10 +44,24 @@ function checkClose(
   assert.ok(difference <= tolerance * largest, `${what} differs by ${difference} of ${largest}`);
 }
 
-for (const name of ["lfm2", "qwen3.5", "gemma4", "gemma4-large", "qwen3-moe", "qwen3.5-moe"]) {
+/** Projections of Granite 4 that are not fused with another. */
+const unfused = projectionNames.filter((name) => name !== "gate_proj" && name !== "up_proj");
+
+const cases = [
+  ["lfm2", projectionNames],
+  ["qwen3.5", projectionNames],
+  ["gemma4", projectionNames],
+  ["gemma4-large", projectionNames],
+  ["qwen3-moe", ["q_proj", "k_proj", "v_proj", "o_proj"]],
+  ["qwen3.5-moe", projectionNames],
+  ["granite4-hybrid", unfused],
+  ["nemotron-h", projectionNames.filter((name) => name !== "out_proj")],
+] as const;
+
+for (const [name, targets] of cases) {
   test(`${name}: gradients and optimizer steps agree with PyTorch`, async () => {
     const folder = `${goldens}/models/${name}`;
-    const lora = { rank: 2, scale: 1.5, targets: targetsOf[name] ?? projectionNames };
+    const lora = { ...shape, targets };
     const config = readModelConfig(folder);
     const { tensors } = readSafetensorsHeader(`${goldens}/lora-gradients/${name}.safetensors`);
     const golden = (key: string): Float32Array => readFloats(present(tensors.get(key), key));
@@ -65,7 +77,7 @@ for (const name of ["lfm2", "qwen3.5", "gemma4", "gemma4-large", "qwen3-moe", "q
         layout: {
           kind: "rows",
           tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
-          ...(config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+          ...(recurrenceOf(config) !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
         },
         places_N: builder.input("places", "int64", ["N"]),
         targets_N: builder.input("targets", "int64", ["N"]),
@@ -81,7 +93,7 @@ for (const name of ["lfm2", "qwen3.5", "gemma4", "gemma4-large", "qwen3-moe", "q
     const compute = () =>
       session.run({
         tokens: int64Tensor([1, ids.length], ids),
-        ...(config.delta !== null && { chunks: chunksFor(ids.length) }),
+        ...(recurrenceOf(config) !== null && { chunks: chunksFor(ids.length) }),
         places: int64Tensor([count], [...Array(count).keys()]),
         targets: int64Tensor([count], ids.slice(1)),
         ...Object.fromEntries(
@@ -104,7 +116,7 @@ for (const name of ["lfm2", "qwen3.5", "gemma4", "gemma4-large", "qwen3-moe", "q
           what: "the log-probabilities",
         });
         // Layers with a delta rule end in a normalization, which amplifies rounding errors of values close to 0.
-        const tolerance = config.delta === null ? 1e-4 : 3e-4;
+        const tolerance = recurrenceOf(config) === null ? 1e-4 : 3e-4;
         for (const [key, values] of gradients)
           checkClose(values, golden(`gradient/${key}`), { tolerance, what: `the gradient of ${key}` });
       }

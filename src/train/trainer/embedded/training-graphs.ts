@@ -17,6 +17,7 @@ import type { TokenLayout } from "../../../inference/architectures/training/layo
 import type { Pack } from "../packing/packs.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 import { addLoss } from "./loss.ts";
+import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 /**
  * The properties of a LoRA adapter that determine the training program. The values of its matrices do not: they are
@@ -103,7 +104,7 @@ function addForward(
 ): TrainingForward {
   const tokens: TokenLayout = {
     ...layoutInputs[layout](builder),
-    ...(config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+    ...(recurrenceOf(config) !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
   };
   const inputs = {
     layout: tokens,

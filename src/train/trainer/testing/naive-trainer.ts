@@ -36,6 +36,7 @@ import {
   requireTrainable,
 } from "../trainer.ts";
 import { type Matrices, type NaiveState, steppedState, sumOf } from "./naive-adamw.ts";
+import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 export interface NaiveTrainerOptions {
   readonly config: ModelConfig;
@@ -252,7 +253,7 @@ function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter):
     layout: {
       kind: "rows",
       tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
-      ...(config.delta !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
+      ...(recurrenceOf(config) !== null && { chunks_U: builder.input("chunks", "int64", ["U"]) }),
     } as const,
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
