@@ -71,7 +71,7 @@ export interface AttentionLayer {
   readonly hasSharedValues?: boolean;
   /** Width of the feed-forward part; absent if it is the model's. */
   readonly intermediateSize?: number;
-  /** True if the layer adds a part that each token's embedding for the layer gates (`LayerEmbedding`). */
+  /** True if the layer adds its part of the additional embedding ({@link LayerEmbedding}) to the residual stream. */
   readonly hasLayerEmbedding?: boolean;
 }
 

@@ -392,7 +392,7 @@ function keepNewCache(
   result: { readonly attention: Value; readonly keys: Value; readonly values: Value },
 ): Value {
   const names = cacheNames(cache);
-  // Layers may share a cache; the results are then the same.
+  // Layers that share a cache have the same new keys and values, so those of the first layer suffice.
   outputs[names.newKeys] ??= result.keys;
   outputs[names.newValues] ??= result.values;
   return result.attention;

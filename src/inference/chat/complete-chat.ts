@@ -73,7 +73,7 @@ export interface TrainedRequest {
 }
 
 export interface BeginOptions {
-  /** Aborting this signal ends the completion and frees the engine's slots. */
+  /** Aborting this signal ends the completion and frees its slots in the engine's batch. */
   readonly signal: AbortSignal;
   /** Remaining token allowance of the caller; absent if unlimited. */
   readonly allowance?: Allowance | null;
@@ -105,7 +105,7 @@ export interface ChatDependencies {
   readonly waitingSlots?: WaitingSlots;
   /** Counts the requests that use each adapter, so that no adapter in use is deleted. */
   readonly adapters?: AdaptersInUse;
-  /** Counts usage per key; absent if usage is not counted. */
+  /** Counts the usage of each API key; absent or null if usage is not counted. */
   readonly usage?: UsageCounter | null;
   readonly clock: Clock;
   readonly metrics: Metrics;

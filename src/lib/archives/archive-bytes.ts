@@ -36,7 +36,9 @@ export class ArchiveBytes {
     return taken;
   }
 
-  /** Yields exactly `count` bytes in pieces. @throws ServiceError `invalid` if there are fewer; as `next` */
+  /**
+   * Yields exactly `count` bytes in pieces. @throws ServiceError `invalid` if fewer bytes are left; otherwise as `next`
+   */
   async *pieces(count: number): AsyncGenerator<Buffer, void> {
     for (let left = count; left > 0;) {
       const piece = await this.next(left);

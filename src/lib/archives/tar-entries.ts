@@ -21,7 +21,7 @@ export interface TarEntry {
   /** True for a plain file. */
   readonly isFile: boolean;
   readonly byteCount: number;
-  /** Returns the content, which must be read before the next entry or not at all. */
+  /** Returns the content. The caller must read it before it requests the next entry, or not at all. */
   readonly content: () => AsyncIterable<Buffer>;
 }
 

@@ -158,15 +158,16 @@ export class GraphBuilder {
   }
 
   /**
-   * Returns the same value, marked so that a recomputed part keeps it instead of computing it again (`recompute.ts`).
+   * Returns the same value, marked so that it is kept when the gradient recomputes the operations around it
+   * (`recompute.ts`).
    */
   kept(x: Value): Value {
     return this.#append("kept", [x], {});
   }
 
   /**
-   * Returns the same value, marked as the result of a recomputed part. Callers should use `recomputed` of
-   * `recompute.ts`, which finds the captured values.
+   * Returns `result`, marked as the result of operations that the gradient computes again. Callers should use
+   * `recomputed` of `recompute.ts`, which finds the captured values.
    */
   recomputed(result: Value, inputs: readonly Value[], captured: readonly Value[]): Value {
     return this.#append("recomputed", [result, ...inputs, ...captured], { inputCount: inputs.length });

@@ -1,6 +1,6 @@
-// Products of the rows of queries and probabilities with a cache. If the right operand of a product is a single matrix,
-// the runtime computes all rows of the left operand together, with a kernel that sums in another order. A cache of one
-// key head would be such an operand in a batch of one row, so it is divided into pieces, of which there are several.
+// Multiplies rows of queries and of probabilities by a cache. If the right operand of a product is a single matrix, the
+// runtime computes all rows together, with a kernel that sums in another order. A cache with one key head is such a
+// matrix if the batch has one row, so this module divides it into several pieces.
 import type { GraphBuilder } from "./builder.ts";
 import { dimensionProduct, type Dimension, type Shape } from "./dimension.ts";
 import type { Value } from "./graph.ts";

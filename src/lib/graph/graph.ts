@@ -69,7 +69,7 @@ export interface OpAttributes {
   // Rematerialization; see recompute.ts.
   /** (x, ...signals) → x, but only after the signals have been computed. */
   readonly after: None;
-  /** (x) → x; a recomputed part keeps the value instead of computing it again. */
+  /** (x) → x; the value is kept when the gradient recomputes the operations around it. */
   readonly kept: None;
   /**
    * (result, ...inputs, ...captured) → result. The gradient recomputes the operations between the inputs and the
@@ -109,7 +109,7 @@ export interface OpAttributes {
    * - Each row of x is rounded to 127 steps per sign up to its largest magnitude. The sums are integers, so a row's
    * result is the same in any batch.
    * - Three more operands make it differentiable: source [..., K], back codes [N, K], back scales [K]. x stands for the
-   * source, which is the only operand with a gradient. That is the result's gradient, rounded in the same way, times
+   * source, which is the only operand with a gradient. This gradient is the result's, rounded in the same way, times
    * (back · back scales).
    */
   readonly int8MatMul: None;

@@ -34,7 +34,7 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   readonly byteLength: number;
   /** Change that the program that wrote the file has made to the values; reading undoes it. */
   readonly rearranged?: Rearrangement;
-  /** Tensors whose rows, one tensor after the other, are those of this one; absent if it is stored as a whole. */
+  /** Tensors that together hold this tensor's rows, one tensor after the other; absent if it is stored as a whole. */
   readonly pieces?: readonly StoredTensor[];
 }
 

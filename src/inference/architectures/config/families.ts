@@ -99,7 +99,7 @@ export interface FamilyRule {
    * * null: the base and the scaling of the other layers
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
-  /** Default of `rope_parameters`; null if older fields have defaults. */
+  /** Default of `rope_parameters`; null if the older fields, which this field replaced, have defaults instead. */
   readonly usualRotary: JsonObject | null;
   /** True if queries are multiplied by a factor that grows with their position. */
   readonly readsQueryGrowth: boolean;
@@ -114,7 +114,7 @@ export interface FamilyRule {
   readonly hasAttentionGate: boolean;
   readonly hasValueNorm: boolean;
   readonly hasLayerScales: boolean;
-  /** Reads in which parts layers of these kinds differ from the model; null if they never do. */
+  /** Reads in which settings each layer differs from the model; null if layers of the class never differ. */
   readonly layerDetails:
     | ((reader: ConfigReader, kinds: readonly LayerKind[]) => readonly LayerDetails[])
     | null;

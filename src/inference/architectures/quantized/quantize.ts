@@ -107,8 +107,8 @@ export function blockValues({
 }
 
 /**
- * Maximum number of iterations that fit a block's scale and offset to its codes, then its codes to them. More
- * iterations improve almost nothing.
+ * Maximum number of iterations. Each one fits a block's scale and offset to the codes, then the codes to the new scale
+ * and offset. More iterations improve almost nothing.
  */
 const fitCount = 4;
 

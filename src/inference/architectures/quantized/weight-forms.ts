@@ -161,7 +161,7 @@ export function gradientParts(
   use: WeightUse,
 ): readonly WeightPart[] {
   assert(form === "float32" || isCodes(form), "no gradient goes through weights of 4 bits");
-  // Gradients through the weights of experts use the same codes.
+  // Gradients through the weights of experts use the codes of the forward pass.
   if (form === "float32" || use.isLookedUp || use.isStack) return [];
   const names = partNames(name);
   if (use.isOutput) return [{ name: names.rows, dtype: form, shape }];

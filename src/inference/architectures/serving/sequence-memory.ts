@@ -153,8 +153,8 @@ export function draftTaps(builder: GraphBuilder, state: Value, x: Value): Convol
 }
 
 /**
- * Returns K values [B, T, D], which are slices of `joined` [B, K-1+T, D]: x moved back by K-1 positions, then by one
- * less each time, and finally x itself.
+ * Returns K slices [B, T, D] of `joined` [B, K-1+T, D]. At each position, slice i has the input from K-1-i positions
+ * earlier, so the last slice is x itself.
  *
  * @param size K-1
  */

@@ -116,8 +116,8 @@ function attendList(
 }
 
 /**
- * Returns the taps of rows [B, T, D]: the rows moved back by `count` positions, then by one less each time, and finally
- * unchanged. Zeros precede each row.
+ * Returns the `count` + 1 taps of rows [B, T, D]. At each position, tap i has the input from `count` - i positions
+ * earlier. Inputs before the start of a row are zeros.
  */
 function rowTaps(builder: GraphBuilder, x: Value, count: number): readonly Value[] {
   const [rows, , width] = x.shape;

@@ -60,7 +60,7 @@ interface Dependencies {
   readonly metrics: Metrics;
   /** Counts the requests that use each adapter, so that no adapter in use is deleted. */
   readonly adapters?: AdaptersInUse;
-  /** Counts usage per key; absent if usage is not counted. */
+  /** Counts the usage of each API key; absent or null if usage is not counted. */
   readonly usage?: UsageCounter | null;
   /**
    * Limits how many requests of each entity may wait. Shared with all other code that submits requests to the engines;

@@ -45,7 +45,7 @@ export function* tarOfMany(
 
 const mebibyte = 1 << 20;
 
-/** Yields MiB of data that compress several hundredfold, in consecutive zipped pieces. */
+/** Yields gzipped pieces that decompress to `count` MiB in total, several hundred times their own size. */
 function* zippedMebibytes(count: number): Generator<Uint8Array, void> {
   const content = Buffer.alloc(mebibyte);
   for (let index = 0; index < mebibyte; index += 8192) content[index] = (index * 7919) >>> 13;

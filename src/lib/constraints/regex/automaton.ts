@@ -62,7 +62,7 @@ export class Automaton {
   readonly isAccepting: boolean[];
   readonly #expressionOf: Expression[];
   readonly #stateOf: LayeredMap<Expression, LexerState>;
-  /** Cached by non-plain expression: true if it matches some text. */
+  /** Cache for expressions that are not plain: true if the expression matches some text. */
   readonly #canMatch: LayeredMap<Expression, boolean>;
   /** Number of states shared with the base automaton; 0 without one. */
   readonly baseCount: number;

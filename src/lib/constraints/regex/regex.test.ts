@@ -224,8 +224,8 @@ test("finds the letters that differ only in case", () => {
     .filter((letter) => letter.toLowerCase() !== letter || letter.toUpperCase() !== letter);
   const text = cased.join("");
   const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
-  // Each search for a letter looks at all letters, so this checks all letters of the first blocks and every seventh
-  // other one.
+  // Each search for a letter examines all letters. So this checks all letters of the first Unicode blocks, but only
+  // every seventh of the others.
   for (const letter of cased.filter((one, index) => index % 7 === 0 || one < "\u0250")) {
     const expected = text.match(new RegExp(letter, "giu"))?.join("") ?? letter;
     const found = inEitherCase(pointsOf(letter), budget);

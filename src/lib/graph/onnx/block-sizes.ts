@@ -35,7 +35,8 @@ export function blockBytes(
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
     }
     case "expertMatMul": {
-      // The rows of all tiles with their padding, and the weight of one expert, as copied and as numbers.
+      // Counts the rows of all tiles with their padding, and two copies of one expert's weight: as stored, and as
+      // numbers.
       const [expertCount, ...weight] = inputs[2].shape.map(sizeOf);
       const [pairCount, width] = outputs[0].shape.map(sizeOf);
       const padding = Math.min(pairCount, expertCount) * (attributes.tileRows - 1);

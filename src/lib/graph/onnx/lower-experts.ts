@@ -1,6 +1,6 @@
 /**
  * Lowers products of rows with the weights of their own experts. Rows of one expert form tiles of a fixed number of
- * rows, so that all products have one shape, and the runtime sums each row in the same order next to any other rows. A
+ * rows, so all products have one shape, and the runtime sums a row in the same order next to any other rows. A
  * loop multiplies one tile at a time: it copies one expert's weights, and does not read those of unused experts.
  */
 import type { DataType } from "../graph.ts";
@@ -59,7 +59,7 @@ export function tilesOf(
   };
 }
 
-/** Parts of the weights of all experts: the names of weights or codes, and of scales, and the type of the former. */
+/** Weights of all experts: the names of the weights (or codes) and of their scales, and the type of the weights. */
 export interface ExpertWeights {
   readonly name: string;
   readonly scales: string;

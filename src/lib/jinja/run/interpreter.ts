@@ -20,7 +20,7 @@ type Kind = Statement["kind"];
 type Of<K extends Kind> = Statement & { readonly kind: K };
 type Rules = { readonly [K in Kind]: (statement: Of<K>, scope: Scope, output: Output) => Ending | void };
 
-/** Maximum nesting of calls of macros and recursive loops; no schema needs nearly as much. */
+/** Maximum nesting of calls of macros and recursive loops. Templates that render nested JSON schemas need far less. */
 const callDepthMax = 180;
 
 export class Interpreter implements ExpressionRun {

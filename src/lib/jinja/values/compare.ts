@@ -191,7 +191,7 @@ function* rangeItems(range: Range): Generator<Value> {
 
 /**
  * Yields the items that have not been read. It does not close the iterator: if a reader stops early, the next reader
- * gets the items after that.
+ * gets the remaining items.
  */
 function* streamItems({ iterator }: Stream): Generator<Value> {
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;

@@ -165,7 +165,8 @@ const qwen35: GgufArchitecture = {
     "ssm.inner_size",
     "full_attention_interval",
     "rope.dimension_count",
-    // Not used, because the positions of texts are the same in all sections.
+    // Hone does not use these sections of the rotary embedding, because the positions of a text are the same in all of
+    // them.
     "rope.dimension_sections",
     "nextn_predict_layers",
   ],
@@ -571,7 +572,10 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
   return result;
 }
 
-/** Returns the key of the width of the feed-forward part; files whose layers all have experts may only have theirs. */
+/**
+ * Returns the key of the width of the feed-forward part. Files whose layers all have experts may have only the key of
+ * the experts' width.
+ */
 function feedForwardKey({ ownKeys }: GgufArchitecture): string {
   const [own] = expertKeys.slice(2);
   return ownKeys.includes(own) ? own : "feed_forward_length";

@@ -180,8 +180,8 @@ export function ggufNamesOf(folder: string): GgufNames | null {
 }
 
 /**
- * Safe cast: the program wrote the file. All fields but `file` may be absent, because older programs wrote only that
- * one.
+ * Safe cast: Hone wrote the file. All fields but `file` may be absent, because older versions of Hone wrote only that
+ * field.
  */
 function readPointer(folder: string): Partial<Pointer> {
   return JSON.parse(readFileSync(join(folder, pointerName), "utf8")) as Partial<Pointer>;
@@ -219,7 +219,7 @@ function stampIfThere(file: string): Stamp | null {
   return existsSync(file) ? stampOf(file) : null;
 }
 
-/** Tokens that end an answer in some family even if the metadata does not say so, as in llama.cpp. */
+/** Tokens that end an answer in some family of models, even if the metadata does not say so, as in llama.cpp. */
 const endTexts: ReadonlySet<string> = new Set([
   "<|eot_id|>",
   "<|eom_id|>",

@@ -97,7 +97,7 @@ function takeBlanks(metadata: GgufMetadata, added: readonly AddedToken[]): reado
 /** Returns the post-processor, which adds special tokens around texts that no chat template renders. */
 function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unknown {
   // By default, texts begin with the beginning-of-text token in SentencePiece models and in two kinds of byte-level
-  // ones.
+  // models.
   const begins =
     metadata.text("tokenizer.ggml.model") === "llama" ||
     preTokenizers[metadata.text("tokenizer.ggml.pre") ?? "default"]?.begins === true;

@@ -6,8 +6,8 @@ import type { GraphNode, StackGraph } from "./stack-graph.ts";
 import type { Stacks, StackTops } from "./stacks.ts";
 
 /**
- * A set of stacks that has no number yet. `below[i]` has the set's stacks with the top symbol `symbols[i]`, without
- * this symbol.
+ * A set of stacks that has no number yet. `below[i]` is the set of the stacks that lie below the top symbol
+ * `symbols[i]`.
  */
 export interface Draft {
   /** Nodes of the graph; the set's stacks are the paths from them. */
@@ -26,7 +26,7 @@ interface OpenDraft extends Draft {
 /** Access to the sets that already have numbers. */
 export interface KnownStacks {
   topsOf(stacks: Stacks): StackTops;
-  /** Replaces sets by their union where that is known, to return as few sets as possible. */
+  /** Replaces sets by their union if this union already has a number, so that as few sets as possible are returned. */
   united(all: readonly Stacks[]): readonly Stacks[];
   /** Charges steps to the budget. */
   spend(steps: number): void;

@@ -88,8 +88,8 @@ export class FirstSets {
   }
 
   /**
-   * Builds the graph for a left-recursive cycle. The paths from a rule's node are the continuations after that rule,
-   * up to the end of `whole`.
+   * Builds the graph for a left-recursive cycle. Each path from a rule's node spells what may follow once that rule has
+   * matched, until the end of the symbol `whole`.
    */
   #outward(
     cycle: ReadonlySet<GrammarSymbol>,
@@ -158,7 +158,7 @@ export class FirstSets {
     for (const one of open) look(one);
     for (let before = -1; before < open.size + empty.size;) {
       before = open.size + empty.size;
-      // Later symbols come first, because earlier ones depend on them.
+      // Visits later symbols first, because earlier symbols depend on them.
       for (const one of [...open].reverse()) if (!empty.has(one)) look(one);
     }
     for (const one of open) this.#mayBeEmpty.set(one, empty.has(one));

@@ -7,8 +7,8 @@ export interface Recall {
   /** Returns the productions that may follow the terminal if this is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Returns the productions after a terminal of unknown text. Unlike `behind`, they exclude only the texts before it. So
-   * they allow too much only if a later value repeats the unknown text, or can only be completed to it.
+   * Returns the productions after a terminal of unknown text. They exclude the earlier texts, but not the unknown one.
+   * So they allow too much only if a later value repeats the unknown text, or can only be completed to it.
    */
   readonly afterUnknown: () => Productions;
 }
@@ -24,7 +24,7 @@ interface Recalled {
 export class Recalls {
   readonly #rules: Rules;
   readonly #recalled = new Map<GrammarSymbol, Recalled>();
-  /** Cached symbol after one more byte, by a key of the symbol before the byte and the byte. */
+  /** Cache of the symbols after one more byte. The key combines the symbol before the byte with the byte. */
   readonly #after = new Map<number, GrammarSymbol>();
   readonly #afterUnknown = new Map<Recall, GrammarSymbol>();
 

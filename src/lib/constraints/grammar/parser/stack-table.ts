@@ -36,8 +36,8 @@ export class StackTable {
   /** For each set that belongs to a cycle, the members of that cycle. */
   readonly #cycles = new Map<Stacks, readonly Stacks[]>();
   /**
-   * Members of each cycle. A cycle has one entry for each of its members, with the cycle's canonical name from that
-   * member as the key. The listed members have the order of that name.
+   * Members of each cycle, by the cycle's canonical name. The name depends on the member from which it starts, so each
+   * cycle has one entry per member. An entry lists the members in the order of its name.
    */
   readonly #seen = new Map<string, readonly Stacks[]>();
   readonly #unions = new Map<number, Stacks>();

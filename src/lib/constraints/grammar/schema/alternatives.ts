@@ -84,8 +84,8 @@ export function groupBy<K, T>(members: readonly T[], keyOf: (member: T) => K): R
 }
 
 /**
- * Returns keys of the shape's required properties: for each property, a key per literal of its goal, and one for the
- * property with any value. Any shape that includes this one has one of these keys, or requires no property.
+ * Returns lookup keys for the shape's required properties: one for each schema that a property must satisfy, and one
+ * for the property with any value. Any shape that includes this one has one of these keys, or requires no property.
  */
 function requiredNames({ goals }: Algebra, { declared }: ObjectShape): readonly string[] {
   return declared

@@ -57,8 +57,8 @@ function tagNames(
 }
 
 /**
- * Returns the name of the tag: the required property with few values that the most objects have. Returns null if no
- * object has such a property.
+ * Returns the name of the tag: the required property with few values that occurs in the most objects. Returns null if
+ * no object has such a property.
  */
 function commonTag({ fewValues }: KeywordContext, shapes: readonly Shape[]): string | null {
   const counts = new Map<string, number>();

@@ -128,7 +128,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
     ...shape.rules.flatMap(({ names, goal }) =>
       goals.not(goal).map((missed) => ({ names: texts.both(names, open), goal: missed, pointer: place })),
     ),
-    // If one rule covers all names, there are no others. This case skips the emptiness check below, which would be
+    // If one rule covers all names, no other names remain. This case skips the emptiness check below, which would be
     // expensive.
     ...(described.includes(texts.anyBody)
       ? []

@@ -15,8 +15,8 @@ export interface SchemaPlace {
 }
 
 /**
- * Keywords whose value is a schema or a list of schemas; `mapKeywords` are those with schemas by name. Identifiers are
- * looked up in the values of both.
+ * Keywords whose value is a schema or a list of schemas. Those in `mapKeywords` have an object of named schemas
+ * instead. Schemas in the values of both kinds may define identifiers.
  */
 const schemaKeywords =
   "items additionalItems unevaluatedItems additionalProperties unevaluatedProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(

@@ -25,7 +25,8 @@ export class FewValues {
   }
 
   /**
-   * Returns a goal's shapes if it is known to allow few scalars; null for any other goal, and while it is being read.
+   * Returns the shapes of a goal that is known to allow only few scalars. Returns null for any other goal, and for a
+   * goal that is still being read.
    */
   of(goal: Goal): readonly Shape[] | null {
     const known = this.#known.get(goal);

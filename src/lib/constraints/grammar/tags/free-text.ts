@@ -1,4 +1,5 @@
-// Expressions for free text without stops and excluded texts, either unrestricted or directly before a stop.
+// Expressions for free text, which contains neither a stop nor an excluded text. Either anything may follow the text,
+// or a given stop must follow it directly.
 import { plainSpelling } from "../../regex/characters/spelling.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";

@@ -14,7 +14,7 @@ import { randomWalk } from "./walk.ts";
 export interface Thoroughness {
   /** Number of random positions drawn per text. */
   readonly placeCount: number;
-  /** Number of random tokens tried per position. A vocabulary that is not larger is tried completely. */
+  /** Number of random tokens tried per position. If the vocabulary has no more tokens than this, all are tried. */
   readonly triedTokenCount: number;
 }
 

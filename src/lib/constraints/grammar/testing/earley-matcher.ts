@@ -131,8 +131,8 @@ export class EarleyMatcher {
   }
 
   /**
-   * Returns the production with its recall symbol replaced: a recall symbol after the finished symbol becomes the one
-   * for the finished symbol's text.
+   * Returns the production unchanged, unless a recall symbol follows the finished symbol. Then replaces the recall
+   * symbol by the one for the finished symbol's text.
    */
   #recalled({ production, done }: Item, text: readonly number[]): Production {
     const { recalls } = this.#language.machine;

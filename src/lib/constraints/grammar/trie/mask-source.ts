@@ -34,7 +34,10 @@ export class MaskSource {
   readonly #saturation: Saturation;
   readonly #baseWalks: BaseWalks;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
-  /** Masks by the inputs that determine them: the saturated lexer states, and the stacks that follow each lexeme. */
+  /**
+   * Masks by the inputs that determine them: the lexer states as `Saturation` simplifies them, and the stacks that
+   * follow each lexeme.
+   */
   readonly #masks: ByteCache<string, KnownMask>;
   readonly #path: Int32Array;
 

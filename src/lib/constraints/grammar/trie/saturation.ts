@@ -38,8 +38,9 @@ export class Saturation {
     const expression = this.#automaton.expressionOf(state);
     const saturated = expressions.saturated(expression, this.#length);
     if (saturated !== expression || expressions.isPlain(expression)) return this.#automaton.start(saturated);
-    // The bounded and the unbounded expression agree on all texts up to that length. After a token, an accepting state
-    // of the unbounded one is within `nearBytes`, so the bounded expression can end there too.
+    // The bounded and the unbounded expression agree on all texts up to the length of a token plus `nearBytes`. After a
+    // token, an accepting state of the unbounded one is within `nearBytes`, so the bounded expression can end there
+    // too.
     const unbounded = expressions.unbounded(expression, this.#length + nearBytes);
     if (unbounded === expression) return state;
     const start = this.#automaton.start(unbounded);

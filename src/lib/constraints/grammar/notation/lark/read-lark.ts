@@ -187,7 +187,7 @@ class LarkReader {
     for (const [name, value] of Object.entries(
       typeof options === "object" && options !== null ? options : {},
     )) {
-      // This option affects how llguidance works, not the language.
+      // This option affects how llguidance works, not which texts are valid.
       if (name === "no_forcing") continue;
       if (name !== "allow_initial_skip" || typeof value !== "boolean")
         throw this.#reader.notExact(`the option ${name}`, position);

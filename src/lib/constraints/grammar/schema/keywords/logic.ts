@@ -103,8 +103,8 @@ function referring(context: KeywordContext, target: SchemaPlace, pointer: string
 }
 
 /**
- * Returns the union of the branches' shapes. For values that satisfy several branches, it has shapes that combine what
- * these branches evaluate.
+ * Returns the union of the branches' shapes. For values that satisfy several branches, the union has shapes that record
+ * the properties and items that any of these branches evaluates.
  */
 function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
   return forms.reduce<readonly Shape[]>(

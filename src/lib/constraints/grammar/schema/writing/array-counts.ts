@@ -131,7 +131,7 @@ function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly 
       mayClose(plan, isFillable ? { ...place, index: Math.max(place.index, plan.min) } : place);
     if (places.some(isDone)) return true;
     places = progressAfter(plan, places, ways);
-    // If there are no such items, each item increases a limited counter, so the loop terminates.
+    // If no such item exists, each item increases a limited counter, so the loop terminates without this filter.
     if (isFillable) places = places.filter(({ counts }) => isNew(seen, counts.join(",")));
   }
   return false;

@@ -37,7 +37,8 @@ export function otherNames(
   const wanted = plan.wanted.filter(
     ({ goal, does }) => isSatisfiable(goal) && does.every((want) => wants.includes(want)),
   );
-  // Reserves the last name that can satisfy the only need. With several needs, there are always enough names.
+  // Reserves the last unused name that can satisfy the object's only unsatisfied need (a required kind of property).
+  // With several needs, there are always enough names.
   const kept = expressions.or(...wanted.map(keyOf));
   const isLast = used !== null && plan.wantCount === 1 && wanted.length > 0 && !used.leaves(kept, 2);
   const others = [

@@ -33,7 +33,7 @@ export interface ObjectPlan {
 }
 
 export interface WantedName extends NameRule {
-  /** Indexes of the needs that a property with this name satisfies. */
+  /** Indexes of the needs (required kinds of property) that a property with this name satisfies. */
   readonly does: readonly number[];
 }
 
@@ -131,7 +131,7 @@ function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
 
 interface Settled {
   readonly settled: ObjectShape;
-  /** Needs that the declared properties leave to undeclared names. */
+  /** Needs (required kinds of property) that the declared properties leave to undeclared names. */
   readonly open: readonly Need[];
 }
 
@@ -161,7 +161,7 @@ function needsSettled(meanings: Meanings, shape: ObjectShape, needs: readonly Ne
 const rulesPerName = 6;
 
 /**
- * Returns the undeclared names that satisfy needs, for each combination of needs.
+ * For each combination of needs (required kinds of property), returns the undeclared names that satisfy it.
  *
  * @throws ConstraintRefusal if there are several needs and one has so few names that they could be used up
  */
