@@ -158,8 +158,8 @@ async function fetched(
 }
 
 /**
- * Returns the origin of prompts that this model computes: its weights and the like. Returns null if it is not certain
- * which weights the engine uses.
+ * Returns the properties that determine the keys and values of a prompt on this server, such as the model's weights.
+ * Returns null if it is not certain which weights the engine uses.
  */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();

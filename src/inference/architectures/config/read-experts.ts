@@ -2,7 +2,7 @@
 import type { ExpertsConfig, LayerConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
-/** Defaults of a class; `isNormalized` is fixed if it is null. */
+/** Defaults of a class. If `isNormalized` is null, the class always normalizes and ignores the field in the file. */
 export interface ExpertDefaults {
   readonly count: number;
   readonly active: number;

@@ -15,8 +15,8 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum size of a recording in bytes, counting four for each prompt token and about twenty for each answer token.
-   * A larger recording is stored without messages and tokens, but with the beginnings of its texts.
+   * Maximum size of a recording in bytes, counting four bytes for each prompt token and about twenty for each answer
+   * token. A larger recording is stored without messages and tokens, but with the beginnings of its texts.
    */
   bytesMax: mebibyte,
   /**

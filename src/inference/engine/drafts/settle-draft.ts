@@ -6,9 +6,9 @@ import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
 
 /**
- * Draws as many tokens as the draft of a row has right, plus one, and adds them to the row. Must be called after the
- * token before the draft is drawn, and before slots move, because the draft's keys and values lie beyond the slot's
- * length.
+ * Draws the tokens of a row's draft as far as they are right, plus one more token, and adds them to the row. Must be
+ * called after the token before the draft is drawn, and before slots move, because the draft's keys and values lie
+ * beyond the slot's length.
  *
  * @returns number of accepted draft tokens
  */
