@@ -23,21 +23,40 @@ export interface FitSpeed {
 
 /** Estimates the speed. Counts only products with weights: they take most of the time unless a context is long. */
 export function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly KernelRate[]): FitSpeed {
+  const weights = modelParameters(config).filter(
+    ({ name, shape }) => shape.length > 1 && weightUseFor(name, config).isMultiplied,
+  );
   const rowsPerSecond = (rows: number, used: WeightForms): number => {
-    const seconds = modelParameters(config)
-      .filter(({ name, shape }) => shape.length === 2 && weightUseFor(name, config).isMultiplied)
-      .map(
-        ({ name, shape }) =>
-          (2 * rows * shape[0] * shape[1]) / rateOf(rates, used.get(name) ?? "float32", rows),
-      )
-      .reduce((sum, each) => sum + each, 0);
-    return rows / seconds;
+    const seconds = weights.map(({ name, shape }) => {
+      const form = used.get(name) ?? "float32";
+      const matrixSize = shape.slice(-2).reduce((product, size) => product * size, 1);
+      const { rowCount, rowsTogether } = rowsOf(config, shape, rows);
+      return (2 * rowCount * matrixSize) / rateOf(rates, form, rowsTogether);
+    });
+    return rows / seconds.reduce((sum, each) => sum + each, 0);
   };
   return {
     one: rowsPerSecond(1, forms),
     several: rowsPerSecond(requestCount, forms),
-    prompt: rowsPerSecond(128, promptForms(forms)),
+    prompt: rowsPerSecond(promptRowCount, promptForms(forms)),
   };
+}
+
+/** Rows of a prompt that are multiplied at once, as measured. */
+const promptRowCount = 128;
+
+/**
+ * Returns how many rows a weight is multiplied with, and how many of them at once. In a mixture of experts, each row
+ * uses only a few of the matrices [E, N, K], and shares each of them with few other rows.
+ */
+function rowsOf(
+  { experts }: ModelConfig,
+  shape: readonly number[],
+  rows: number,
+): { readonly rowCount: number; readonly rowsTogether: number } {
+  if (shape.length < 3 || experts === null) return { rowCount: rows, rowsTogether: rows };
+  const rowCount = rows * experts.activeCount;
+  return { rowCount, rowsTogether: rowCount / experts.count < requestCount ? 1 : requestCount };
 }
 
 /** Returns the rate at which this machine multiplies rows by weights of a form, in operations per second. */

@@ -92,6 +92,27 @@ const granite4 = familyOf({
   fields: { num_local_experts: 0, position_embedding_type: "rope" },
 });
 
+const gemma4 = familyOf({
+  architecture: "Gemma4ForCausalLM",
+  type: "gemma4_text",
+  vocabulary: 262_144,
+  context: 131_072,
+  fields: {
+    sliding_window: 512,
+    global_head_dim: 512,
+    hidden_size_per_layer_input: 256,
+    vocab_size_per_layer_input: 262_144,
+    final_logit_softcapping: 30,
+  },
+});
+
+/** Returns Gemma 4's kinds of layers: every `period`-th layer attends to the whole context. */
+const gemmaLayers = (layers: number, period: number): JsonObject => ({
+  layer_types: Array.from({ length: layers }, (_, layer) =>
+    (layer + 1) % period === 0 ? "full_attention" : "sliding_attention",
+  ),
+});
+
 /** Returns Granite's fields: every layer has attention, and the width of the feed-forward part has another name. */
 const graniteFields = (layers: number, intermediate: number): JsonObject => ({
   layer_types: Array.from({ length: layers }, () => "attention"),
@@ -141,6 +162,11 @@ export const knownModels: readonly KnownModel[] = [
   })("microsoft/Phi-4-mini-instruct", [3072, 8192, 32, 24, 8]),
   qwen3("Qwen/Qwen3-4B", [2560, 9728, 36, 32, 8, 128]),
   qwen35("Qwen/Qwen3.5-4B", [2560, 9216, 32, 16, 4, 256], { linear_num_value_heads: 32 }),
+  gemma4("google/gemma-4-E2B-it", [1536, 6144, 35, 8, 1, 256], {
+    ...gemmaLayers(35, 5),
+    num_kv_shared_layers: 20,
+    use_double_wide_mlp: true,
+  }),
   familyOf({
     architecture: "Olmo3ForCausalLM",
     type: "olmo3",
@@ -148,7 +174,19 @@ export const knownModels: readonly KnownModel[] = [
     context: 65_536,
     fields: { sliding_window: 4096 },
   })("allenai/Olmo-3-7B-Instruct", [4096, 11_008, 32, 32, 32], untied),
+  gemma4("google/gemma-4-E4B-it", [2560, 10_240, 42, 8, 2, 256], {
+    ...gemmaLayers(42, 6),
+    num_kv_shared_layers: 18,
+    use_double_wide_mlp: false,
+  }),
   llama32("meta-llama/Llama-3.1-8B-Instruct", [4096, 14_336, 32, 32, 8], untied),
   qwen3("Qwen/Qwen3-8B", [4096, 12_288, 36, 32, 8, 128], untied),
   qwen35("Qwen/Qwen3.5-9B", [4096, 12_288, 32, 16, 4, 256], { linear_num_value_heads: 32, ...untied }),
+  familyOf({
+    architecture: "Qwen3MoeForCausalLM",
+    type: "qwen3_moe",
+    vocabulary: 151_936,
+    context: 262_144,
+    fields: { num_experts: 128, num_experts_per_tok: 8, moe_intermediate_size: 768, norm_topk_prob: true },
+  })("Qwen/Qwen3-30B-A3B-Instruct-2507", [2048, 6144, 48, 32, 4, 128], untied),
 ];
