@@ -167,6 +167,9 @@ const variations: Readonly<Record<string, Variation>> = {
     keys: { "attention.sliding_window_pattern": [false, true, true, false] },
   },
   "gemma3-local-theta": { family: "gemma3", keys: { "rope.freq_base_swa": float(300) } },
+  "gemma4-cap": { family: "gemma4", keys: { final_logit_softcapping: float(2) } },
+  "gemma4-theta": { family: "gemma4", keys: { "rope.freq_base": float(500) } },
+  "gemma4-local-theta": { family: "gemma4", keys: { "rope.freq_base_swa": float(30) } },
   "gemma3-without-window": { family: "gemma3", keys: { "attention.sliding_window": 0 } },
 };
 

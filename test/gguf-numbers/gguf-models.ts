@@ -39,10 +39,25 @@ interface Family {
   readonly layerTensors: LayerTensors;
   /** Tensors of the layers with odd numbers, if they differ. */
   readonly oddLayerTensors?: LayerTensors;
+  /** Tensors of the second half of the layers that replace or follow those of the first half. */
+  readonly lateTensors?: LayerTensors;
+  /** Tensors outside the layers that only this family has. */
+  readonly outerTensors?: LayerTensors;
   readonly hasOutput: boolean;
   /** Name of the norm after the last layer; `output_norm.weight` if absent. */
   readonly finalNorm?: string;
 }
+
+/** Returns a token for each byte in GPT-2's spelling. */
+function byteTokens(): readonly string[] {
+  const isShown = (byte: number): boolean =>
+    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+  let next = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isShown(byte) ? byte : next++));
+}
+
+const tokens = [...byteTokens(), "th", "he", "<|end|>"];
+export const vocabularySize: number = tokens.length;
 
 const attention = {
   "attn_q.weight": [heads * headSize, width],
@@ -62,6 +77,13 @@ export const biases = {
   "attn_q.bias": [heads * headSize],
   "attn_k.bias": [kvHeads * headSize],
   "attn_v.bias": [kvHeads * headSize],
+} as const;
+
+const layerEmbedding = {
+  "inp_gate.weight": [32, width],
+  "proj.weight": [width, 32],
+  "post_norm.weight": [width],
+  "layer_output_scale.weight": [1],
 } as const;
 
 const plain = { keys: {}, layerTensors: { ...attention, ...feedForward, ...inputNorms }, hasOutput: true };
@@ -247,6 +269,59 @@ export const families = {
     layerTensors: { ...attention, ...feedForward, ...inputNorms, ...outputNorms, ...headNorms },
     hasOutput: false,
   },
+  // Windows in the even layers, larger heads in the odd ones. The last two layers use keys and values of the first two.
+  gemma4: {
+    architecture: "gemma4",
+    keys: {
+      feed_forward_length: [inner, inner, 2 * inner, 2 * inner],
+      "attention.head_count_kv": [kvHeads, 1, kvHeads, 1],
+      "attention.key_length": 2 * headSize,
+      "attention.value_length": 2 * headSize,
+      "attention.key_length_swa": headSize,
+      "attention.value_length_swa": headSize,
+      "attention.sliding_window": 8,
+      "attention.sliding_window_pattern": [true, false, true, false],
+      "attention.shared_kv_layers": 2,
+      embedding_length_per_layer_input: 32,
+      // Without this key, llama.cpp takes 30, although converters leave it out for models without a cap.
+      final_logit_softcapping: float(30),
+      "rope.dimension_count": 2 * headSize,
+      "rope.dimension_count_swa": headSize,
+      "rope.freq_base_swa": float(500),
+    },
+    layerTensors: {
+      ...attention,
+      ...feedForward,
+      ...inputNorms,
+      ...outputNorms,
+      ...headNorms,
+      ...layerEmbedding,
+    },
+    oddLayerTensors: {
+      ...feedForward,
+      ...inputNorms,
+      ...outputNorms,
+      ...layerEmbedding,
+      "attn_q.weight": [2 * heads * headSize, width],
+      "attn_k.weight": [2 * headSize, width],
+      "attn_v.weight": [2 * headSize, width],
+      "attn_output.weight": [width, 2 * heads * headSize],
+      "attn_q_norm.weight": [2 * headSize],
+      "attn_k_norm.weight": [2 * headSize],
+    },
+    lateTensors: {
+      "ffn_gate.weight": [2 * inner, width],
+      "ffn_up.weight": [2 * inner, width],
+      "ffn_down.weight": [width, 2 * inner],
+    },
+    outerTensors: {
+      "per_layer_token_embd.weight": [vocabularySize, layers * 32],
+      "per_layer_model_proj.weight": [layers * 32, width],
+      "per_layer_proj_norm.weight": [32],
+      "rope_freqs.weight": [headSize],
+    },
+    hasOutput: false,
+  },
 } as const satisfies Readonly<Record<string, Family>>;
 
 export type FamilyName = keyof typeof families;
@@ -279,17 +354,6 @@ const commonKeys = {
   "rope.freq_base": float(10_000),
 } as const;
 
-/** Returns a token for each byte in GPT-2's spelling. */
-function byteTokens(): readonly string[] {
-  const isShown = (byte: number): boolean =>
-    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-  let next = 256;
-  return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isShown(byte) ? byte : next++));
-}
-
-const tokens = [...byteTokens(), "th", "he", "<|end|>"];
-export const vocabularySize: number = tokens.length;
-
 const tokenizerKeys = {
   "tokenizer.ggml.model": "gpt2",
   "tokenizer.ggml.pre": "gpt-2",
@@ -306,14 +370,20 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
     oddLayerTensors = layerTensors,
     hasOutput,
     finalNorm = "output_norm.weight",
+    lateTensors = {},
+    outerTensors = {},
   } = family;
   const shapes: (readonly [string, readonly number[]])[] = [
     ["token_embd.weight", [vocabularySize, width]],
     [finalNorm, [width]],
     ...(hasOutput ? [["output.weight", [vocabularySize, width]] as const] : []),
+    ...Object.entries(outerTensors),
   ];
   for (let layer = 0; layer < layers; layer++) {
-    const own = layer % 2 === 0 ? layerTensors : oddLayerTensors;
+    const own = {
+      ...(layer % 2 === 0 ? layerTensors : oddLayerTensors),
+      ...(layer < layers / 2 ? {} : lateTensors),
+    };
     for (const [name, shape] of Object.entries(own)) shapes.push([`blk.${layer}.${name}`, shape]);
   }
   return shapes.map(([name, shape], index) => ({
@@ -337,9 +407,14 @@ function typeOf(shape: readonly number[], type: MatrixType, index: number): Stor
  * the result.
  */
 export function randomTensor(name: string, shape: readonly number[]): Float32Array {
+  // A quarter of the pairs is rotated.
+  if (name === "rope_freqs.weight") {
+    const rotated = shape[0] / 4;
+    return Float32Array.from({ length: shape[0] }, (_, pair) => (pair < rotated ? 1 : 1e30));
+  }
   const random = seededRandom("gguf-numbers", name);
   // The decay of a delta rule is negative.
-  const centre = name.endsWith("norm.weight") ? 1 : name.endsWith("ssm_a") ? -0.5 : 0;
+  const centre = /(?:norm|scale)\.weight$/.test(name) ? 1 : name.endsWith("ssm_a") ? -0.5 : 0;
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
   for (let index = 0; index < values.length; index++) values[index] = centre + 0.7 * (random.uniform() - 0.5);
   return values;

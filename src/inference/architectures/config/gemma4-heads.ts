@@ -24,19 +24,32 @@ export function gemma4Heads(reader: ConfigReader, kinds: readonly string[]): rea
         headSize: own.count("head_dim", usual.headSize),
       };
     });
-    checkHeads(listed, heads, kinds);
-    return heads;
+    refuseDifferent(listed, heads, kinds);
+    return checked(reader, heads);
   }
   const isGlobal = reader.flag("attention_k_eq_v", false) && reader.get("num_global_key_value_heads");
   const full = {
     kvHeadCount: isGlobal ? reader.count("num_global_key_value_heads") : usual.kvHeadCount,
     headSize: reader.count("global_head_dim", 512),
   };
-  return kinds.map((kind) => (kind === "full_attention" ? full : usual));
+  return checked(
+    reader,
+    kinds.map((kind) => (kind === "full_attention" ? full : usual)),
+  );
+}
+
+/** Refuses heads that queries cannot share, or that cannot be rotated. */
+function checked(reader: ConfigReader, heads: readonly CacheShape[]): readonly CacheShape[] {
+  const queryHeads = reader.count("num_attention_heads", 8);
+  if (heads.some(({ kvHeadCount }) => queryHeads % kvHeadCount !== 0))
+    reader.refuse("num_attention_heads", "each layer's key-value heads must divide them evenly");
+  if (heads.some(({ headSize }) => headSize % 2 !== 0))
+    reader.refuse("head_dim", "the rotary embedding needs even head sizes");
+  return heads;
 }
 
 /** Refuses layers of one kind with different heads: they share a rotary embedding, and may share keys and values. */
-function checkHeads(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly string[]): void {
+function refuseDifferent(listed: ConfigReader, heads: readonly CacheShape[], kinds: readonly string[]): void {
   for (const [layer, { headSize, kvHeadCount }] of heads.entries()) {
     const first = heads[kinds.indexOf(kinds[layer])];
     if (first.headSize === headSize && first.kvHeadCount === kvHeadCount) continue;

@@ -2,6 +2,7 @@
 // (gguf-py's constants), and the reorderings of its converters.
 import { isPlainType, type StoredTensor, type TiledHeads } from "../stored-tensor.ts";
 import { checkArchitectureKeys } from "./architecture-keys.ts";
+import { gemma4Fields, gemma4Keys, gemma4LayerParts, gemma4OuterParts } from "./gemma4-fields.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
 import { ropeScaling, type RopeScalingFields } from "./rope-scaling.ts";
@@ -37,7 +38,15 @@ interface GgufArchitecture {
   /** Returns the number of key-value heads of the layers with attention; null if the file does not say. */
   readonly kvHeadCount: (metadata: GgufMetadata, prefix: string) => number | null;
   /** Returns fields of config.json that only this architecture has. */
-  readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
+  readonly fields: (
+    metadata: GgufMetadata,
+    prefix: string,
+    tensors: GgufFile["tensors"],
+  ) => Readonly<Record<string, unknown>>;
+  /** True if {@link fields} has the width of the feed-forward part, and the rotary embeddings. */
+  readonly hasOwnSizes: boolean;
+  /** Names of parameters without the ending `weight` or `bias`, by the part of the file's name after `blk.0.`. */
+  readonly bareParts: Readonly<Record<string, string>>;
 }
 
 const layerParts: Readonly<Record<string, string>> = {
@@ -137,6 +146,8 @@ const plain = {
   ownKeys: [],
   ropeFields: () => ({}),
   fields: () => ({}),
+  hasOwnSizes: false,
+  bareParts: {},
 } as const;
 
 const longRopeTensors = ["rope_factors_short.weight", "rope_factors_long.weight"] as const;
@@ -156,6 +167,7 @@ const qwen35: GgufArchitecture = {
   modelType: "qwen3_5_text",
   hasWholeNorms: true,
   layerParts: deltaParts,
+  bareParts: { ssm_a: "linear_attn.A_log", "ssm_dt.bias": "linear_attn.dt_bias" },
   kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
   ownKeys: [
     "ssm.conv_kernel",
@@ -265,6 +277,22 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     layerParts: outputNormParts,
     ownKeys: [...slidingKeys, "rope.freq_base_swa", "final_logit_softcapping"],
     fields: gemma3Fields,
+  },
+  gemma4: {
+    ...plain,
+    architecture: "Gemma4ForCausalLM",
+    modelType: "gemma4_text",
+    layerParts: { ...outputNormParts, ...gemma4LayerParts },
+    outerParts: { ...outerParts, ...gemma4OuterParts },
+    bareParts: { "layer_output_scale.weight": "layer_scalar" },
+    ropeTensors: ["rope_freqs.weight"],
+    kvHeadCount: () => null,
+    ownKeys: [...slidingKeys, ...gemma4Keys],
+    fields: (metadata, prefix, tensors) => {
+      const sliding = slidingFields(metadata, prefix, 6);
+      return { ...sliding, ...gemma4Fields(metadata, prefix, tensors, sliding.layer_types) };
+    },
+    hasOwnSizes: true,
   },
 };
 
@@ -461,7 +489,7 @@ function slidingFields(
   metadata: GgufMetadata,
   prefix: string,
   usualPeriod: number,
-): Readonly<Record<string, unknown>> {
+): { readonly sliding_window: number | null; readonly layer_types: readonly string[] } {
   const count = metadata.needed(`${prefix}.block_count`, metadata.number(`${prefix}.block_count`));
   const window = metadata.number(`${prefix}.attention.sliding_window`) || null;
   const slides = window === null ? () => false : slidingRule(metadata, prefix, usualPeriod);
@@ -550,7 +578,9 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     model_type: known.modelType,
     vocab_size: embedding.shape[0],
     hidden_size: width,
-    intermediate_size: uniform("feed_forward_length") ?? needed(feedForwardKey(known)),
+    ...(!known.hasOwnSizes && {
+      intermediate_size: uniform("feed_forward_length") ?? needed(feedForwardKey(known)),
+    }),
     num_hidden_layers: layerCount(metadata, prefix),
     num_attention_heads: heads,
     num_key_value_heads: known.kvHeadCount(metadata, prefix) ?? heads,
@@ -560,11 +590,12 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     tie_word_embeddings: !tensors.has("output.weight"),
     rope_theta: shortestDecimal(rotaryBase),
     ...biasFields(tensors, known),
-    ...withRopeFields(
-      ropeScaling({ ...scaling, tensors: onlyRopeTensors(tensors, known) }),
-      known.ropeFields(metadata, prefix),
-    ),
-    ...known.fields(metadata, prefix),
+    ...(!known.hasOwnSizes &&
+      withRopeFields(
+        ropeScaling({ ...scaling, tensors: onlyRopeTensors(tensors, known) }),
+        known.ropeFields(metadata, prefix),
+      )),
+    ...known.fields(metadata, prefix, tensors),
     ...tokenIds(metadata),
     torch_dtype: "float32",
   };
@@ -754,6 +785,7 @@ const keysOfFields: Readonly<Record<string, string>> = {
   num_hidden_layers: "block_count",
   num_attention_heads: "attention.head_count",
   num_key_value_heads: "attention.head_count_kv",
+  num_kv_shared_layers: "attention.shared_kv_layers",
   head_dim: "attention.key_length",
   max_position_embeddings: "context_length",
   rms_norm_eps: "attention.layer_norm_rms_epsilon",
@@ -776,20 +808,14 @@ const keysOfFields: Readonly<Record<string, string>> = {
   shared_expert_intermediate_size: "expert_shared_feed_forward_length",
 };
 
-/** Names of parameters without the ending `weight` or `bias`, by the part of the file's name after `blk.0.`. */
-const bareParts: Readonly<Record<string, string>> = {
-  ssm_a: "linear_attn.A_log",
-  "ssm_dt.bias": "linear_attn.dt_bias",
-};
-
 function hasDeltas({ layerParts: parts }: GgufArchitecture): boolean {
   return "ssm_out" in parts;
 }
 
 function namedAs(ggufName: string, known: GgufArchitecture): string {
   const bare = /^blk\.(?<layer>\d+)\.(?<part>.+)$/.exec(ggufName)?.groups;
-  if (bare !== undefined && Object.hasOwn(bareParts, bare["part"]) && hasDeltas(known))
-    return `model.layers.${bare["layer"]}.${bareParts[bare["part"]]}`;
+  if (bare !== undefined && Object.hasOwn(known.bareParts, bare["part"]))
+    return `model.layers.${bare["layer"]}.${known.bareParts[bare["part"]]}`;
   const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>[\w.]+)\.(?<kind>weight|bias)$/.exec(ggufName);
   if (match?.groups === undefined) return ggufName;
   const { layer, part, kind } = match.groups;

@@ -52,8 +52,17 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
         },
         config: special,
       };
+    case "gemma4":
+      return {
+        tokenizer: {
+          added_tokens: addedTokens(vocabulary, ["control", "unknown", "userDefined"]),
+          ...shared(metadata, tokens),
+          ...rankedPieces(metadata, vocabulary),
+        },
+        config: special,
+      };
     default:
-      throw metadata.error(`its tokenizer is of the kind ${model}; gpt2 and llama are read`);
+      throw metadata.error(`its tokenizer is of the kind ${model}; gpt2, llama and gemma4 are read`);
   }
 }
 
@@ -99,7 +108,7 @@ function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unkno
   // By default, texts begin with the beginning-of-text token in SentencePiece models and in two kinds of byte-level
   // models.
   const begins =
-    metadata.text("tokenizer.ggml.model") === "llama" ||
+    ["llama", "gemma4"].includes(metadata.text("tokenizer.ggml.model") ?? "") ||
     preTokenizers[metadata.text("tokenizer.ggml.pre") ?? "default"]?.begins === true;
   const before =
     (metadata.flag("tokenizer.ggml.add_bos_token") ?? begins) ? metadata.usedTokenId("bos") : null;
@@ -289,6 +298,35 @@ function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Re
       ignore_merges: pieces !== null,
       vocab: vocabularyOf(tokens, kinds),
       merges: mergesOf(tokens, kinds, scores),
+    },
+  };
+}
+
+/** Returns Gemma 4's tokenizer: characters and bytes as in SentencePiece, but merges in the order of a list. */
+function rankedPieces(
+  metadata: GgufMetadata,
+  { tokens, kinds }: Vocabulary,
+): Readonly<Record<string, unknown>> {
+  const unknown = metadata.tokenId("unknown") ?? kinds.indexOf(tokenKinds.unknown);
+  return {
+    normalizer: { type: "Replace", pattern: { String: " " }, content: blank },
+    pre_tokenizer: null,
+    decoder: {
+      type: "Sequence",
+      decoders: [
+        { type: "Replace", pattern: { String: blank }, content: " " },
+        { type: "ByteFallback" },
+        { type: "Fuse" },
+      ],
+    },
+    model: {
+      type: "BPE",
+      unk_token: tokens[unknown] ?? null,
+      fuse_unk: true,
+      byte_fallback: true,
+      ignore_merges: false,
+      vocab: vocabularyOf(tokens, kinds),
+      merges: metadata.needed("tokenizer.ggml.merges", metadata.texts("tokenizer.ggml.merges")),
     },
   };
 }
