@@ -81,7 +81,7 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
     void context.emit(event);
     await flushMessages();
   };
-  // Reports a heartbeat in place of each event, for repeated earlier jobs, whose events must not reach the parent.
+  // If the request repeats earlier jobs, their events must not reach the parent, so each becomes a heartbeat.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   const { runs, comparedWith } = request;

@@ -16,8 +16,8 @@ export interface TrainingLoad {
     /** Hex SHA-256 of the base model's weights. A process that loaded other weights cannot be reused. */
     readonly weights: string;
     /**
-     * True if the chat format writes tool definitions as text into the system message. Each job is pinned to this
-     * value.
+     * True if the chat format writes tool definitions as text into the system message. All attempts at a job use the
+     * same value.
      */
     readonly toolsAsText: boolean;
   };
@@ -33,7 +33,7 @@ export interface TrainingLoad {
 export interface LoadedTrainers {
   readonly trainers: TrainerProvider;
   /**
-   * Checks, before each job, that this machine can compute with the settings to which the job is pinned.
+   * Checks, before each job, that this machine can compute with the settings that were fixed when the job began.
    *
    * @throws ServiceError `unsupported` if it cannot
    */

@@ -216,7 +216,7 @@ test("an idle process that is shutting down gets no job", async (t) => {
   const bench = new Bench(t, goldenGroups(), { clock, settings: kept });
   await bench.run(1);
   const [idle = 0] = bench.runner.processIds();
-  // Stops the process, so that it cannot read the request to end and stays alive.
+  // Suspends the process: it cannot read the request to end, and so stays alive.
   process.kill(idle, "SIGSTOP");
   t.after(() => void process.kill(idle, "SIGKILL"));
   await clock.advance(kept.idleMs);

@@ -218,8 +218,8 @@ class ProcessJobRunner implements ChildJobRunner {
       places: placesOf(assignment, run, folder),
     }));
     const { adapterFolder, runKey } = runs[runs.length - 1].places;
-    // Holds the result until the version is in the database. A replay needs no hold, because its result is in the work
-    // folder of its job and is removed with that folder.
+    // Records that this server holds the result, so that a sweep can remove it if the server dies before the version is
+    // in the database. A replay needs no record, because its result is removed with the work folder of its job.
     if (assignment.replay === null) await artifacts.hold(adapterFolder);
     try {
       const filled: TrainingRun[] = [];

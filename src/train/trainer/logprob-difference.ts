@@ -64,8 +64,8 @@ export function differenceWarning(
 }
 
 /**
- * Names the likeliest cause of a difference. Sampling from another version explains every difference, rendering another
- * prompt most of them.
+ * Names the likeliest cause of a difference. Sampling from another version can cause any difference; rendering another
+ * prompt can cause most of them.
  */
 function causeOf(origin: SequenceOrigin | undefined, startStep: number): string {
   const version = origin?.policyVersion ?? null;

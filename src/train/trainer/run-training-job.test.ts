@@ -184,7 +184,8 @@ test("a batch knows the groups of its sequences, and its step uses the job's own
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
   const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
-  // Trajectories whose reward is their group's mean are not trained on, so they are not in this pass either.
+  // The forward pass before the first step omits trajectories whose reward is their group's mean, because they are not
+  // trained on.
   const [, probe] = bench.trainers.calls;
   assert.ok(probe.kind === "forward");
   assert.equal(probe.data.length, 4);

@@ -70,8 +70,8 @@ export async function runTrainingJob(
 }
 
 /**
- * Returns everything on which a job's prepared lines depend, except the base model's files, which the job's pins
- * already fix.
+ * Returns everything on which a job's prepared lines depend, except the base model's files, which are the same in all
+ * attempts at the job.
  */
 function preparedKey(
   { trainers, settings }: TrainingJobDependencies,

@@ -86,7 +86,10 @@ export const trainingSettings = section(schema, fixed);
 
 export type TrainingSettings = SettingsIn<typeof trainingSettings>;
 
-/** All settings of a job: the training settings, the job's pins, and the adapter shape of its model. */
+/**
+ * All settings of a job: the training settings (some of them fixed when the job began), and the adapter shape and
+ * serving precision of its model.
+ */
 export type JobSettings = TrainingSettings &
   Pick<PinnedSettings, "loraAlpha" | "loraTargets" | "servedPrecision">;
 

@@ -91,7 +91,7 @@ function idLists(choice: JsonObject): readonly IdList[] {
 
 /**
  * Returns, for each list, the first id that is not in the vocabulary. If the choice has `token_ids`, skips its
- * log-probabilities, because their ids must be among these anyway.
+ * log-probabilities, because any id in them must be in `token_ids` anyway.
  */
 function unknownIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;

@@ -49,7 +49,10 @@ export interface RecordedSequence {
    * Path, within the trajectory, of the history from which the sequence comes; empty for the trajectory's own history.
    */
   readonly location: readonly string[];
-  /** True if the record lacks the tokens of some prompt, so that the prompt was rendered from its messages. */
+  /**
+   * True if the trajectory lacks the prompt tokens of some turn of this sequence, so that its prompt was rendered from
+   * messages.
+   */
   readonly isRendered: boolean;
 }
 

@@ -49,7 +49,7 @@ export function splitFromLeft(
   }
   if (separator !== null || start < text.length) {
     const rest = text.slice(start);
-    // The rest keeps its blanks if the maximum number of splits was reached.
+    // The last part keeps its trailing blanks if the maximum number of splits was reached.
     parts.push(rest);
   }
   return parts;

@@ -73,7 +73,7 @@ test("counts each person once, by the newest statement", () => {
   check([reaction], [thumb(a, "👎"), thumb(a, "👍"), thumb(a, "👎", bob)], [[0.5, 2]]);
   // A newer record that the rule does not read does not revoke an older one.
   check([reaction], [thumb(a, "👍"), thumb(a, "🎉")], [[1, 1]]);
-  // An application writes for several people with one API key.
+  // One application stores feedback by several people with one API key.
   const records = ["Ann", "Ben", "Cy"].map((creator, index) =>
     thumb(a, index === 0 ? "👎" : "👍", { creator }),
   );

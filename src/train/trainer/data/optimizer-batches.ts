@@ -27,7 +27,7 @@ export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): r
 /** The sequences of one optimizer step, with their tokens in memory. */
 export type OptimizerBatch = readonly TrainingSequence[];
 
-/** The properties that, together with its tokens, determine the batch of a sequence. */
+/** The properties of a sequence that, together with its tokens, determine its batch. */
 type Sized = Pick<PlannedSequence, "tokenCount" | "group">;
 
 /** Size of an optimizer step, in one of three measures. */

@@ -41,7 +41,10 @@ export interface TrainingData {
 export interface SequenceOrigin {
   /** Path, in the request body, of the trajectory or additional history from which the sequence comes. */
   readonly place: string;
-  /** True if the record lacks the tokens of some prompt, so that the prompt was rendered from its messages. */
+  /**
+   * True if the trajectory lacks the prompt tokens of some turn of this sequence, so that its prompt was rendered from
+   * messages.
+   */
   readonly isRendered: boolean;
   /** The oldest policy version that the trajectory names; null if it names none. */
   readonly policyVersion: number | null;

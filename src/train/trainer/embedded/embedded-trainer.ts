@@ -476,8 +476,8 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * Returns adapter matrices filled with zeros. With them, the program that includes the adapter computes the base
-   * model.
+   * Returns adapter matrices filled with zeros. With them, a program that includes an adapter gives the base model's
+   * results.
    */
   #noAdapterFeeds(): Record<string, Tensor> {
     const { matrices } = this.#adapter;

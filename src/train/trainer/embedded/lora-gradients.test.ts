@@ -120,7 +120,7 @@ for (const [name, targets] of cases) {
         for (const [key, values] of gradients)
           checkClose(values, golden(`gradient/${key}`), { tolerance, what: `the gradient of ${key}` });
       }
-      // AdamW minimizes, but this test maximizes the sum of log-probabilities, so it negates the gradients.
+      // AdamW minimizes, but the sum of log-probabilities is to be maximized, so the test negates the gradients.
       const descent = new Map([...gradients].map(([key, values]) => [key, values.map((value) => -value)]));
       adamWStep(state, adapter, descent, adamW);
     }

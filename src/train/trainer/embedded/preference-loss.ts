@@ -57,8 +57,8 @@ function lossOfMargins(
 }
 
 /**
- * Adds nodes that compute log(sigmoid(x)) without overflow. The absolute value is computed from the minimum, because
- * then the slope at 0 is 1/2 whichever argument's gradient a tied minimum takes.
+ * Adds nodes that compute log(sigmoid(x)) without overflow. The absolute value is computed from the minimum of x and 0.
+ * The slope at x = 0 is then 1/2, no matter which of the two equal arguments gets the gradient of the minimum.
  */
 function logSigmoid(builder: GraphBuilder, x: Value): Value {
   const low = builder.minimum(x, 0);

@@ -28,8 +28,8 @@ function close(actual: PolicyMetrics, expected: Readonly<Record<string, number>>
     );
 }
 
-// In the first sequence, the current log-probabilities differ from the recorded ones by 0.5, -0.25 and 0. In the
-// second, the first one differs by 1, and the other token has no recorded one.
+// In the first sequence, the current log-probabilities differ from the recorded ones by 0.5, -0.25 and 0. In the second
+// sequence, the first token's differs by 1, and the second token has no recorded log-probability.
 const batch = [sequenceOf([-1, -1.25, -2]), sequenceOf([-3, null], -1)];
 const logprobs = [
   [-0.5, -1.5, -2],

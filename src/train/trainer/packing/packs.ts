@@ -16,8 +16,8 @@ export interface Pack<Sequence extends PackedSequence> {
 }
 
 /**
- * Distributes groups over packs. Cuts a group that has too many tokens, or rows of very different lengths, into
- * several; each of them then computes the prefix again.
+ * Distributes groups over packs. If a group has too many tokens, or rows of very different lengths, cuts it into
+ * several groups, each of which computes the prefix again.
  *
  * @param tokensMax maximum number of computed tokens in a pack; only a single row may exceed it
  */

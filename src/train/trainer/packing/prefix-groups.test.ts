@@ -132,7 +132,7 @@ test("no other grouping by paths computes fewer tokens", () => {
 
 /**
  * Finds the minimum by trying all divisions into groups, and each row of a group as its prefix path. A group computes
- * the path row whole, and of every other row the tokens after it leaves the path.
+ * all tokens of the path row; of each other row, it computes only the tokens after the row leaves the path.
  */
 function fewestTokens(rows: readonly (readonly number[])[]): number {
   if (rows.length === 0) return 0;

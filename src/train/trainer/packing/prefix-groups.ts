@@ -21,8 +21,8 @@ export interface Row<Sequence extends PackedSequence> {
 }
 
 /**
- * Either a single row without a prefix, or several rows. The prefix of each of several rows is a beginning of the
- * longest of their prefixes.
+ * Either a single row without a prefix, or several rows. The longest of their prefixes is the group's prefix; each
+ * other prefix is a beginning of it.
  */
 export type PrefixGroup<Sequence extends PackedSequence> = readonly Row<Sequence>[];
 

@@ -25,8 +25,8 @@ export async function planSupervised(
 ): Promise<TrainingPlan> {
   const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
-  // A batch in which every conversation is dropped is not a step. The remaining batches keep the learning rates that
-  // they were given before.
+  // A batch in which every conversation is dropped is not a step. The learning rates of the remaining batches do not
+  // change.
   const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
   const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
   const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };

@@ -126,7 +126,7 @@ export class TokenFile {
     return body !== null && crc32(body) === checksum ? body : null;
   }
 
-  /** Reads bytes from the file; returns null if the file ends before. */
+  /** Reads `byteCount` bytes from an offset; returns null if the file has fewer bytes left. */
   #bytesAt(position: number, byteCount: number): Buffer | null {
     // Allocates a separate buffer, because typed arrays on a buffer must begin at a multiple of their element size.
     const bytes = Buffer.allocUnsafeSlow(byteCount);

@@ -25,9 +25,9 @@ export class RecordingTrainers implements TrainerProvider {
   readonly calls: RecordedCall[] = [];
   /** Ids of those calls that have one, in the order of `calls`. */
   readonly ids: string[] = [];
-  /** Memory check of the other trainers; absent if they have none. */
+  /** Memory check of the wrapped trainers; absent if they have none. */
   requireMemory?: NonNullable<TrainerProvider["requireMemory"]>;
-  /** Called with each call before the call is passed to the other trainers. */
+  /** Called with each call before the call is passed to the wrapped trainers. */
   onCall: (call: RecordedCall) => void = () => undefined;
   readonly #trainers: TrainerProvider;
 

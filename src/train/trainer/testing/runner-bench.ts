@@ -39,7 +39,7 @@ export interface Given {
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   readonly basePrecision?: BasePrecision;
-  /** Pins that replace those that the runner would choose. */
+  /** Values that replace those that the runner would fix for all attempts at a job. */
   readonly pins?: Partial<JobPins>;
 }
 

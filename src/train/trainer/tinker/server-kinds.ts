@@ -62,9 +62,7 @@ export const serverKinds = {
     fixedInStep: ["weightDecay", "gradientNormMax"],
     alphaOf: () => 32,
   },
-  /**
-   * Without base pass: FSDP servers hold only one model at a time, so a second model cannot serve as the base model.
-   */
+  /** FSDP servers hold only one model at a time, so a second model cannot serve as the base model. */
   "skyrl-fsdp": { ...skyrlTrain, hasBasePass: false },
   "skyrl-megatron": skyrlTrain,
   tuft: { ...inSum, encoding: "protobuf", alphaOf: (rank: number) => 2 * rank, needsKey: true },

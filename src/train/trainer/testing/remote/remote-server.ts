@@ -1,6 +1,6 @@
 // Server side of a remote trainer, similar to a training service. Answers each message immediately with the name of a
 // future, and lets another trainer compute later. Stores states under names that it chooses; accepts no adapters, and
-// has no base pass.
+// cannot compute the base model.
 import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { unreachable } from "../../../../base/domain/assert.ts";
