@@ -78,8 +78,9 @@ export function byteLengthOf(type: StoredType, shape: readonly number[]): number
   return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
 }
 
-/** Returns how many rows of a tensor must be read together, because reading reorders them. */
-export function rowsReadTogether({ shape, rearranged }: StoredTensor): number {
+/** Returns how many rows of a tensor must be read together, because reading joins or reorders them. */
+export function rowsReadTogether({ shape, rearranged, pieces }: StoredTensor): number {
+  if (pieces !== undefined) return shape[0];
   if (rearranged?.kind === "paired-rows") return shape[0] / rearranged.headCount;
   return rearranged?.kind === "tiled-heads" && rearranged.axis === "rows" ? shape[0] : 1;
 }

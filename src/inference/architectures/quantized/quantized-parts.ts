@@ -4,8 +4,22 @@ import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
 import { hasFourBitBlocks, readFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
-import { matrixOf, readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
-import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
+import {
+  matrixOf,
+  readFloats,
+  rowsOf,
+  rowsReadTogether,
+  type StoredTensor,
+} from "../../../lib/model-files/stored-tensor.ts";
+import {
+  blockValues,
+  toInt4,
+  toInt8,
+  toInt8Columns,
+  transposed,
+  type Int4Blocks,
+  type Int8Rows,
+} from "./quantize.ts";
 import { rotated } from "./rotation.ts";
 import {
   blockSize,
@@ -15,6 +29,12 @@ import {
   type WeightForm,
   type WeightUse,
 } from "./weight-forms.ts";
+
+/** Number of values that are rounded at a time, unless a group of rows that are read together has more. */
+const roundedCountMax = 2 ** 16;
+
+/** Four-bit blocks; null offsets count as 0. */
+type BlockSource = Omit<Int4Blocks, "offsets"> & { readonly offsets: Float32Array | null };
 
 interface CodeOptions {
   readonly form: CodeType;
@@ -51,13 +71,13 @@ export function quantizedParts(
   form: Exclude<WeightForm, "float32">,
   use: WeightUse,
 ): readonly DataArrays[DataType][] {
-  if (isCodes(form)) return codeParts(readFloats(tensor), tensor, { form, use });
+  if (isCodes(form)) return codeParts(tensorRows(tensor), tensor, { form, use });
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
   // The 8-bit codes for prompts are computed from the rounded 4-bit values, not from the original values. Otherwise
   // prompts and decoded tokens would be computed with different weights.
-  const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
+  const inPrompts = codeParts(blockRows(blocks, shape), tensor, { form: promptCodes, use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
     return [scales, codes, ...inPrompts];
@@ -66,17 +86,53 @@ export function quantizedParts(
   return [scales, codes, byColumn, ...inPrompts];
 }
 
-/** @param values values of the weight, [N, K] */
+/** Returns the values of `count` rows of a weight from row `from` on, [count, K]. */
+type ReadRows = (from: number, count: number) => Float32Array;
+
+function tensorRows(tensor: StoredTensor): ReadRows {
+  return (from, count) => readFloats(rowsOf(tensor, from, count));
+}
+
+function blockRows({ codes, scales, offsets }: BlockSource, [, K]: readonly number[]): ReadRows {
+  return (from, count) => {
+    const blocks = [(from * K) / blockSize, ((from + count) * K) / blockSize] as const;
+    return blockValues({
+      codes: codes.subarray((from * K) / 2, ((from + count) * K) / 2),
+      scales: scales.subarray(...blocks),
+      offsets: offsets === null ? null : offsets.subarray(...blocks),
+    });
+  };
+}
+
+/**
+ * Rounds a weight by groups of rows, because the float32 values of an embedding take gigabytes, and those of a group
+ * fit in the processor's caches.
+ */
+function roundedRows(read: ReadRows, tensor: StoredTensor): Int8Rows {
+  const [N, K] = tensor.shape;
+  const together = rowsReadTogether(tensor);
+  const step = together * Math.max(1, Math.floor(roundedCountMax / (K * together)));
+  const rows = new Int8Array(N * K);
+  const scales = new Float32Array(N);
+  for (let from = 0; from < N; from += step) {
+    const count = Math.min(step, N - from);
+    const group = toInt8(rotated(read(from, count), K), [count, K]);
+    rows.set(group.rows, from * K);
+    scales.set(group.scales, from);
+  }
+  return { rows, scales };
+}
+
 function codeParts(
-  values: Float32Array,
-  { shape }: Pick<StoredTensor, "shape">,
+  read: ReadRows,
+  tensor: StoredTensor,
   { form, use }: CodeOptions,
 ): readonly DataArrays[DataType][] {
-  const { rows, scales } = toInt8(rotated(values, shape[1]), shape);
+  const { rows, scales } = roundedRows(read, tensor);
   return [
     scales,
     ...(use.isLookedUp ? [storedAs(form, rows)] : []),
-    ...(use.isMultiplied ? [storedAs(form, transposed(rows, shape))] : []),
+    ...(use.isMultiplied ? [storedAs(form, transposed(rows, tensor.shape))] : []),
   ];
 }
 
@@ -87,8 +143,7 @@ export function codeGradientParts(
 ): readonly DataArrays[DataType][] {
   if (use.isLookedUp) return [];
   if (use.isOutput) {
-    const { rows } = toInt8(rotated(readFloats(tensor), tensor.shape[1]), tensor.shape);
-    return [storedAs(form, rows)];
+    return [storedAs(form, roundedRows(tensorRows(tensor), tensor).rows)];
   }
   const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
   return [scales, storedAs(form, codes)];
