@@ -50,7 +50,7 @@ export interface ConvolutionInputs {
 export interface DecoderParts {
   /** Returns a weight that does not belong to a projection, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
-  /** Maps tokens [B, T] to their rows [B, T, D] of an embedding; absent if it is the model's only one. */
+  /** Maps tokens [B, T] to their rows [B, T, D] of the embedding `table`; if absent, of the token embedding. */
   readonly embed: (tokens_BT: Value, table?: string) => Value;
   readonly linear: Linear;
   readonly expertLinear: ExpertLinear;

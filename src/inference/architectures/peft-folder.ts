@@ -29,8 +29,8 @@ import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
 const namePrefix = "base_model.model.";
 
 /**
- * Reads an adapter for the given model. Modules of other ranks or scales are converted to the adapter's rank and scale:
- * zero rows and columns fill them up, and B is multiplied. The matrices of modules that are not adapted are zeros.
+ * Reads an adapter for the given model. Converts modules of other ranks or scales to the adapter's rank and scale: pads
+ * their matrices with zeros, and multiplies B by a factor. The matrices of modules that are not adapted are zeros.
  *
  * @throws ServiceError `not_found` if a file is missing, `unsupported` naming every unsupported option, `invalid`
  * naming every missing, unexpected or misshapen matrix

@@ -41,7 +41,7 @@ function wideConfig(): ModelConfig {
   return parseModelConfig(config, {}, "a wide model");
 }
 
-/** A mixture of experts at similar widths. */
+/** Returns a mixture of experts as wide as the model of {@link wideConfig}. */
 function wideExperts(): ModelConfig {
   const config = {
     architectures: ["Qwen3MoeForCausalLM"],

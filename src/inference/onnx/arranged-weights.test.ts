@@ -1,4 +1,4 @@
-// Tests arranged weights that are mapped from a file: the results are the same, they take no private memory, and
+// Tests arranged weights that are mapped from a file: they change no result, they take no private memory, and
 // unsuitable files are not used.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";

@@ -24,7 +24,7 @@ type None = Readonly<Record<string, never>>;
 
 /** Attributes by operation kind. `dtype` and `shape` appear only if the inputs do not determine them. */
 export interface OpAttributes {
-  // Sources.
+  // Operations without operands.
   readonly input: TensorType & { readonly name: string };
   /** A weight; the session gets its data by name. */
   readonly parameter: TensorType & { readonly name: string };
@@ -77,7 +77,7 @@ export interface OpAttributes {
    */
   readonly recomputed: { readonly inputCount: number };
 
-  // Shape.
+  // Operations that only move or copy elements.
   readonly reshape: { readonly shape: Shape };
   readonly transpose: { readonly permutation: readonly number[] };
   readonly concat: { readonly axis: number };
@@ -88,7 +88,7 @@ export interface OpAttributes {
   };
   readonly expand: { readonly shape: Shape };
 
-  // Reduction.
+  // Reductions over axes.
   readonly reduceSum: Reduction;
   readonly reduceMean: Reduction;
   readonly reduceMax: Reduction;
@@ -131,7 +131,7 @@ export interface OpAttributes {
     readonly isTransposed: boolean;
   };
 
-  // Indexing.
+  // Operations that read or write rows of a table by index.
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
   /**

@@ -38,9 +38,9 @@ export interface Tokenizer {
 
 /** The two tokenizer files of a model folder, parsed. */
 export interface TokenizerFiles {
-  /** tokenizer.json */
+  /** Content of tokenizer.json. */
   readonly tokenizer: Readonly<Record<string, unknown>>;
-  /** tokenizer_config.json */
+  /** Content of tokenizer_config.json. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 

@@ -11,7 +11,7 @@ const pattern = (period: number, count: number): readonly string[] =>
     (layer + 1) % period === 0 ? "full_attention" : "sliding_attention",
   );
 
-/** As in E2B. */
+/** Configuration like that of Gemma 4 E2B. */
 const text = {
   model_type: "gemma4_text",
   vocab_size: 262_144,

@@ -16,7 +16,7 @@ export interface ServedConfig {
 }
 
 /**
- * Reads the values from the model's folder. For a multimodal model, reads them from `text_config`.
+ * Reads a {@link ServedConfig} from the model's folder. For a multimodal model, reads its values from `text_config`.
  *
  * @throws ServiceError `not_found` without a config.json, `invalid` if a file is not valid JSON, `unsupported` naming
  * the missing field

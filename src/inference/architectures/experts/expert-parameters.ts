@@ -9,7 +9,7 @@ export interface ExpertNames {
   readonly router: string;
   /** Weights of gate and up of each expert, one after the other: [E, 2 I, D]. */
   readonly gateUp: string;
-  /** [E, D, I]. */
+  /** Weights of down of each expert: [E, D, I]. */
   readonly down: string;
   /** Weight of the factor of the shared expert, [1, D]. */
   readonly sharedGate: string;

@@ -54,7 +54,7 @@ export function recallAfter(
     : builder.gatedAttention(withStrength(builder, inputs), state, { keyHeads, heads });
 }
 
-/** Returns what each token reads from the first token of a row on, for training. */
+/** Returns what each token of whole rows reads, for training. The state before the first token of a row is zero. */
 export function recallChunks(
   builder: GraphBuilder,
   config: ModelConfig,

@@ -17,7 +17,7 @@ interface Published {
   readonly format: string;
   /** Text that the template writes between the prompt and the content of an answer. */
   readonly opening: RegExp;
-  /** Text that it writes after the answer. */
+  /** Text that the template writes after the answer. */
   readonly closing: RegExp;
   /** False if an answer with calls has no other text in this template. */
   readonly hasText: boolean;

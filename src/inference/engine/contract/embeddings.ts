@@ -1,5 +1,5 @@
-// Contract tests of embeddings: multiplied with the reference implementation's output projection, they give its scores.
-// They do not depend on other requests, and a request for an embedding yields nothing else.
+// Contract tests of embeddings. An embedding, multiplied with the reference implementation's output projection, gives
+// that implementation's scores. It depends on no other request, and its request yields nothing else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";

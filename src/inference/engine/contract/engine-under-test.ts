@@ -87,7 +87,7 @@ export function logprobTolerance({ rounding }: EngineUnderTest): number {
 
 const capabilities = new Map<EngineUnderTest, EngineCapabilities>();
 
-/** Returns the declared capabilities of an engine. The suite asks for nothing else. */
+/** Returns the declared capabilities of an engine. The suite uses no other features. */
 export function capabilitiesOf(under: EngineUnderTest): EngineCapabilities {
   const known = capabilities.get(under) ?? under.make({ waitingCountMax: 1 }).capabilities;
   capabilities.set(under, known);

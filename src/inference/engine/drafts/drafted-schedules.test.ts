@@ -184,7 +184,7 @@ test("drafts nothing next to prompts, or if more than two rows decode", async ()
   for (let step = 0; step < 10; step++) await loop.step();
   assert.equal(drafter.stepCount, 0);
   loop.abort(2);
-  // This prompt is computed in three parts, one per step, so the following two steps compute prompts.
+  // The prompt below is computed in three parts, one per step, so both steps of the loop compute a part of it.
   loop.submit(3, requestOf(Array(90).fill(7), { maxTokens: 1 }));
   for (let step = 0; step < 2; step++) await loop.step();
   assert.equal(drafter.stepCount, 0);

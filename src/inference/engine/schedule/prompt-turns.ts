@@ -81,8 +81,8 @@ function inFairOrder<Prompt extends TurnTaker>(prompts: readonly Prompt[], turns
 }
 
 /**
- * Returns the count of the least-served owner. A new owner starts with this count, so that it gets no credit for the
- * time before it had prompts.
+ * Returns the least-served owner's count of computed tokens. A new owner starts with this count, so that it gets no
+ * credit for the time before it had prompts.
  */
 function leastServed(prompts: readonly TurnTaker[], { servedCounts }: Turns): number {
   const known = prompts.flatMap(({ owner }) => servedCounts.get(owner) ?? []);

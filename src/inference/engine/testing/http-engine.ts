@@ -145,7 +145,10 @@ async function* linesOf({ body }: Response): AsyncGenerator<Line> {
   }
 }
 
-/** Returns an adapter's name on the server. Other files under the same id get another name. */
+/**
+ * Returns an adapter's name on the server. The name includes the hash of the adapter's files, because an id may get
+ * other files.
+ */
 function nameOf({ id, hash = "" }: AdapterReference): string {
   return `${id}@${hash}`;
 }

@@ -69,7 +69,10 @@ export class MaskBoard {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Marks the mask of a turn as computed or failed, and wakes the engine's thread if it waits for that mask. */
+  /**
+   * Marks the mask that was requested in a turn as computed or failed. Wakes the engine's thread if it waits for that
+   * mask.
+   */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);

@@ -25,8 +25,8 @@ export type MaskRequest =
   /** Releases a constraint that is prepared, or that still waits to be prepared. */
   | { readonly kind: "release"; readonly key: number }
   /**
-   * Begins a choice at a place on the board, and requests the mask after the given tokens as the given turn. At the
-   * beginning of an answer, there are no tokens.
+   * Begins a choice at a place on the board, and requests the mask after the given tokens. The request has the number
+   * `turn`. At the beginning of an answer, there are no tokens.
    */
   | {
       readonly kind: "open";

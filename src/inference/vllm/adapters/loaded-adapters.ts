@@ -41,7 +41,9 @@ export class LoadedAdapters {
   readonly #options: LoadedAdaptersOptions;
   /** Adapters by name, the least recently used first. */
   readonly #loaded = new Map<string, Loaded>();
-  /** Adapters that are being unloaded, by name. Loading an adapter of the same name waits until then. */
+  /**
+   * Adapters that are being unloaded, by name. Before an adapter of the same name is loaded, the unloading must end.
+   */
   readonly #unloading = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 

@@ -13,7 +13,7 @@ export interface Candidate {
   readonly runningCount: number;
   /**
    * Number of recent requests, in which older requests count less; see `RecentRequests`. All candidates use the same
-   * unit.
+   * unit, which is otherwise arbitrary.
    */
   readonly recentCount: number;
 }

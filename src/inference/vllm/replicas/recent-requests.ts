@@ -7,7 +7,8 @@
 const windowCount = 512;
 
 /**
- * Maximum value of the unit. When the unit reaches it, all counts are divided by the unit, long before they overflow.
+ * Maximum value of the unit in which requests are counted. When the unit reaches it, all counts are divided by the
+ * unit, long before they overflow.
  */
 const unitMax = 1e100;
 

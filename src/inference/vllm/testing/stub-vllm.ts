@@ -26,7 +26,7 @@ export interface StubVllmOptions {
   readonly key?: string;
   /** Name under which the server serves the model. */
   readonly model?: string;
-  /** Latencies that are added to its tokens; none by default. */
+  /** Times that the server waits before each token; none by default. */
   readonly latencies?: Latencies;
   /** Called with each request in the order of arrival. */
   readonly onAsked?: (path: string, body: unknown) => void;

@@ -68,7 +68,7 @@ interface Facts {
    * some text, so no search is needed.
    */
   readonly isPlain: boolean;
-  /** Recursion depth when computing its derivative. */
+  /** Recursion depth when computing the expression's derivative. */
   readonly depth: number;
   /** Largest repetition count in the expression. */
   readonly countMax: number;

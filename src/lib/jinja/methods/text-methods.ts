@@ -98,7 +98,7 @@ export const textMethods: Readonly<Record<string, Method<string>>> = {
   center: (text, args, { budget }) => {
     const { missing, fill } = widthOf("center", text, args);
     budget.room(text.length + missing);
-    // If the padding is odd, Python puts the additional blank on the left when the width is odd.
+    // If both the padding and the width are odd, Python puts the additional blank on the left.
     const left =
       Math.floor(missing / 2) + (missing % 2 === 1 && (characterCount(text) + missing) % 2 === 1 ? 1 : 0);
     return fill.repeat(left) + text + fill.repeat(missing - left);

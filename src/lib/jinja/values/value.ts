@@ -122,7 +122,7 @@ export class Range {
 /** An iterator that can be read only once, such as the result of the filter `map`. */
 export class Stream {
   readonly iterator: Iterator<Value>;
-  /** Name of its Python type. */
+  /** Name of the iterator's Python type. */
   readonly kind: string;
 
   constructor(iterator: Iterator<Value>, kind = "generator") {
@@ -152,13 +152,13 @@ export class Markup {
 
 /** An object with attributes, such as `loop` and namespaces. */
 export abstract class Host {
-  /** Name of its Python class. */
+  /** Name of the object's Python class. */
   abstract readonly typeName: string;
 
   /** Returns an attribute; undefined if it does not exist. */
   abstract attribute(name: string): Value | undefined;
 
-  /** Returns its `repr`. */
+  /** Returns the object's `repr`. */
   shown(): string {
     return `<${this.typeName} object>`;
   }
@@ -191,7 +191,7 @@ export class Callable {
   readonly attributes: ReadonlyMap<string, Value>;
   /** Result of subscripting a class with any type parameter; null if it takes none. */
   readonly parametrized: Callable | null;
-  /** Name of its Python class. */
+  /** Name of the callable's Python class. */
   readonly typeName: string;
 
   constructor(

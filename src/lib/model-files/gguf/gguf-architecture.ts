@@ -534,7 +534,7 @@ function headCount(metadata: GgufMetadata, prefix: string): number {
  */
 const layersMax = 10_000;
 
-/** Model classes whose config.json says which projections have biases; other classes always have the same ones. */
+/** Model classes whose config.json says which projections have biases. In every other class, this is fixed. */
 const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "Qwen3ForCausalLM",

@@ -4,9 +4,9 @@
 import type { GgufMetadata } from "./metadata.ts";
 
 export interface TokenizerObjects {
-  /** tokenizer.json */
+  /** Content of tokenizer.json. */
   readonly tokenizer: Readonly<Record<string, unknown>>;
-  /** tokenizer_config.json */
+  /** Content of tokenizer_config.json. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 

@@ -44,7 +44,7 @@ export const builtInFormats = {
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
         separator: "\n",
       }),
-      // These models sometimes omit the outer tag, so this layout has none.
+      // Models with this format sometimes omit the outer tag, so this layout has none.
       layout({
         call: "<function={name}>\n{parameters}</function>",
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",

@@ -116,7 +116,7 @@ export function callMark(layout: CallLayout): string {
   return requiredWords(open)[0] ?? requiredWords(prefix)[0] ?? "";
 }
 
-/** Returns the marks of several layouts. Leaves out marks that begin with another one. */
+/** Returns the marks of several layouts. Leaves out a mark that begins with another mark. */
 export function callMarks(layouts: readonly CallLayout[]): readonly string[] {
   const marks = [...new Set(layouts.map(callMark))];
   return marks.filter((mark) => !marks.some((other) => other !== mark && mark.startsWith(other)));

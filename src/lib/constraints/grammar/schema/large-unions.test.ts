@@ -245,7 +245,7 @@ test("serializes a value in the order of a plan whose requirements it satisfies"
     ],
   };
   const language = readLanguage(jsonSchema(schema), defaultGrammarLimits);
-  // Plans that require the property `t` come first, and order the properties differently. These values lack `t`.
+  // Plans that require the property `t` come first, and order the properties differently. The values below lack `t`.
   for (const value of [
     { b: "x", u: 1 },
     { u: 1, b: "x" },

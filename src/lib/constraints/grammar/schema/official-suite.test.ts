@@ -22,7 +22,7 @@ interface Group {
 
 const folder = "test/fixtures/json-schema-suite";
 
-// Safe casts: the generators of these files define their types.
+// Safe casts: the scripts that wrote these files determine their types.
 const groups = readFileSync(`${folder}/draft2020-12.jsonl`, "utf8")
   .trimEnd()
   .split("\n")

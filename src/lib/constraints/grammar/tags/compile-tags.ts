@@ -100,7 +100,7 @@ class TagCompiler {
     return isEmpty ? [] : [[symbol]];
   }
 
-  /** Returns free text, up to and including the tag's end if the text closes the tag. */
+  /** Returns productions for free text, up to and including the tag's end if the text closes the tag. */
   #free(text: FreeText, { ends, closes }: Surroundings): Productions {
     const open = this.#lexeme(text.open);
     if (!closes) return open;
@@ -108,7 +108,7 @@ class TagCompiler {
     return ends.includes("") ? [...open, ...closed] : closed;
   }
 
-  /** Returns free text up to and including a stop. */
+  /** Returns productions for free text up to and including a stop. */
   #before(text: FreeText, stop: string): Productions {
     return this.#lexeme(text.before(stop)).map((one) => [...one, this.#anyOf([stop])]);
   }

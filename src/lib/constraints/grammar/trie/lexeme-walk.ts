@@ -157,8 +157,8 @@ export class LexemeWalker {
       }
       path[depth] = after;
       borrowedPath[depth] = borrowed === null ? deadState : automaton.next(borrowedPath[depth - 1], byte);
-      // Once both paths are in the same state, the borrowed walk is right for the whole subtree. `after` is not dead
-      // here, so neither is the equal state.
+      // Once both paths are in the same state, the subtree's results of both walks are equal, so they are borrowed.
+      // `after` is not dead here, so neither is the equal state.
       const isSame = after === borrowedPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
       if (isSame || (isAll && borrowed !== null && this.#takesAllBelow(nodes, node, borrowedPath))) {

@@ -249,8 +249,8 @@ export function canFinishObject(
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + wantedCount;
   if (progress.count + mustHave > max) return false;
   const mayHave = ahead.filter(({ goal }) => isSatisfiable(goal)).length;
-  // Counts names that were already written again. This does no harm: if too few names had been available, none of them
-  // would have been written.
+  // The sum also counts names that were already written. This does no harm: if there had been too few names, none of
+  // them would have been written.
   const others = rules.reduce(
     (count, { goal }, index) =>
       count + (isSatisfiable(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
