@@ -390,7 +390,7 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    // The 1 means that no further rows are expected in a new lane, so the lane must pay off for this row alone.
+    // The 1 means that only this row is expected in a new lane, so the lane must pay off for this row.
     const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;
     const target = place === null ? "new" : others[place - 1];
