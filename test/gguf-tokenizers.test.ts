@@ -79,3 +79,31 @@ test("refuses a file with an unknown pre-tokenizer, naming it and the known ones
     message: /it has no tokenizer\.ggml\.pre/,
   });
 });
+
+interface Gemma4Fixture {
+  readonly texts: readonly string[];
+  readonly ids: readonly (readonly number[])[];
+  readonly decoded: readonly string[];
+  readonly tokens: readonly string[];
+  readonly token_type: readonly number[];
+  readonly merges: readonly string[];
+  /** tokenizer.json as Transformers saves it. */
+  readonly tokenizer: Readonly<Record<string, unknown>>;
+}
+
+const gemma4 = JSON.parse(readFileSync("test/fixtures/gguf/gemma4-tokenizer.json", "utf8")) as Gemma4Fixture;
+
+test("Gemma 4's tokens equal those of Transformers, from its tokenizer.json and from a GGUF file", () => {
+  const { texts, ids, decoded, tokens, token_type, merges } = gemma4;
+  const lists = { model: "gemma4", tokens, token_type, merges, unknown_token_id: 3, bos_token_id: 2 };
+  const values = Object.entries(lists).map(([key, value]) => [`tokenizer.ggml.${key}`, value] as const);
+  const fromFile = createTokenizer(ggufTokenizer(new GgufMetadata("model.gguf", new Map(values))));
+  for (const tokenizer of [createTokenizer({ tokenizer: gemma4.tokenizer, config: {} }), fromFile]) {
+    const encoded = texts.map((text) => tokenizer.encode(text, { addSpecialTokens: false }));
+    const differing = texts.filter((_, index) => encoded[index].join() !== ids[index].join());
+    assert.deepEqual(differing, []);
+    const written = ids.map((each) => tokenizer.decode(each, { skipSpecialTokens: false }));
+    assert.deepEqual(written, decoded);
+  }
+  assert.deepEqual(fromFile.encode("a", { addSpecialTokens: true }).slice(0, 1), [2]);
+});
