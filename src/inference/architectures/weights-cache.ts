@@ -5,6 +5,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -31,6 +32,11 @@ export interface CacheEntry {
   readonly parts: readonly CachedPart[];
   /** Computes the data of each tensor in the group. Called only when the file is written. */
   readonly make: () => readonly DataArrays[DataType][];
+  /**
+   * Makes the data of each part in pieces, which follow one another; absent if the parts are made as a whole. At most
+   * one piece is in memory at a time.
+   */
+  readonly pieces?: () => Iterable<readonly DataArrays[DataType][]>;
 }
 
 /** Identity of a model's cache file: its folders, name ending and format. */
@@ -110,12 +116,20 @@ function write(file: string, entries: readonly CacheEntry[]): void {
   const partial = `${file}.${process.pid}.partial`;
   const descriptor = openSync(partial, "w");
   try {
-    for (const { make } of entries) {
-      for (const data of make()) {
-        writeWhole(descriptor, bytesOf(data));
-        writeWhole(descriptor, new Uint8Array(padded(data.byteLength) - data.byteLength));
-      }
+    let end = 0;
+    for (const { parts, make, pieces } of entries) {
+      const places = parts.map((part) => {
+        const start = end;
+        end += padded(byteLengthOf(part));
+        return start;
+      });
+      for (const arrays of pieces?.() ?? [make()])
+        for (const [index, data] of arrays.entries()) {
+          writeWhole(descriptor, bytesOf(data), places[index]);
+          places[index] += data.byteLength;
+        }
     }
+    ftruncateSync(descriptor, end);
     fsyncSync(descriptor);
     putInPlace(partial, file);
   } catch (error) {

@@ -185,6 +185,21 @@ test("quantizes weights once per model, and again for other bits", () => {
   }
 });
 
+test("tables converted a few rows at a time give the same file", () => {
+  const folder = "test/fixtures/goldens/models/gemma4";
+  const config = readModelConfig(folder);
+  for (const quantization of ["off", "8"] as const) {
+    const [whole, inPieces] = [2 ** 26, 500].map((pieceValues) => {
+      const cacheFolder = mkdtempSync(join(scratch, "pieces-"));
+      const options = { cacheFolder, memoryBytesMax: 1000, pieceValues, quantization };
+      readQuantizedWeights(folder, config, { ...options, kernels: everyKernel });
+      return readdirSync(cacheFolder).map((name) => readFileSync(join(cacheFolder, name)));
+    });
+    assert.equal(whole.length, 1);
+    assert.deepEqual(inPieces, whole, quantization);
+  }
+});
+
 test("training over 8 bits uses the served weights, and one more file for gradients", () => {
   for (const [name, codes] of [
     ["llama", "int8"],

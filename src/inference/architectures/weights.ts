@@ -23,6 +23,7 @@ import {
 } from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
+import { madeFrom, pieceValuesMax } from "./table-rows.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
 
 /** Source of a float32 weight. */
@@ -37,6 +38,8 @@ export interface ReadWeightsOptions {
   readonly isReadOnly?: boolean;
   /** Size of a model's weights in float32, in bytes, above which the cache file is used. */
   readonly memoryBytesMax?: number;
+  /** Maximum number of values that are converted at a time, if rows are independent. */
+  readonly pieceValues?: number;
 }
 
 /** A model's weights with their locations and forms. */
@@ -61,14 +64,19 @@ export function readQuantizedWeights(
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
   const forms = chooseForms(config, byName, options);
+  const { pieceValues = pieceValuesMax } = options;
   if (forms.size === 0) return { sources: readModelWeights(folder, config, options), forms };
   const entries = modelParameters(config).map((parameter): CacheEntry => {
     const tensor = present(byName.get(parameter.name), parameter.name);
     const form = forms.get(parameter.name) ?? "float32";
     const use = weightUseFor(parameter.name, config);
     const quantized = use.isStack ? quantizedStack : quantizedParts;
-    const make = form === "float32" ? () => [converted(tensor, config)] : () => quantized(tensor, form, use);
-    return { parts: keptParts(parameter, form, use), make };
+    const convert = (some: StoredTensor) =>
+      form === "float32" ? [converted(some, config)] : quantized(some, form, use);
+    // Only the codes of tables are independent by row; those for products are transposed.
+    const isByRow = form === "float32" || !use.isMultiplied;
+    const made = madeFrom(tensor, convert, isByRow ? pieceValues : Infinity);
+    return { parts: keptParts(parameter, form, use), ...made };
   });
   const sources = kept(quantizedPlace(folder, forms), stored, entries, { config, ...options });
   return { sources: new Map<string, WeightSource>([...rotarySources(config), ...sources]), forms };
@@ -181,7 +189,12 @@ function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, Weigh
 export function readModelWeights(
   folder: string,
   config: ModelConfig,
-  { cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax }: ReadWeightsOptions,
+  {
+    cacheFolder,
+    isReadOnly,
+    memoryBytesMax = defaultMemoryBytesMax,
+    pieceValues = pieceValuesMax,
+  }: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
   const stored = checkedTensors(folder, config);
   const isMappable = stored.every((tensor) => isUsableInPlace(tensor, config));
@@ -193,7 +206,8 @@ export function readModelWeights(
     const place = { modelFolder: folder, cacheFolder, isReadOnly, ending: ".f32", format: "hone-f32-1" };
     const entries = stored.map((tensor): CacheEntry => {
       const { name, shape } = tensor;
-      return { parts: [{ name, dtype: "float32", shape }], make: () => [converted(tensor, config)] };
+      const made = madeFrom(tensor, (some) => [converted(some, config)], pieceValues);
+      return { parts: [{ name, dtype: "float32", shape }], ...made };
     });
     for (const [name, source] of ensureCached(place, stored, entries)) sourceOf.set(name, source);
   } else {

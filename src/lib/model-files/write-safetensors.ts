@@ -93,10 +93,15 @@ function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Writes all bytes, in several system calls if one writes fewer. */
-export function writeWhole(descriptor: number, array: Float32Array | Uint8Array): void {
+/**
+ * Writes all bytes, in several system calls if one writes fewer.
+ *
+ * @param offset position in the file; if absent, the bytes follow those written before
+ */
+export function writeWhole(descriptor: number, array: Float32Array | Uint8Array, offset?: number): void {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   for (let done = 0; done < bytes.length;) {
-    done += writeSync(descriptor, bytes, done, Math.min(bytes.length - done, 1 << 30));
+    const position = offset === undefined ? null : offset + done;
+    done += writeSync(descriptor, bytes, done, Math.min(bytes.length - done, 1 << 30), position);
   }
 }
