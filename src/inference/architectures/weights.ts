@@ -23,7 +23,7 @@ import {
 } from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
-import { madeFrom, pieceValuesMax } from "./table-rows.ts";
+import { madeFrom, pieceValuesMax } from "./quantized/table-rows.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
 
 /** Source of a float32 weight. */

@@ -1,9 +1,9 @@
 // Converts large tables of rows a few rows at a time. The embedding that Gemma 4 has for each layer is larger than any
 // other weight, and larger than the largest buffer.
-import type { DataType } from "../../lib/graph/graph.ts";
-import type { DataArrays } from "../../lib/graph/tensor.ts";
-import { rowsOf, rowsReadTogether, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
-import type { CacheEntry } from "./weights-cache.ts";
+import type { DataType } from "../../../lib/graph/graph.ts";
+import type { DataArrays } from "../../../lib/graph/tensor.ts";
+import { rowsOf, rowsReadTogether, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import type { CacheEntry } from "../weights-cache.ts";
 
 /** Default for the maximum number of values in memory at a time. */
 export const pieceValuesMax: number = 2 ** 26;
