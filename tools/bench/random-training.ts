@@ -6,8 +6,9 @@ import { projectionNames } from "../../src/base/domain/model.ts";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../../src/inference/architectures/weights.ts";
+import { readModelWeights } from "../../src/inference/architectures/weights.ts";
 import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
+import { int8Base } from "../../src/train/trainer/embedded/load-trainers.ts";
 import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
@@ -46,10 +47,9 @@ export async function benchTrainers(
   const config = readModelConfig(folder);
   return new EmbeddedTrainers({
     config,
-    weights: readModelWeights(folder, config, { cacheFolder: null }),
-    ...(basePrecision === "int8" && {
-      int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: join(folder, ".cache"), kernels }),
-    }),
+    ...(basePrecision === "int8"
+      ? int8Base(folder, config, { cacheFolder: join(folder, ".cache"), kernels })
+      : { weights: readModelWeights(folder, config, { cacheFolder: null }) }),
     lora: { rank, alpha: 16, targets: projectionNames },
     baseModelName: "bench",
     artifacts: dataFolderAt(".").artifacts,

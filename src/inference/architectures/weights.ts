@@ -217,6 +217,18 @@ export function readModelWeights(
 }
 
 /**
+ * Returns a function that reads one weight of a model folder in float32, or one rotary table, by its name. It keeps
+ * nothing in memory.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function floatReader(folder: string, config: ModelConfig): (name: string) => Float32Array {
+  const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
+  const tables = rotarySources(config);
+  return (name) => tables.get(name)?.data ?? converted(present(stored.get(name), name), config);
+}
+
+/**
  * Checks that the weights of a folder match its configuration, and that the files contain all their bytes. Reads no
  * values.
  *

@@ -3,6 +3,7 @@
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import type { AttemptEvent, JobOutcome } from "../../base/domain/job.ts";
 import type { Failure } from "../../base/processes/serialized-error.ts";
+import type { DifferenceMemory } from "./steps/base-precision.ts";
 import type { JobSettings } from "./settings.ts";
 import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
 import type { TrainerProvider } from "./trainer.ts";
@@ -38,6 +39,8 @@ export interface LoadedTrainers {
    * @throws ServiceError `unsupported` if it cannot
    */
   readonly requireAble: () => Promise<void>;
+  /** For trainers over a quantized base model; see `StepContext`. */
+  readonly differences?: DifferenceMemory;
   /** Frees the memory of all trainers that no job is using. */
   readonly free: () => Promise<void>;
 }

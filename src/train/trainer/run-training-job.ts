@@ -26,6 +26,7 @@ import { type OptimizerBatch, readBatch } from "./data/optimizer-batches.ts";
 import { type WorkLines, PreparedLines, preparedFileName, TokenFile } from "./prepared/token-file.ts";
 import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
+import type { DifferenceMemory } from "./steps/base-precision.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
 import { requiredArrays, takeSteps, repeatReports, type TakenSteps } from "./steps/take-steps.ts";
 import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
@@ -36,6 +37,8 @@ export interface TrainingJobDependencies {
   readonly artifacts: ArtifactStore;
   readonly tokenizer: ConversationTokenizer & TurnRenderer;
   readonly settings: PinnedSettings;
+  /** See `StepContext`. */
+  readonly differences?: DifferenceMemory;
   /** Hex SHA-256 of the base model's weights. */
   readonly base: string;
   /** Share of the job's time that snapshots may take; see {@link JobSnapshots}. */
@@ -141,7 +144,8 @@ async function executePlan(
   });
   try {
     const { basePrecision } = settings;
-    const context = { report, clock, snapshots, secondsSpent, basePrecision, signal };
+    const { differences } = dependencies;
+    const context = { report, clock, snapshots, secondsSpent, basePrecision, differences, signal };
     await repeatReports(past, plan, { report, reportedCount: run.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);

@@ -9,7 +9,7 @@ import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../../inference/architectures/lora.ts";
 import { loraParameters } from "../../../inference/architectures/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
-import type { ModelWeights } from "../../../inference/architectures/weights.ts";
+import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
@@ -60,19 +60,21 @@ import { discardState, embeddedProfile } from "./profile.ts";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { Program } from "./program-graphs.ts";
 import type { ProgramOutputs, ProgramRun } from "./programs.ts";
+import { type ReadFloats, StreamedPrograms } from "./streamed-programs.ts";
 import { type KeptState, readState, writeState } from "./state-file.ts";
 import { type AdapterShape, gradientName } from "./training-graphs.ts";
 import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
-  /** Frozen weights of the base model: one for each parameter of the model, by the parameter's name. */
+  /** Frozen weights of the base model, by name: all in float32, or in the forms of `int8`. */
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /**
-   * The base model in 8 bits, including the additional weight forms that gradients need. If present, training uses this
-   * model, and `weights` is the float32 model against which its results are compared.
-   */
-  readonly int8Base?: ModelWeights;
+  /** Present if the base model is in 8 bits; `weights` then has the additional tensors that gradients need. */
+  readonly int8?: {
+    readonly forms: WeightForms;
+    /** Reads the float32 weights, for `ForwardOptions.isFloat32`. */
+    readonly readFloats: ReadFloats;
+  };
   /** Shape of newly created LoRA adapters. Training that starts from an existing adapter keeps that adapter's shape. */
   readonly lora: {
     readonly rank: number;
@@ -113,12 +115,11 @@ export class EmbeddedTrainers implements TrainerProvider {
   #microbatchTokens: number;
 
   constructor(options: EmbeddedTrainerOptions) {
-    const { config, weights, int8Base, threads } = options;
+    const { config, weights, int8, threads } = options;
     this.#options = options;
     this.#microbatchTokens = options.microbatchTokens;
     this.sequenceLengthMax = Math.min(options.sequenceLengthMax, config.contextLength);
-    const base = int8Base && { weights: int8Base.sources, forms: int8Base.forms };
-    this.threads = new ComputeThreads({ config, weights, ...base, threads });
+    this.threads = new ComputeThreads({ config, weights, ...(int8 && { forms: int8.forms }), threads });
   }
 
   async requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void> {
@@ -140,7 +141,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     batches: Iterable<readonly TrainingSequence[]>,
     loss: Loss,
   ): Promise<MemoryEstimate | null> {
-    const { config, lora, int8Base } = this.#options;
+    const { config, lora, int8 } = this.#options;
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
@@ -161,7 +162,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     });
     return uses.length === 0
       ? null
-      : estimateMemory({ config, adapter, int8Forms: int8Base?.forms }, uses, needs.dataBytes);
+      : estimateMemory({ config, adapter, int8Forms: int8?.forms }, uses, needs.dataBytes);
   }
 
   /**
@@ -183,19 +184,12 @@ export class EmbeddedTrainers implements TrainerProvider {
     });
   }
 
-  /**
-   * Calls `compute` with the float32 base model's programs. If training uses the 8-bit model instead, these programs
-   * are loaded for this call and freed after it.
-   */
-  async withFloat32(compute: (threads: ComputeThreads) => Promise<void>): Promise<void> {
-    const { config, weights, int8Base, threads: count } = this.#options;
-    if (int8Base === undefined) return await compute(this.threads);
-    const threads = new ComputeThreads({ config, weights, threads: count });
-    try {
-      await compute(threads);
-    } finally {
-      await threads.close();
-    }
+  /** Returns what runs the float32 base model's programs. */
+  float32Programs(): RunPrograms {
+    const { config, int8, threads } = this.#options;
+    return int8 === undefined
+      ? this.threads
+      : new StreamedPrograms({ config, readFloats: int8.readFloats, threads });
   }
 
   async open(start: TrainerStart, { signal }: TrainerCall): Promise<Trainer> {
@@ -232,6 +226,8 @@ export class EmbeddedTrainers implements TrainerProvider {
     return this.threads.close();
   }
 }
+
+type RunPrograms = Pick<ComputeThreads, "run">;
 
 /**
  * Packs (groups of sequences) that are computed in parallel. Each pack is laid out as a token list only just before it
@@ -286,15 +282,13 @@ class EmbeddedTrainer implements Trainer {
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const adapterFeeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
       const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
-      const compute = (threads: ComputeThreads): Promise<void> =>
-        this.#compute(
-          this.#trainers.cut(data, null),
-          runOf,
-          call.signal,
-          (microbatch, outputs) => collect(logprobs, microbatch, outputs),
-          threads,
-        );
-      await (isFloat32 ? this.#trainers.withFloat32(compute) : compute(this.#trainers.threads));
+      await this.#compute(
+        this.#trainers.cut(data, null),
+        runOf,
+        call.signal,
+        (microbatch, outputs) => collect(logprobs, microbatch, outputs),
+        isFloat32 ? this.#trainers.float32Programs() : this.#trainers.threads,
+      );
       return { logprobs: inOrderOf(data, logprobs) };
     });
   }
@@ -379,7 +373,7 @@ class EmbeddedTrainer implements Trainer {
     runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
     signal: AbortSignal,
     take: (microbatch: Microbatch, outputs: ProgramOutputs, pack: TrainingPack) => void,
-    threads: ComputeThreads = this.#trainers.threads,
+    programs: RunPrograms = this.#trainers.threads,
   ): Promise<void> {
     for (const round of rounds) {
       // Computing blocks the thread, so only here can an abort signal arrive.
@@ -387,7 +381,7 @@ class EmbeddedTrainer implements Trainer {
       throwIfAborted(signal);
       const layouts = layoutsOf(round);
       const runs = layouts.map((microbatch, index) => runOf(microbatch, round[index]));
-      const outputs = await threads.run(runs);
+      const outputs = await programs.run(runs);
       layouts.forEach((microbatch, index) =>
         take(microbatch, present(outputs[index], "a run's outputs"), round[index]),
       );

@@ -21,11 +21,12 @@ import { loraParameters } from "../../../inference/architectures/parameters.ts";
 import { readLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { readFloats } from "../../../lib/model-files/stored-tensor.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../../../inference/architectures/weights.ts";
+import { readModelWeights } from "../../../inference/architectures/weights.ts";
 import { createSession } from "../../../inference/onnx/session.ts";
 import { globalNorm, reinforcementLearningAdamW } from "../adamw.ts";
 import { plainStep } from "../contract/trainers-under-test.ts";
 import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "./embedded-trainer.ts";
+import { int8Base } from "./load-trainers.ts";
 import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { type Pack, cutIntoPacks } from "../packing/packs.ts";
@@ -190,7 +191,7 @@ interface Computed {
 
 function trainersOf(
   { microbatchTokens, sharesPrefixes }: Computed,
-  base: Pick<EmbeddedTrainerOptions, "int8Base"> = {},
+  base: Partial<Pick<EmbeddedTrainerOptions, "weights" | "int8">> = {},
 ): EmbeddedTrainers {
   return new EmbeddedTrainers({
     config,
@@ -304,11 +305,8 @@ for (const [name, sharesPrefixes] of [
   ["ppo-sequence", true],
 ] as const) {
   test(`over an 8-bit base the gradient of ${name} points in the reference's direction`, async () => {
-    const int8Base = readInt8TrainingWeights(modelFolder, config, {
-      cacheFolder: null,
-      kernels: await integerKernels(null),
-    });
-    const trainers = trainersOf({ microbatchTokens: 80, sharesPrefixes }, { int8Base });
+    const rounded = int8Base(modelFolder, config, { cacheFolder: null, kernels: await integerKernels(null) });
+    const trainers = trainersOf({ microbatchTokens: 80, sharesPrefixes }, rounded);
     const exact = trainersOf({ microbatchTokens: 80, sharesPrefixes });
     try {
       const goldenCase = golden.cases[name];

@@ -1,4 +1,5 @@
 // Loads the base model's weights in a training process and creates the embedded trainer.
+import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import { projectionNames } from "../../../base/domain/model.ts";
@@ -6,10 +7,15 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { usualTargets } from "../../../inference/architectures/lora.ts";
 import { hasProjection, loraProjections } from "../../../inference/architectures/parameters.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../../../inference/architectures/weights.ts";
+import {
+  floatReader,
+  readInt8TrainingWeights,
+  readModelWeights,
+} from "../../../inference/architectures/weights.ts";
 import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
-import { EmbeddedTrainers } from "./embedded-trainer.ts";
+import { differencesIn } from "./saved-differences.ts";
+import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "./embedded-trainer.ts";
 
 export async function loadTrainers(
   { baseModel, settings, cacheFolder }: TrainingLoad,
@@ -19,8 +25,9 @@ export async function loadTrainers(
   const kernels = settings.basePrecision === "int8" ? await integerKernels(cacheFolder) : null;
   const trainers = new EmbeddedTrainers({
     config,
-    weights: readModelWeights(folder, config, { cacheFolder }),
-    ...(kernels !== null && { int8Base: readInt8TrainingWeights(folder, config, { cacheFolder, kernels }) }),
+    ...(kernels === null
+      ? { weights: readModelWeights(folder, config, { cacheFolder }) }
+      : int8Base(folder, config, { cacheFolder, kernels })),
     lora: {
       rank: settings.loraRank,
       alpha: settings.loraAlpha,
@@ -35,14 +42,26 @@ export async function loadTrainers(
     sharesPrefixes: true,
     threads: settings.threads,
   });
+  const file = join(cacheFolder, `${weights.slice(0, 16)}-int8-difference.json`);
   return {
     trainers,
+    ...(kernels !== null && { differences: differencesIn(file) }),
     requireAble: async () => {
       requireTargets(config, settings);
       if (kernels !== null) requireCodes(kernels);
     },
     free: () => trainers.close(),
   };
+}
+
+/** Returns the options of a trainer over a base model in 8 bits. */
+export function int8Base(
+  folder: string,
+  config: ModelConfig,
+  options: { readonly cacheFolder: string | null; readonly kernels: IntegerKernels },
+): Pick<EmbeddedTrainerOptions, "weights" | "int8"> {
+  const { sources, forms } = readInt8TrainingWeights(folder, config, options);
+  return { weights: sources, int8: { forms, readFloats: floatReader(folder, config) } };
 }
 
 /**

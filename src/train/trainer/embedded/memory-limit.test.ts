@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
 import { llama135m } from "../../../../tools/bench/llama-135m.ts";
+import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
+import { trainedBytes, type WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
 import { tinyBatch } from "../contract/tiny-model.ts";
 import { tinyTrainers } from "../contract/trainers-under-test.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
@@ -95,4 +97,16 @@ test("on a 135 M shape a sequence of 4,096 tokens takes at most 6 GB, in proport
   // If a tensor grew with the square of the sequence length, the step from 2,048 to 4,096 tokens would show it.
   const growth = (four - two) / 2 / (two - one);
   assert.ok(growth < 1.05, `from 2,048 tokens to 4,096 twice ${growth} of what there was to 2,048`);
+});
+
+test("a job over 8 bits counts the 8-bit weights, or a part of the float32 weights if that is more", () => {
+  const config = llama135m();
+  const adapter = { rank: 8, scale: 2, targets: projectionNames };
+  const graphs = [buildLogprobGraph(config, { adapter, layout: "list" })];
+  const int8Forms = new Map(modelParameters(config).map(({ name }) => [name, "int8"] as const));
+  const bytesOver = (base: { readonly int8Forms?: WeightForms }): number =>
+    estimateMemory({ config, adapter, ...base }, [{ graphs, largest: [[microbatchOf(9)]] }]).bytes;
+  const weights = Math.max(trainedBytes(config, int8Forms), 512e6);
+  const expected = bytesOver({}) - float32Bytes(modelParameters(config)) + weights;
+  assert.equal(bytesOver({ int8Forms }), expected);
 });

@@ -12,6 +12,7 @@ import {
 import { type WeightForms, trainedBytes } from "../../../inference/architectures/quantized/weight-forms.ts";
 import { type Round, sizesOf } from "./feeds.ts";
 import type { AdapterShape } from "./training-graphs.ts";
+import { streamedBytes } from "./streamed-programs.ts";
 import { packKinds } from "../packing/packs.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
@@ -73,10 +74,7 @@ export function estimateMemory(
   }: {
     readonly config: ModelConfig;
     readonly adapter: AdapterShape;
-    /**
-     * Storage forms of the 8-bit base model's weights; absent if training uses float32. An 8-bit job loads the float32
-     * model too, to compare results.
-     */
+    /** Storage forms of the 8-bit base model's weights; absent if training uses float32. */
     readonly int8Forms?: WeightForms | undefined;
   },
   uses: readonly ProgramUse[],
@@ -91,18 +89,28 @@ export function estimateMemory(
   const operationCount = sum(
     uses.flatMap(({ graphs, largest: [{ length }] }) => graphs.map(({ nodes }) => length * nodes.length)),
   );
+  const weightBytes =
+    int8Forms === undefined
+      ? float32Bytes(modelParameters(config))
+      : // The comparison with float32 comes before the 8-bit weights are read, so the two do not add up.
+        Math.max(trainedBytes(config, int8Forms), streamedSlack * streamedBytes(config));
   const bytes =
     processBytes +
     dataBytes +
     (sideBySide > 1 ? threadBytes * sideBySide : 0) +
-    float32Bytes(modelParameters(config)) +
-    (int8Forms === undefined ? 0 : trainedBytes(config, int8Forms)) +
+    weightBytes +
     adapterCopies * float32Bytes(loraParameters(config, adapter)) +
     operationBytes * operationCount +
     sum(peaks.map((peak) => peak.bytes));
   const { round } = peaks.reduce((one, other) => (other.bytes > one.bytes ? other : one));
   return { bytes: Math.round(bytes), round };
 }
+
+/**
+ * Factor by which the float32 weights of a streamed part take more memory than their size: the stored weight, and what
+ * the previous part left.
+ */
+const streamedSlack = 2;
 
 function valueBytes(graphs: readonly Graph[], round: Round): number {
   const peaks = round.map(sizesOf).flatMap((sizes) => graphs.map((graph) => peakBytes(graph, sizes)));

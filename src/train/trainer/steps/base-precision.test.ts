@@ -1,9 +1,13 @@
 // Tests a job's report about quantized weights, with a trainer that returns known numbers.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { differencesIn } from "../embedded/saved-differences.ts";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
-import { comparePrecision, type PrecisionDifference } from "./base-precision.ts";
+import { comparePrecision, type DifferenceMemory, type PrecisionDifference } from "./base-precision.ts";
 
 /**
  * Compares the two precisions on sequences of 100 tokens, of which the last two are trained on. Quantization changes
@@ -12,12 +16,14 @@ import { comparePrecision, type PrecisionDifference } from "./base-precision.ts"
 async function check(
   larger: number,
   basePrecision: "float32" | "int8" = "int8",
+  differences: DifferenceMemory | null = null,
 ): Promise<PrecisionDifference & { readonly counts: readonly number[] }> {
   const planned = [0, 1, 2, 3].map(() => ({ tokenCount: 100 }) as PlannedSequence);
   const counts: number[] = [];
   const trainer = {
     forward: async (data: readonly TrainingSequence[], _call: unknown, options: ForwardOptions = {}) => {
       counts.push(data.length);
+      assert.equal(options.hasAdapter, false);
       const values = options.isFloat32 === true ? [-1, -2] : [-1.1, -2 + larger];
       return { logprobs: data.map(() => Float32Array.from(values)) };
     },
@@ -27,7 +33,11 @@ async function check(
   const { signal } = new AbortController();
   // The second step trains on the sequences of the first one again, so they must count only once.
   const batches = [planned.slice(0, 1), planned.slice(0, 1), planned.slice(1)];
-  const difference = await comparePrecision(trainer, { batches, read }, { basePrecision, signal });
+  const difference = await comparePrecision(
+    trainer,
+    { batches, read },
+    { basePrecision, differences, signal },
+  );
   return { ...difference, counts };
 }
 
@@ -46,4 +56,17 @@ test("warns of a mean above 0.25 nats, with the cure", async () => {
 
 test("computes and reports nothing over float32", async () => {
   assert.deepEqual(await check(0.5, "float32"), { metrics: {}, warning: null, counts: [] });
+});
+
+test("compares only for the first job of a base model, and reports the same for later ones", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-differences-"));
+  try {
+    const differences = differencesIn(join(folder, "cache", "differences.json"));
+    const first = await check(0.5, "int8", differences);
+    const later = await check(0.1, "int8", differences);
+    assert.deepEqual(later, { ...first, counts: [] });
+    assert.match(later.warning ?? "", /0\.300 nats/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

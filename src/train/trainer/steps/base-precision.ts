@@ -1,7 +1,7 @@
-// Compares the log-probabilities of a quantized base model with those of the same model in float32, on a sample of the
-// job's data. The job reports the result before its first step.
+// Compares the log-probabilities of a quantized base model with those of the same model in float32, on a sample of a
+// job's data. Every job reports the result before its first step; only the first job of a base model computes it.
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
-import type { PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
+import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
@@ -21,25 +21,41 @@ export interface PrecisionDifference {
   readonly warning: string | null;
 }
 
+/** Absolute differences of log-probabilities in nats. */
+export interface Differences {
+  readonly mean: number;
+  readonly largest: number;
+}
+
+/** Remembers the differences of one base model in one precision. */
+export interface DifferenceMemory {
+  readonly read: () => Differences | null;
+  readonly write: (differences: Differences) => void;
+}
+
 /**
- * Compares quantized and float32 weights on a sample, with one forward pass for each. Does nothing if training uses
- * float32.
+ * Returns the differences between quantized and float32 weights. If `memory` has none, compares the base model on a
+ * sample, with one forward pass for each precision. Does nothing if training uses float32.
  */
 export async function comparePrecision(
   trainer: Trainer,
   { batches, read }: Pick<TrainingPlan, "batches" | "read">,
-  { basePrecision, signal }: { readonly basePrecision: BasePrecision; readonly signal: AbortSignal },
+  {
+    basePrecision,
+    differences: memory,
+    signal,
+  }: {
+    readonly basePrecision: BasePrecision;
+    readonly differences?: DifferenceMemory | null | undefined;
+    readonly signal: AbortSignal;
+  },
 ): Promise<PrecisionDifference> {
   const sample = sampleOf(batches);
   if (basePrecision === "float32" || sample.length === 0) return { metrics: {}, warning: null };
-  const sequences = read(sample);
-  const rounded = await trainer.forward(sequences, { id: "rounded base", signal });
-  const exact = await trainer.forward(sequences, { id: "float32 base", signal }, { isFloat32: true });
-  const differences = rounded.logprobs.flatMap((values, row) =>
-    Array.from(values, (value, index) => Math.abs(value - exact.logprobs[row][index])),
-  );
-  const mean = differences.reduce((sum, nats) => sum + nats, 0) / differences.length;
-  const largest = differences.reduce((one, other) => Math.max(one, other), 0);
+  const known = memory?.read() ?? null;
+  const differences = known ?? (await compare(trainer, read(sample), signal));
+  if (known === null) memory?.write(differences);
+  const { mean, largest } = differences;
   return {
     metrics: {
       "loss/base_precision_difference_mean": mean,
@@ -47,6 +63,27 @@ export async function comparePrecision(
     },
     warning: mean <= expectedMeanMax ? null : precisionWarning(basePrecision, mean),
   };
+}
+
+async function compare(
+  trainer: Trainer,
+  sequences: OptimizerBatch,
+  signal: AbortSignal,
+): Promise<Differences> {
+  // Leaves out the adapter, so that the result holds for every model over this base.
+  const ofBase = { hasAdapter: false };
+  // Float32 comes first, before the pages of the 8-bit weights are in memory.
+  const exact = await trainer.forward(
+    sequences,
+    { id: "float32 base", signal },
+    { ...ofBase, isFloat32: true },
+  );
+  const rounded = await trainer.forward(sequences, { id: "rounded base", signal }, ofBase);
+  const nats = rounded.logprobs.flatMap((values, row) =>
+    Array.from(values, (value, index) => Math.abs(value - exact.logprobs[row][index])),
+  );
+  const sum = nats.reduce((total, each) => total + each, 0);
+  return { mean: sum / nats.length, largest: nats.reduce((one, other) => Math.max(one, other), 0) };
 }
 
 function precisionWarning(basePrecision: BasePrecision, mean: number): string {

@@ -8,7 +8,7 @@ import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedBatch } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import { type Trainer, hasKlPenalty } from "../trainer.ts";
-import { comparePrecision } from "./base-precision.ts";
+import { comparePrecision, type DifferenceMemory } from "./base-precision.ts";
 import { requiredReference, preferenceReference } from "./preference-reference.ts";
 import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
@@ -20,6 +20,8 @@ export interface StepContext {
   readonly clock: Clock;
   /** Precision in which products with the base model's weights are computed. */
   readonly basePrecision: BasePrecision;
+  /** Remembers how much the base model's precision changes log-probabilities; null or absent if nothing does. */
+  readonly differences?: DifferenceMemory | null | undefined;
   /** Returns the time in seconds that this attempt has taken so far, including the time before the first step. */
   readonly secondsSpent: () => number;
   readonly signal: AbortSignal;
@@ -61,7 +63,8 @@ export async function takeSteps(
   context: StepContext,
 ): Promise<TakenSteps> {
   const { batches, loss } = plan;
-  const { report, clock, snapshots, secondsSpent, basePrecision, signal } = context;
+  const { report, clock, snapshots, secondsSpent, signal } = context;
+  const precision = past.metrics.length === 0 ? await comparePrecision(trainer, plan, context) : null;
   const withCompared = await oldLogprobs(trainer, plan, context);
   const withReference = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
@@ -79,8 +82,6 @@ export async function takeSteps(
   const checked = await computeStartCheck(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
   if (checked.length > 0 && past.metrics.length === 0)
     await warn(plan.metrics.startWarning(recordedCheck, { logprobs: checked.map(trainedLogprobs) }));
-  const precision =
-    past.metrics.length === 0 ? await comparePrecision(trainer, plan, { basePrecision, signal }) : null;
   await warn(precision?.warning ?? null);
   let beganMs = clock.monotonicMs();
   for (const [index, planned] of batches.entries()) {

@@ -1,0 +1,42 @@
+// Tests that the parts of a cut graph, run one after the other, compute what the whole graph computes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GraphBuilder } from "./builder.ts";
+import { cutGraph } from "./cut-graph.ts";
+import { recomputed } from "./recompute.ts";
+import { interpret } from "./testing/interpret.ts";
+
+/** Multiplies x by three weights of 16 bytes, the last of which is the first again, and adds 1 each time. */
+function product() {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", 2]);
+  const [one, two] = ["one", "two"].map((name) => builder.parameter(name, [2, 2]));
+  const times = (value: typeof x, weight: typeof x) => builder.add(builder.matMul(value, weight), 1);
+  const first = recomputed(builder, [x], (value) => times(value, one));
+  const last = times(builder.kept(times(first, two)), one);
+  return builder.build({ first, last });
+}
+
+test("the parts give the outputs of the whole graph, and each reads no more weights than allowed", () => {
+  const graph = product();
+  const tensor = (...data: readonly number[]) => ({ dims: [2, 2], data: Float64Array.from(data) });
+  const weights = { one: tensor(1, 2, 3, 4), two: tensor(-1, 0, 2, 5) };
+  const expected = interpret(graph, { x: tensor(1, 2, 3, 4), ...weights });
+  for (const [bytesMax, names] of [
+    [0, [["one"], ["two"], ["one"]]],
+    [31, [["one"], ["two"], ["one"]]],
+    [32, [["one", "two"]]],
+  ] as const) {
+    const parts = cutGraph(graph, bytesMax);
+    assert.deepEqual(
+      parts.map((part) => part.weights.map(({ name }) => name)),
+      names,
+    );
+    const known: Record<string, ReturnType<typeof tensor>> = { x: tensor(1, 2, 3, 4), ...weights };
+    for (const { graph: part } of parts) {
+      const feeds = Object.fromEntries(part.inputs.map(({ name }) => [name, known[name]]));
+      Object.assign(known, interpret(part, feeds));
+    }
+    assert.deepEqual([known["first"], known["last"]], [expected["first"], expected["last"]]);
+  }
+});

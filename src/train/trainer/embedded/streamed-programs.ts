@@ -1,0 +1,77 @@
+// Runs training programs with float32 weights that are never all in memory. A program is cut into parts; each part's
+// weights are read, used for all runs, and dropped.
+import { cutGraph, type GraphPart } from "../../../lib/graph/cut-graph.ts";
+import type { Graph } from "../../../lib/graph/graph.ts";
+import { float32Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { assert } from "../../../base/domain/assert.ts";
+import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
+import { createSession } from "../../../inference/onnx/session.ts";
+import { keyOf, ProgramGraphs } from "./program-graphs.ts";
+import type { ProgramOutputs, ProgramRun } from "./programs.ts";
+
+/** Maximum size in bytes of a part's weights, unless a single weight is larger. */
+const partBytesMax = 256e6;
+
+/** Returns the values of a weight, by its name. */
+export type ReadFloats = (name: string) => Float32Array;
+
+export interface StreamedProgramsOptions {
+  readonly config: ModelConfig;
+  readonly readFloats: ReadFloats;
+  /** Number of compute threads, including the calling thread. */
+  readonly threads: number;
+}
+
+export class StreamedPrograms {
+  readonly #options: StreamedProgramsOptions;
+  readonly #graphs: ProgramGraphs;
+
+  constructor(options: StreamedProgramsOptions) {
+    this.#options = options;
+    this.#graphs = new ProgramGraphs(options.config);
+  }
+
+  /**
+   * Executes runs of one program without gradients, which read the weights once for all of them.
+   *
+   * @throws the errors of `createSession` and `Session.run`
+   */
+  async run(runs: readonly ProgramRun[]): Promise<readonly ProgramOutputs[]> {
+    const [{ program }] = runs;
+    assert(new Set(runs.map((run) => keyOf(run.program))).size === 1, "runs of a round have one program");
+    const graph = this.#graphs.of(program);
+    const known = runs.map(({ feeds }): Record<string, Tensor> => ({ ...feeds }));
+    for (const part of cutGraph(graph, partBytesMax)) await this.#runPart(part, known);
+    return known.map((tensors) => pick(tensors, graph.outputs));
+  }
+
+  /** Runs a part once with each of `known`, the tensors known so far, and adds its outputs to them. */
+  async #runPart({ graph, weights }: GraphPart, known: readonly Record<string, Tensor>[]): Promise<void> {
+    const { readFloats, threads } = this.#options;
+    const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
+    const session = await createSession(graph, { weights: new Map(), threads, ...economy });
+    try {
+      const read = Object.fromEntries(
+        weights.map(({ name, value }) => [name, float32Tensor(value.shape.map(Number), readFloats(name))]),
+      );
+      for (const own of known) Object.assign(own, await session.run(pick({ ...own, ...read }, graph.inputs)));
+    } finally {
+      await session.release();
+    }
+  }
+}
+
+function pick(
+  tensors: Readonly<Record<string, Tensor>>,
+  named: Graph["inputs"],
+): Readonly<Record<string, Tensor>> {
+  return Object.fromEntries(named.map(({ name }) => [name, tensors[name]]));
+}
+
+/** Returns the largest number of bytes of weights that a part of a model's programs reads. */
+export function streamedBytes(config: ModelConfig): number {
+  const sizes = modelParameters(config).map((parameter) => float32Bytes([parameter]));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return Math.min(total, Math.max(partBytesMax, ...sizes));
+}
