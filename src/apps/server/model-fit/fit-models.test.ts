@@ -46,6 +46,7 @@ test("known models have as many parameters as their cards say", () => {
     ["meta-llama/Llama-3.2-1B-Instruct", 1_235_814_400],
     ["HuggingFaceTB/SmolLM3-3B", 3_075_098_624],
     ["meta-llama/Llama-3.2-3B-Instruct", 3_212_749_824],
+    ["ibm-granite/granite-4.0-h-micro", 3_191_396_096],
     ["microsoft/Phi-4-mini-instruct", 3_836_021_760],
     ["Qwen/Qwen3-4B", 4_022_468_096],
     ["allenai/Olmo-3-7B-Instruct", 7_298_011_136],

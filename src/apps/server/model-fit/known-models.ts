@@ -119,6 +119,24 @@ const graniteFields = (layers: number, intermediate: number): JsonObject => ({
   shared_intermediate_size: intermediate,
 });
 
+/** Returns the fields of a Granite hybrid: Mamba-2 layers, and attention without positions at these layers. */
+const hybridFields = (
+  layers: number,
+  attention: readonly number[],
+  { intermediate, heads, headSize }: Readonly<Record<"intermediate" | "heads" | "headSize", number>>,
+): JsonObject => ({
+  layer_types: Array.from({ length: layers }, (_, layer) =>
+    attention.includes(layer) ? "attention" : "mamba",
+  ),
+  shared_intermediate_size: intermediate,
+  position_embedding_type: "nope",
+  mamba_n_heads: heads,
+  mamba_d_head: headSize,
+  mamba_d_state: 128,
+  mamba_n_groups: 1,
+});
+const hybridAttention = [5, 15, 25, 35];
+
 /** Layers with attention in LFM2's models of 16 layers; the others have a convolution. */
 const lfmAttention = { full_attn_idxs: [2, 5, 8, 10, 12, 14] };
 const untied = { tie_word_embeddings: false };
@@ -127,6 +145,11 @@ const untied = { tie_word_embeddings: false };
 export const knownModels: readonly KnownModel[] = [
   smolLm2("HuggingFaceTB/SmolLM2-135M-Instruct", [576, 1536, 30, 9, 3]),
   gemma3("google/gemma-3-270m-it", [640, 2048, 18, 4, 1, 256]),
+  granite4(
+    "ibm-granite/granite-4.0-h-350m",
+    [768, 2048, 32, 12, 4],
+    hybridFields(32, [10, 13, 17, 27], { intermediate: 2048, heads: 48, headSize: 32 }),
+  ),
   granite4("ibm-granite/granite-4.0-350m", [1024, 2048, 28, 16, 4], graniteFields(28, 2048)),
   lfm2("LiquidAI/LFM2-350M", [1024, 4608, 16, 16, 8], lfmAttention),
   smolLm2("HuggingFaceTB/SmolLM2-360M-Instruct", [960, 2560, 32, 15, 5]),
@@ -135,6 +158,11 @@ export const knownModels: readonly KnownModel[] = [
   gemma3("google/gemma-3-1b-it", [1152, 6912, 26, 4, 1, 256]),
   lfm2("LiquidAI/LFM2.5-1.2B-Instruct", [2048, 8192, 16, 32, 8], lfmAttention),
   llama32("meta-llama/Llama-3.2-1B-Instruct", [2048, 8192, 16, 32, 8]),
+  granite4(
+    "ibm-granite/granite-4.0-h-1b",
+    [1536, 4096, 40, 12, 4],
+    hybridFields(40, hybridAttention, { intermediate: 4096, heads: 48, headSize: 64 }),
+  ),
   granite4("ibm-granite/granite-4.0-1b", [2048, 4096, 40, 16, 4], graniteFields(40, 4096)),
   smolLm2("HuggingFaceTB/SmolLM2-1.7B-Instruct", [2048, 8192, 24, 32, 32]),
   qwen3("Qwen/Qwen3-1.7B", [2048, 6144, 28, 16, 8, 128]),
@@ -145,6 +173,11 @@ export const knownModels: readonly KnownModel[] = [
     vocabulary: 128_256,
     context: 65_536,
   })("HuggingFaceTB/SmolLM3-3B", [2048, 11_008, 36, 16, 4]),
+  granite4(
+    "ibm-granite/granite-4.0-h-micro",
+    [2048, 8192, 40, 32, 8],
+    hybridFields(40, hybridAttention, { intermediate: 8192, heads: 64, headSize: 64 }),
+  ),
   llama32("meta-llama/Llama-3.2-3B-Instruct", [3072, 8192, 28, 24, 8]),
   granite4("ibm-granite/granite-4.0-micro", [2560, 8192, 40, 40, 8], graniteFields(40, 8192)),
   familyOf({
