@@ -427,7 +427,8 @@ export class GraphBuilder {
    * Like `linearLogprob`, with integer products.
    *
    * @param x [N, D]
-   * @param weight [V, D] as columns [D, V], the same codes as rows [V, D], both int8 or uint8, and scales [V]
+   * @param weight [V, D] in three parts: codes as columns [D, V], the same codes as rows [V, D], and scales [V]; codes
+   * are int8 or uint8
    * @param ids int64 [N]
    */
   int8LinearLogprob(

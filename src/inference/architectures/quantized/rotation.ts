@@ -34,7 +34,8 @@ export function rotationMatrix(size: number): readonly number[] {
 export function rotated(values: Float32Array, K: number): Float32Array {
   const size = rotationSize(K);
   const result = values.slice();
-  // Two of the log2(size) steps are computed at a time, which halves the memory accesses. An odd step comes first.
+  // Two of the log2(size) steps are computed at a time, which halves the memory accesses. If the number of steps is
+  // odd, a single step comes first.
   const isOdd = Math.log2(size) % 2 === 1;
   if (isOdd) addPairs(result);
   for (let half = isOdd ? 2 : 1; half < size; half *= 4) addFours(result, half);

@@ -20,7 +20,7 @@ const prompt = { scope: "a", tokenIds };
 const bytesOf = (positionCount: number): number => positionCount * positionBytes(shape);
 
 /**
- * Returns the number in each element of a key, by its location. The value at the same location has the negative number.
+ * Returns the number that the tests store in the key at a location. The value at that location has the negative number.
  */
 const keyOf = (place: { layer: number; head: number; position: number; index: number }): number =>
   10_000 * place.layer + 1000 * place.head + 2 * place.position + place.index;

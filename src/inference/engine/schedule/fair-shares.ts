@@ -41,9 +41,9 @@ export class Shares {
   }
 
   /**
-   * True if `one` may preempt `other`, which has the same priority. After that, the owner of `other` must still hold
-   * at least as much as the owner of `one`. So owners cannot preempt each other in turn, and no owner ends up with
-   * less than the newcomer.
+   * True if `one` may preempt `other`, which has the same priority. After the preemption, the owner of `other` must
+   * still hold at least as much as the owner of `one`. So owners cannot preempt each other in turn, and no owner ends
+   * up with less than the newcomer.
    */
   mayReplace(one: SlotHolder, other: SlotHolder): boolean {
     if (one.owner === other.owner) return false;

@@ -92,8 +92,8 @@ export class Replica {
   }
 
   /**
-   * Records a request that failed through the replica's own fault. A replica that left because of failed requests
-   * leaves again at its first failure, unless it has completed a request since.
+   * Records a request that failed through the replica's own fault. After several such failures in a row, the replica
+   * counts as unreachable. If it then becomes reachable again, one failure suffices until it has completed a request.
    */
   failed(reason: unknown): void {
     this.#failureCount += 1;

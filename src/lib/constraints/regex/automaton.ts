@@ -119,7 +119,7 @@ export class Automaton {
   #newNext(state: LexerState, byte: number): LexerState {
     const expression = this.#expressionOf[state];
     const next = this.start(this.expressions.derivative(expression, byte));
-    // Fill in the whole class, because its bytes share the next state. Most states have few classes, and computing a
+    // Fills in the whole class, because its bytes share the next state. Most states have few classes, and computing a
     // mask asks for every byte.
     const { first } = this.expressions.classes(expression);
     const page = this.#pages[state >>> statesPerPageLog2];
@@ -184,7 +184,7 @@ export class Automaton {
 
   #findMatch(expression: Expression): boolean {
     const known = this.#canMatch.get(expression);
-    // First search without escapes, since each escaped character has several spellings. Most expressions match some
+    // Searches first without escapes, since each escaped character has several spellings. Most expressions match some
     // unescaped text.
     return known ?? (this.#search(expression, isUnescaped) || this.#search(expression, () => true));
   }

@@ -422,8 +422,8 @@ function layerCount(metadata: GgufMetadata, prefix: string): number {
 }
 
 /**
- * Returns the converter's rearrangement of a tensor of a delta rule (llama.cpp repeats the heads of keys in rounds);
- * null if it changed nothing.
+ * Returns how llama.cpp's converter rearranged a tensor of a delta rule: the first value head of each key head, then
+ * the second of each, and so on. Returns null if it changed nothing.
  *
  * @param part the part of the tensor's name in the Hugging Face layout within `linear_attn`
  */

@@ -55,7 +55,7 @@ function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } 
 
 /**
  * Decodes a block of eight groups of 32 weights. Layout: indices of table entries, then for each group a scale and four
- * times seven sign bits, each seven for eight weights.
+ * sets of seven sign bits. Each set has the signs of eight weights.
  */
 export function decodeIQ3XXS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);

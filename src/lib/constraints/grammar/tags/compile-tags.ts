@@ -175,8 +175,8 @@ class TagCompiler {
   }
 
   /**
-   * Returns free text with dispatched formats. Unless `excludes` lists them, the free text may contain the ends of the
-   * enclosing tag.
+   * Returns productions for free text with dispatched formats. Unless `excludes` lists them, the free text may contain
+   * the ends of the enclosing tag.
    */
   #dispatched({ branches, excludes, stopsAfterFirst }: Dispatch, around: Surroundings): Productions {
     const inside = { ends: around.ends, closes: false };
@@ -189,7 +189,7 @@ class TagCompiler {
   }
 
   /**
-   * Returns free text interrupted by triggers with their bodies.
+   * Returns productions for free text interrupted by triggers with their bodies.
    *
    * @returns `mixed`, the productions of the whole text, and `behind`, the continuation after each body
    */

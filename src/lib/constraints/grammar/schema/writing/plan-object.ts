@@ -24,8 +24,8 @@ export interface ObjectPlan {
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
   /**
-   * Number of names that each rule allows, capped at the number that matters; null if names may repeat. Names must not
-   * repeat if each counts, or if one must keep its value. Each name then has only one text.
+   * Number of names that each rule allows, capped at the number that matters; null if names may repeat (see
+   * `mustDiffer`). If names must not repeat, each name has only one text.
    */
   readonly nameCounts: readonly number[] | null;
   /** Dependencies between the declared properties. */
