@@ -51,6 +51,9 @@ const differenceMax: Readonly<Record<MatrixType, number>> = {
   mixed: 0.2,
 };
 
+/** Files for which the difference may be larger: rounded activations may choose other experts. */
+const differenceMaxOf: Readonly<Record<string, number>> = { "gpt-oss-Q8_0": 0.4 };
+
 function folderOf(file: string): string {
   const folder = `${file}-model`;
   writeGgufFolder(file, folder);
@@ -110,7 +113,10 @@ for (const one of ggufCases) {
     const found = await logprobsOf(folderOf(writeCase(scratch, one)));
     const difference =
       found.reduce((sum, logprob, at) => sum + Math.abs(logprob - wanted[at]), 0) / found.length;
-    assert.ok(difference < differenceMax[one.type], `log-probabilities differ by ${difference}`);
+    assert.ok(
+      difference < (differenceMaxOf[one.name] ?? differenceMax[one.type]),
+      `log-probabilities differ by ${difference}`,
+    );
   });
 }
 
@@ -265,7 +271,7 @@ test("refuses tokens beyond the embedding, and blocks of another version", () =>
 
 test("reports a file's architecture before any fault of its tokenizer", () => {
   const served =
-    "llama, mistral3, qwen2, qwen3, granite, smollm3, phi3, olmo2, lfm2, qwen35, qwen3moe, qwen35moe, gemma3, gemma4 are served from GGUF files";
+    "llama, mistral3, qwen2, qwen3, granite, smollm3, phi3, olmo2, lfm2, qwen35, qwen3moe, gpt-oss, qwen35moe, gemma3, gemma4 are served from GGUF files";
   const cases: readonly (readonly [Readonly<Record<string, WrittenValue>>, RegExp])[] = [
     ...["lfm2moe", "deepseek2", "glm4", "gemma3n", "hunyuan-dense", "constructor"].map(
       (name) =>

@@ -66,6 +66,8 @@ const names = [
   "qwen3-moe",
   "qwen3-moe-sums",
   "qwen3.5-moe",
+  "gpt-oss",
+  "gpt-oss-mxfp4",
 ];
 
 type Feeds = Record<string, Tensor>;

@@ -494,9 +494,11 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
     ],
   })),
   causalAttention: [0, 3].map((window): OpCase => ({
-    inputs: qkv(5, "T"),
+    inputs: { ...qkv(5, "T"), ...floats("sinks", [4]) },
     build: (b, value) => {
-      const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, ...(window === 0 ? {} : { window }) };
+      // With and without sinks.
+      const more = window === 0 ? {} : { window, sinks: value("sinks") };
+      const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, ...more };
       const { attention, keys, values } = b.causalAttention(value("q"), value("k"), value("v"), options);
       return [attention, keys, values];
     },
@@ -531,12 +533,13 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       ...floats("pastKeys", [1, 2, 6, 8], { shape: [1, 2, "C", 8] }),
       ...floats("pastValues", [1, 2, 6, 8], { shape: [1, 2, "C", 8] }),
       ...ints("past", [1], [4]),
+      ...floats("sinks", [4]),
     },
     build: (b, value) =>
       b.continuedAttention(
         { q: value("q"), k: value("k"), v: value("v") },
         { keys: value("pastKeys"), values: value("pastValues"), length: value("past") },
-        { queryHeads: 4, kvHeads: 2, scale: 0.3, window },
+        { queryHeads: 4, kvHeads: 2, scale: 0.3, window, ...(window > 0 && { sinks: value("sinks") }) },
       ),
   })),
   deltaAttention: [
@@ -595,12 +598,12 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
 /** Larger functions that consist of several operations. */
 export const compositeCases: Readonly<Record<string, OpCase>> = {
   selfAttention: {
-    inputs: qkv(4, "T"),
+    inputs: { ...qkv(4, "T"), ...floats("sinks", [4]) },
     build: (b, value) =>
       selfAttention(
         b,
         { q: value("q"), k: value("k"), v: value("v") },
-        { ...headOptions, mask: causalMask(b, "T", 2) },
+        { ...headOptions, mask: causalMask(b, "T", 2), sinks: value("sinks") },
       ),
   },
   "a recomputed part that keeps a value and captures others": {
@@ -643,8 +646,10 @@ export const compositeCases: Readonly<Record<string, OpCase>> = {
       ...floats("cacheKeys", [2, 2, 6, 8], { shape: ["B", 2, "C", 8] }),
       ...floats("cacheValues", [2, 2, 6, 8], { shape: ["B", 2, "C", 8] }),
       ...ints("past", [2], [5, 2], ["B"]),
+      ...floats("sinks", [4]),
     },
     build: (b, value) => {
+      const sinks = value("sinks");
       const mask = cacheMask(b, { pastLengths: value("past"), capacity: "C", window: 4 });
       const inputs = {
         q: value("q"),
@@ -653,7 +658,7 @@ export const compositeCases: Readonly<Record<string, OpCase>> = {
         cacheKeys: value("cacheKeys"),
         cacheValues: value("cacheValues"),
       };
-      const { attention, keys, values } = cacheAttention(b, inputs, { ...headOptions, mask });
+      const { attention, keys, values } = cacheAttention(b, inputs, { ...headOptions, mask, sinks });
       return [attention, keys, values];
     },
   },

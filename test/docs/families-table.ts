@@ -77,6 +77,7 @@ const rows: { readonly [Class in Architecture]: Row } = {
     template: `${renderings}/microsoft-Phi-3.5-mini-instruct.jinja`,
   },
   Qwen3MoeForCausalLM: { models: "Qwen3-MoE", gguf: ["qwen3moe"], template: null },
+  GptOssForCausalLM: { models: "gpt-oss", gguf: ["gpt-oss"], template: null },
   Qwen3_5MoeForCausalLM: {
     models: "Qwen3.5-MoE",
     gguf: ["qwen35moe"],

@@ -245,6 +245,34 @@ export const families = {
     keys: { expert_count: 6, expert_used_count: 3, expert_feed_forward_length: 64 },
     layerTensors: { ...attention, ...inputNorms, ...headNorms, ...experts(6, 64) },
   },
+  "gpt-oss": {
+    architecture: "gpt-oss",
+    keys: {
+      expert_count: 4,
+      expert_used_count: 2,
+      expert_feed_forward_length: 64,
+      "attention.sliding_window": 8,
+      "attention.key_length": headSize,
+      "attention.value_length": headSize,
+      "rope.scaling.type": "yarn",
+      "rope.scaling.factor": float(8),
+      "rope.scaling.original_context_length": 32,
+    },
+    layerTensors: {
+      ...attention,
+      ...biases,
+      ...experts(4, 64),
+      "attn_norm.weight": [width],
+      "post_attention_norm.weight": [width],
+      "attn_output.bias": [width],
+      "attn_sinks.weight": [heads],
+      "ffn_gate_inp.bias": [4],
+      "ffn_gate_exps.bias": [4, 64],
+      "ffn_up_exps.bias": [4, 64],
+      "ffn_down_exps.bias": [4, width],
+    },
+    hasOutput: true,
+  },
   qwen35moe: {
     ...qwen35,
     architecture: "qwen35moe",
@@ -389,15 +417,19 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
   return shapes.map(([name, shape], index) => ({
     name,
     shape,
-    type: typeOf(shape, one.type, index),
+    type: typeOf(name, shape, { type: one.type, index }),
     data: randomTensor(name, shape),
   }));
 }
 
 /** In mixed files, the types alternate. */
-function typeOf(shape: readonly number[], type: MatrixType, index: number): StoredType {
-  // Rows of a convolution's kernels are shorter than a block.
-  if (shape.length === 1 || (shape.at(-1) ?? 0) < 32) return "F32";
+function typeOf(
+  name: string,
+  shape: readonly number[],
+  { type, index }: { readonly type: MatrixType; readonly index: number },
+): StoredType {
+  // Converters never round routers. Rows of a convolution's kernels are shorter than a block.
+  if (shape.length === 1 || /bias$|ffn_gate_inp/.test(name) || (shape.at(-1) ?? 0) < 32) return "F32";
   if (type !== "mixed") return type;
   return (["F32", "F16", "Q8_0", "BF16"] as const)[index % 4];
 }

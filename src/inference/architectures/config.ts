@@ -22,6 +22,7 @@ export const architectures = [
   "Qwen3MoeForCausalLM",
   "Qwen3_5MoeForCausalLM",
   "NemotronHForCausalLM",
+  "GptOssForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -50,6 +51,13 @@ export interface ExpertsConfig {
   readonly intermediateSize: number;
   /** True if the factors of a token's experts add up to one. */
   readonly isNormalized: boolean;
+  /** True if the router and the experts have biases. */
+  readonly hasBias: boolean;
+  /**
+   * Limit of the results of gate and up, and factor within the activation g · sigmoid(factor · g) · (u + 1); null for
+   * the model's activation.
+   */
+  readonly clamp: { readonly limit: number; readonly factor: number } | null;
 }
 
 export interface AttentionLayer {
@@ -185,6 +193,8 @@ export interface ModelConfig {
   readonly experts: ExpertsConfig | null;
   /** Mamba-2 settings; null if no layer has Mamba-2. */
   readonly mamba: MambaConfig | null;
+  /** True if each head has a sink: a score that takes a part of the probability of every position. */
+  readonly hasSinks: boolean;
   /** True if the query projection has a second half for each head, which gates the head's attended values. */
   readonly hasAttentionGate: boolean;
   /** Additional embedding with a part for each layer; null if the model has none. */

@@ -21,7 +21,7 @@ import { layerEmbeddings } from "./layer-embedding.ts";
 import { asRows, capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { type NormName, normPath } from "./module-names.ts";
 import { mambaOutput } from "./recurrent/mamba.ts";
-import { finalNormName, layerScaleName, outputProjection, projection } from "./parameters.ts";
+import { finalNormName, layerScaleName, outputProjection, projection, sinksName } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 import { type RecurrenceInputs, softplus } from "./recurrent/recurrence.ts";
 import { convolutionPath, convolutionWidth, recurrenceNames } from "./recurrent/state-layers.ts";
@@ -36,6 +36,8 @@ export interface KeysAndValues {
 export interface AttentionInputs extends KeysAndValues {
   readonly layer: number;
   readonly layerConfig: AttentionLayer;
+  /** Sink of each query head, [Hq]; absent if the model has none. */
+  readonly sinks?: Value;
   /** Heads of keys and values. */
   readonly heads: CacheShape;
   readonly q: Value;
@@ -250,6 +252,7 @@ class DecoderLayer {
       layer: this.#layer,
       layerConfig,
       heads: headsOf(this.#config, this.#layer),
+      ...(this.#config.hasSinks && { sinks: this.#parts.weight(sinksName(this.#layer)) }),
       q: this.#rotated("q_norm", queries, layerConfig.queryRotary ?? layerConfig.rotary),
       ...(given ?? this.keysAndValues(hidden, layerConfig)),
     });
@@ -414,7 +417,7 @@ class DecoderLayer {
     const rows = asRows(builder, x);
     const routed = expertMixture(builder, this.#config, this.#layer, { x: rows, ...this.#parts });
     if (experts === "routed") return builder.reshape(routed, x.shape);
-    const weight = this.#parts.weight(expertNames(this.#layer).sharedGate);
+    const weight = this.#parts.weight(expertNames(this.#config, this.#layer).sharedGate);
     const factor = builder.sigmoid(builder.kept(builder.matMul(rows, weight, { transposeB: true })));
     const shared = builder.multiply(this.#dense(rows), factor);
     return builder.reshape(builder.add(routed, shared), x.shape);

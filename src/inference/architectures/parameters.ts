@@ -132,6 +132,11 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
   }
 }
 
+/** Returns the name of the sinks of a layer's query heads. */
+export function sinksName(layer: number): string {
+  return `model.layers.${layer}.self_attn.sinks`;
+}
+
 /** Returns the name of the norm weight after the last layer. */
 export function finalNormName({ architecture }: ModelConfig): string {
   return `${moduleNames(architecture).finalNorm}.weight`;
@@ -230,6 +235,7 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
     ...(config.layerEmbedding === null ? [] : [norm("post_per_layer_input_norm", width)]),
     ...(config.hasLayerScales ? [{ name: layerScaleName(layer), shape: [1] }] : []),
     ...expertParameters(config, layer),
+    ...(config.hasSinks ? [{ name: sinksName(layer), shape: [config.headCount] }] : []),
     ...projectionsOf(layerConfig).flatMap((name) => {
       const { path, inputSize, outputSize, hasBias } = projection(config, layer, name);
       return [

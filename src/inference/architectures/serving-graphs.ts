@@ -66,12 +66,13 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
     ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT,
     positions_BT,
-    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, sinks, q, k, v }) => {
       const result = builder.causalAttention(q, k, v, {
         queryHeads: config.headCount,
         kvHeads: heads.kvHeadCount,
         scale: config.attentionScale,
         window: layerConfig.slidingWindow ?? 0,
+        sinks,
       });
       return keepNewCache(outputs, cacheOf(config, layer), result);
     },
@@ -177,7 +178,7 @@ export function buildContinuationGraph(
     ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT: builder.reshape(tokens_N, [1, "N"]),
     positions_BT: builder.reshape(positions_N, [1, "N"]),
-    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, sinks, q, k, v }) => {
       const cache = cacheOf(config, layer);
       const attended = parts.map(({ names, rows, length, part }) => {
         const shape = [1, heads.kvHeadCount, `C${part}`, heads.headSize];
@@ -186,7 +187,7 @@ export function buildContinuationGraph(
         return builder.continuedAttention(
           { q: rowsOf(q, rows), k: rowsOf(k, rows), v: rowsOf(v, rows) },
           { keys, values, length },
-          { queryHeads, kvHeads: heads.kvHeadCount, scale, window: layerConfig.slidingWindow ?? 0 },
+          { queryHeads, kvHeads: heads.kvHeadCount, scale, window: layerConfig.slidingWindow ?? 0, sinks },
         );
       });
       const attention = rowsOf(builder.concat(attended, 1), order_N);
@@ -249,7 +250,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     ...weightParts(builder, config, options),
     tokens_BT,
     positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
-    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, sinks, q, k, v }) => {
       const { kvHeadCount: kvHeads, headSize } = heads;
       const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
@@ -259,7 +260,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
       const window = layerConfig.slidingWindow ?? undefined;
       const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity, window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
-      const result = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+      const result = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask, sinks });
       return keepNewCache(outputs, cache, result);
     },
     taps: ({ layer, x }) => {
@@ -319,7 +320,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     ...weightParts(builder, config, options),
     tokens_BT,
     positions_BT,
-    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, sinks, q, k, v }) => {
       const { kvHeadCount: kvHeads, headSize } = heads;
       const cache = cacheOf(config, layer);
       const names = cacheNames(cache);
@@ -330,7 +331,14 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
       const window = layerConfig.slidingWindow ?? undefined;
       const mask = cacheMask(builder, { pastLengths, capacity, window });
       const inputs = { q, k, v, cacheKeys, cacheValues };
-      const { attention } = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+      const { attention } = cacheAttention(builder, inputs, {
+        queryHeads,
+        kvHeads,
+        headSize,
+        scale,
+        mask,
+        sinks,
+      });
       return keepNewCache(outputs, cache, { attention, keys, values });
     },
     taps: ({ layer, x }) => {

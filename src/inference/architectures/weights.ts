@@ -21,6 +21,8 @@ import {
   weightUseFor,
   type WeightForms,
 } from "./quantized/weight-forms.ts";
+import { hasBlocks } from "./config/read-experts.ts";
+import { readConfigFiles } from "./config/served-config.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { madeFrom, pieceValuesMax } from "./quantized/table-rows.ts";
@@ -122,11 +124,12 @@ export function readPrecision(folder: string, config: ModelConfig, choice: FormC
 }
 
 /**
- * False if every machine computes the model in float32. With `as-stored`, that is every model outside of GGUF files,
- * because only GGUF files hold quantized types.
+ * False if every machine computes the model in float32. With `as-stored`, only GGUF files and experts in four bits
+ * (gpt-oss) hold types that are computed in other forms.
  */
 export function mayBeRounded(folder: string, quantization: Quantization): boolean {
-  return quantization !== "off" && (quantization !== "as-stored" || ggufFilesOf(folder) !== null);
+  if (quantization !== "as-stored") return quantization !== "off";
+  return ggufFilesOf(folder) !== null || hasBlocks(readConfigFiles(folder).config);
 }
 
 /**

@@ -251,6 +251,8 @@ const cases = [
   ["granite4-hybrid", "4"],
   ["nemotron-h", "8"],
   ["nemotron-h", "off"],
+  ["gpt-oss", "off"],
+  ["gpt-oss-mxfp4", "as-stored"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 6)) {

@@ -21,6 +21,8 @@ export interface AttentionOptions {
   readonly headSize: number;
   /** Factor of the scores, usually headSize^-0.5. */
   readonly scale: number;
+  /** Additional score [Hq] of each query head, which takes a part of the probability; absent if there is none. */
+  readonly sinks?: Value | undefined;
   /** Mask added to the scores; its shape depends on the function that takes these options. */
   readonly mask: Value;
 }
@@ -188,7 +190,8 @@ export function cacheAttention(
     ],
     -1,
   );
-  const probabilities = builder.softmax(builder.add(scores, builder.reshape(mask, maskShape)));
+  const masked = builder.add(scores, builder.reshape(mask, maskShape));
+  const probabilities = sinkingSoftmax(builder, masked, options);
   const attended = builder.add(
     builder.multiply(builder.slice(probabilities, -1, 0, 1), values),
     valueProducts(builder, builder.slice(probabilities, -1, 1), cacheValues, cached),
@@ -245,7 +248,18 @@ function maskedSoftmax(
   // The rows of a key head are the rows of each of its query heads in turn, so the mask repeats for each query head.
   const keys = dimensionAt(scores.shape, 3);
   const perHead = builder.reshape(scores, [rows, options.kvHeads, groupSize(options), length, keys]);
-  return builder.reshape(builder.softmax(builder.add(perHead, options.mask)), scores.shape);
+  const masked = builder.add(perHead, options.mask);
+  return builder.reshape(sinkingSoftmax(builder, masked, options), scores.shape);
+}
+
+/** Softmax of scores [..., Hkv, G, T, S], in which each head's sink takes a part of the probability. */
+function sinkingSoftmax(builder: GraphBuilder, scores: Value, options: AttentionOptions): Value {
+  const { sinks, kvHeads } = options;
+  if (sinks === undefined) return builder.softmax(scores);
+  const byHead = builder.reshape(sinks, [kvHeads, groupSize(options), 1, 1]);
+  const column = builder.expand(byHead, [...scores.shape.slice(0, -1), 1]);
+  // The sink comes first, so that more keys only add to the end of the sums.
+  return builder.slice(builder.softmax(builder.concat([column, scores], -1)), -1, 1);
 }
 
 function sizes(x: Value): readonly [Dimension, Dimension] {

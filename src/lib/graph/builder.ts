@@ -28,6 +28,11 @@ export interface FusedAttentionOptions {
   readonly window?: number;
 }
 
+/** Additional score [Hq] of each query head, which takes a part of the probability and reads no value. */
+export interface Sinks {
+  readonly sinks?: Value | undefined;
+}
+
 /**
  * Rotary position embedding: cosines and sines, each [positions, P], that rotate the first 2 P of a head's `headSize`
  * channels.
@@ -469,9 +474,10 @@ export class GraphBuilder {
     q: Value,
     k: Value,
     v: Value,
-    options: FusedAttentionOptions,
+    { sinks, ...options }: FusedAttentionOptions & Sinks,
   ): { readonly attention: Value; readonly keys: Value; readonly values: Value } {
-    const [attention, keys, values] = this.#node("causalAttention", [q, k, v], {
+    const operands = [q, k, v, ...(sinks === undefined ? [] : [sinks])];
+    const [attention, keys, values] = this.#node("causalAttention", operands, {
       window: 0,
       ...options,
     }).outputs;
@@ -519,9 +525,10 @@ export class GraphBuilder {
   continuedAttention(
     inputs: { readonly q: Value; readonly k: Value; readonly v: Value },
     past: { readonly keys: Value; readonly values: Value; readonly length: Value },
-    options: FusedAttentionOptions,
+    { sinks, ...options }: FusedAttentionOptions & Sinks,
   ): Value {
     const operands = [inputs.q, inputs.k, inputs.v, past.keys, past.values, past.length];
+    if (sinks !== undefined) operands.push(sinks);
     return this.#append("continuedAttention", operands, { window: 0, ...options });
   }
 

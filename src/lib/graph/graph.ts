@@ -178,12 +178,14 @@ export interface OpAttributes {
   readonly rotary: { readonly inverse: boolean; readonly headSize: number };
   /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K], keys [B, Hkv, T, K], values [B, Hkv,
-   * T, K]). Each row starts at its first token, and `window` 0 means unlimited. Serving only: there is no gradient.
+   * T, K]). Each row starts at its first token, and `window` 0 means unlimited; there is no gradient. A fourth
+   * operand [Hq] is an additional score of each query head, which takes a part of the probability.
    */
   readonly causalAttention: FusedAttention;
   /**
    * (q [1, T, Hq*K], k and v [1, T, Hkv*K], past keys and values [1, Hkv, C, K], past length int64 [1]) → [1, T,
-   * Hq*K]: tokens that continue after the filled part of a cache. Serving only.
+   * Hq*K]: tokens that continue after the filled part of a cache. Serving only. A seventh operand is as the fourth of
+   * `causalAttention`.
    */
   readonly continuedAttention: FusedAttention;
   /**

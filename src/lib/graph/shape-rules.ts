@@ -335,13 +335,15 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [{ dtype, shape }];
   },
-  causalAttention: ([q, k, v], { queryHeads, kvHeads }) => {
+  causalAttention: ([q, k, v, sinks], { queryHeads, kvHeads }) => {
+    requireSinks("causalAttention", sinks, queryHeads);
     const { query, headSize } = requireHeads("causalAttention", [q, k, v], { queryHeads, kvHeads });
     const [batch = 0, length = 0] = query.shape;
     const cache: TensorType = { dtype: "float32", shape: [batch, kvHeads, length, headSize] };
     return [query, cache, cache];
   },
-  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength], { queryHeads, kvHeads }) => {
+  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength, sinks], { queryHeads, kvHeads }) => {
+    requireSinks("continuedAttention", sinks, queryHeads);
     const { query, headSize } = requireHeads("continuedAttention", [q, k, v], { queryHeads, kvHeads });
     const keys = requireType("continuedAttention", pastKeys, "float32").shape;
     const values = requireType("continuedAttention", pastValues, "float32").shape;
@@ -455,6 +457,12 @@ function requireHeads(
     `${operation}: ${queryHeads} and ${kvHeads} heads of ${formatShape(query.shape)}, ${formatShape(key.shape)}, ${formatShape(value.shape)}`,
   );
   return { query, headSize };
+}
+
+function requireSinks(operation: string, sinks: TensorType | undefined, queryHeads: number): void {
+  if (sinks === undefined) return;
+  const { shape } = requireType(operation, sinks, "float32");
+  assert(sameShape(shape, [queryHeads]), `${operation}: sinks ${formatShape(shape)} of ${queryHeads} heads`);
 }
 
 /** Broadcasts two shapes as NumPy does: aligned at the last axis, sizes must be equal or 1. */

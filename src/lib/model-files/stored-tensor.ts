@@ -4,6 +4,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { assert, unreachable } from "../../base/domain/assert.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { blockTypes, dequantize } from "./gguf/block-types.ts";
+import { decodePairs } from "./gguf/four-bit-floats.ts";
 import { bfloat16ToFloat32, float16ToFloat32 } from "./half-floats.ts";
 
 const plainTypes = {
@@ -11,6 +12,7 @@ const plainTypes = {
   F16: { weights: 1, bytes: 2 },
   BF16: { weights: 1, bytes: 2 },
   I64: { weights: 1, bytes: 8 },
+  U8: { weights: 1, bytes: 1 },
 } as const;
 
 /**
@@ -36,6 +38,8 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   readonly rearranged?: Rearrangement;
   /** Tensors that together hold this tensor's rows, one tensor after the other; absent if it is stored as a whole. */
   readonly pieces?: readonly StoredTensor[];
+  /** Scales of the blocks of a tensor of type MXFP4 that are stored elsewhere; absent if each block has its own. */
+  readonly blockScales?: Pick<StoredTensor, "file" | "offset" | "byteLength">;
 }
 
 /**
@@ -44,8 +48,10 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
  * * `plus-one`: one was added to each value.
  * * `tiled-heads`: the file holds the first value head of each key head, then the second of each, and so on. All value
  * heads of one key head should follow one another.
+ * * `transposed`: rows are stored as columns; with `isPaired`, also as in `paired-rows` with one head.
  */
 export type Rearrangement =
+  | { readonly kind: "transposed"; readonly isPaired: boolean }
   | { readonly kind: "paired-rows"; readonly headCount: number }
   | { readonly kind: "plus-one" }
   | TiledHeads;
@@ -141,6 +147,8 @@ export function readFloats(tensor: StoredTensor): Float32Array {
       return inRowOrder(values, tensor);
     case "tiled-heads":
       return untiled(values, tensor, tensor.rearranged);
+    case "transposed":
+      return untransposed(values, tensor, tensor.rearranged.isPaired);
     default:
       return unreachable(tensor.rearranged);
   }
@@ -157,8 +165,20 @@ function joinedFloats(pieces: readonly StoredTensor[]): Float32Array {
   return values;
 }
 
-function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
+function untransposed(values: Float32Array, { shape }: StoredTensor, isPaired: boolean): Float32Array {
+  const [rows, width] = shape;
+  const result = new Float32Array(values.length);
+  for (let row = 0; row < rows; row++) {
+    const stored = isPaired ? pairedRow(row, rows) : row;
+    for (let column = 0; column < width; column++)
+      result[row * width + column] = values[column * rows + stored];
+  }
+  return result;
+}
+
+function widened({ name, type, file, blockScales, ...place }: StoredTensor): Float32Array {
   const bytes = readTensorBytes({ file, ...place });
+  if (blockScales !== undefined) return decodePairs(bytes, readTensorBytes(blockScales));
   switch (type) {
     case "F32":
       return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
@@ -167,6 +187,7 @@ function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
     case "BF16":
       return bfloat16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
     case "I64":
+    case "U8":
       throw corrupt(file, `${name} holds integers where floating-point numbers are expected`);
     default:
       return dequantize(type, bytes);

@@ -14,7 +14,7 @@ import type { ConfigReader, JsonObject } from "./config-reader.ts";
 import { gemma4Embedding, gemma4Layers, gemma4Rotary, type LayerDetails } from "./gemma4-layers.ts";
 import { graniteConvolution, graniteMamba } from "./granite-mamba.ts";
 import { nemotronConvolution, nemotronKinds, nemotronMamba } from "./nemotron-mamba.ts";
-import { readExperts, sparseLayers } from "./read-experts.ts";
+import { gptOssExperts, gptOssRotary, readExperts, sparseLayers } from "./read-experts.ts";
 
 /** Kind of a layer: attention to all earlier positions or to a window of them, or another kind of `LayerConfig`. */
 export type LayerKind =
@@ -120,6 +120,13 @@ export interface FamilyRule {
     | null;
   /** Reads the embedding with a part for each layer; null if the class has none. */
   readonly layerEmbedding: ((reader: ConfigReader) => LayerEmbedding | null) | null;
+  /** Default of `sliding_window`. */
+  readonly usualWindow: number;
+  /** Default of `attention_bias`. */
+  readonly usualAttentionBias: boolean;
+  readonly hasSinks: boolean;
+  /** True if weights of experts may be in four bits (MXFP4). */
+  readonly readsBlocks: boolean;
   /** Reads the experts; null if layers of the class have none. */
   readonly experts: ((reader: ConfigReader) => ExpertsConfig | null) | null;
   /** Returns a function that says which experts a layer has; only called if the model has experts. */
@@ -194,6 +201,10 @@ const plain: FamilyRule = {
   hasLayerScales: false,
   layerDetails: null,
   layerEmbedding: null,
+  usualWindow: 4096,
+  usualAttentionBias: false,
+  hasSinks: false,
+  readsBlocks: false,
   experts: null,
   expertRule: () => () => undefined,
   hasFeedForwardGate: true,
@@ -395,6 +406,24 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     queryKeyNorm: "each-head",
     experts: (reader) => readExperts(reader, { count: 128, active: 8, width: 768, isNormalized: false }),
     expertRule: sparseLayers,
+  },
+  GptOssForCausalLM: {
+    ...plain,
+    modelType: "gpt_oss",
+    headSize: 64,
+    kvHeadCount: 8,
+    usualAttentionBias: true,
+    normEpsilon: 1e-5,
+    intermediateSize: (reader) => reader.count("intermediate_size", 2880),
+    layerTypes: attentionTypes,
+    kindRule: () => sliding((layer) => layer % 2 === 0),
+    usualWindow: 128,
+    rotaryTheta: 150_000,
+    usualRotary: gptOssRotary,
+    hasSinks: true,
+    readsBlocks: true,
+    experts: gptOssExperts,
+    expertRule: () => () => "routed",
   },
   Qwen3_5MoeForCausalLM: {
     ...qwen35,

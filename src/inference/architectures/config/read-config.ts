@@ -4,6 +4,7 @@
 import { architectures, type Architecture, type LayerConfig, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
+import { hasBlocks } from "./read-experts.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 import { activations, families, type FamilyRule } from "./families.ts";
 import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.ts";
@@ -78,7 +79,7 @@ function parse({
   const multiplier = (field: string, usual: number): number =>
     family.readsMultipliers ? reader.number(field, 1) : usual;
   const experts = family.experts?.(reader) ?? null;
-  const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
+  const hasBias = family.readsAttentionBias && reader.flag("attention_bias", family.usualAttentionBias);
   const { layers, rotaries } = readLayers(reader, family, { rotarySize, experts });
   const has = (...kinds: readonly LayerConfig["kind"][]): boolean =>
     layers.some(({ kind }) => kinds.includes(kind));
@@ -107,6 +108,7 @@ function parse({
     delta: has("delta") ? (family.delta?.(reader) ?? null) : null,
     mamba: has("mamba") ? (family.mamba?.(reader) ?? null) : null,
     experts,
+    hasSinks: family.hasSinks,
     hasAttentionGate: family.hasAttentionGate,
     layerEmbedding: family.layerEmbedding?.(reader) ?? null,
     hasLayerScales: family.hasLayerScales,
@@ -155,11 +157,12 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   );
   if (!family.readsLogitCap)
     unless("final_logit_softcapping", [], "soft capping of logits is not computed here; use a model without");
-  unless(
-    "quantization_config",
-    [],
-    "quantized weights are not read; use the original in float32, float16 or bfloat16",
-  );
+  if (!(family.readsBlocks && hasBlocks(reader.fields)))
+    unless(
+      "quantization_config",
+      [],
+      "quantized weights are not read; use the original in float32, float16 or bfloat16",
+    );
   unless(
     "compression_config",
     [],

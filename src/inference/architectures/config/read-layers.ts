@@ -97,11 +97,11 @@ function explicitKinds(
   return [];
 }
 
-function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): number {
+function readWindow(reader: ConfigReader, { hasSlidingSwitch, usualWindow }: FamilyRule): number {
   if (hasSlidingSwitch && !reader.flag("use_sliding_window", false)) {
     reader.refuse("use_sliding_window", "layer_types names sliding layers, so it has to be true");
   }
-  return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : 4096);
+  return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : usualWindow);
 }
 
 /**
@@ -162,7 +162,9 @@ function readRotaries(
       slidingRotary === "unscaled" ? full.theta : reader.number(slidingRotary.field, slidingRotary.theta);
     return { full_attention: full, sliding_attention: { theta, scaling: { kind: "none" } } };
   };
-  const newer = reader.object("rope_parameters", family.usualRotary);
+  // The default applies only if the file does not describe the embedding in its older fields.
+  const isOlder = (reader.get("rope_scaling") ?? null) !== null;
+  const newer = reader.object("rope_parameters", isOlder ? null : family.usualRotary);
   if (newer === null) {
     const theta = reader.number("rope_theta", rotaryTheta);
     return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), context) });

@@ -5,8 +5,9 @@ import type { ModelConfig } from "../config.ts";
 
 /** Names of a layer's parameters besides its projections. */
 export interface ExpertNames {
-  /** Weight of the router, [E, D]. */
+  /** Weight of the router, [E, D], and its bias, [E]. */
   readonly router: string;
+  readonly routerBias: string;
   /** Weights of gate and up of each expert, one after the other: [E, 2 I, D]. */
   readonly gateUp: string;
   /** Weights of down of each expert: [E, D, I]. */
@@ -15,14 +16,26 @@ export interface ExpertNames {
   readonly sharedGate: string;
 }
 
-export function expertNames(layer: number): ExpertNames {
+export function expertNames({ architecture }: ModelConfig, layer: number): ExpertNames {
   const path = `model.layers.${layer}.mlp`;
+  const router = `${path}.${architecture === "GptOssForCausalLM" ? "router" : "gate"}`;
   return {
-    router: `${path}.gate.weight`,
+    router: `${router}.weight`,
+    routerBias: `${router}.bias`,
     gateUp: `${path}.experts.gate_up_proj`,
     down: `${path}.experts.down_proj`,
     sharedGate: `${path}.shared_expert_gate.weight`,
   };
+}
+
+/** Returns the name of the biases of all experts, [E, N], by the name of their weights. */
+export function stackBiasName(stack: string): string {
+  return `${stack}_bias`;
+}
+
+/** True for the biases of all experts of a layer. */
+export function isStackBias(name: string): boolean {
+  return name.endsWith("_proj_bias");
 }
 
 /** True for a parameter with the weights of all experts of a layer. */
@@ -30,20 +43,27 @@ export function isExpertStack(name: string): boolean {
   return /\.experts\.(gate_up|down)_proj$/.test(name);
 }
 
+interface ExpertParameter {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
 /** Returns a layer's parameters of experts; none if the layer has no experts. */
-export function expertParameters(
-  config: ModelConfig,
-  layer: number,
-): readonly { readonly name: string; readonly shape: readonly number[] }[] {
+export function expertParameters(config: ModelConfig, layer: number): readonly ExpertParameter[] {
   const own = config.layers[layer].experts;
   if (own === undefined) return [];
   const { width } = config;
-  const { count, intermediateSize } = present(config.experts, "experts");
-  const names = expertNames(layer);
+  const { count, intermediateSize, hasBias } = present(config.experts, "experts");
+  const names = expertNames(config, layer);
+  const stack = (name: string, rows: number, columns: number): readonly ExpertParameter[] => [
+    { name, shape: [count, rows, columns] },
+    ...(hasBias ? [{ name: stackBiasName(name), shape: [count, rows] }] : []),
+  ];
   return [
     { name: names.router, shape: [count, width] },
+    ...(hasBias ? [{ name: names.routerBias, shape: [count] }] : []),
     ...(own === "routed-and-shared" ? [{ name: names.sharedGate, shape: [1, width] }] : []),
-    { name: names.gateUp, shape: [count, 2 * intermediateSize, width] },
-    { name: names.down, shape: [count, width, intermediateSize] },
+    ...stack(names.gateUp, 2 * intermediateSize, width),
+    ...stack(names.down, width, intermediateSize),
   ];
 }

@@ -6,7 +6,7 @@ import { dimensionProduct } from "../../../lib/graph/dimension.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
 import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
 import type { ModelConfig } from "../config.ts";
-import { expertNames } from "./expert-parameters.ts";
+import { expertNames, stackBiasName } from "./expert-parameters.ts";
 
 /** Multiplies rows x [P, K] with the weights of their own experts, int64 [P]; returns [P, N]. */
 export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
@@ -26,29 +26,60 @@ export function expertMixture(
   layer: number,
   { x, weight, expertLinear }: MixtureParts & { readonly x: Value },
 ): Value {
-  const { activeCount, intermediateSize } = present(config.experts, "experts");
+  const { activeCount, intermediateSize, hasBias } = present(config.experts, "experts");
   const [count, width] = x.shape;
-  const names = expertNames(layer);
-  const { ids, factors } = chosenExperts(builder, config, weight(names.router), x);
+  const names = expertNames(config, layer);
+  const { ids, factors } = chosenExperts(
+    builder,
+    config,
+    routerLogits(builder, config, layer, { x, weight }),
+  );
   const pairs = dimensionProduct([count, activeCount]);
   const experts = builder.reshape(ids, [pairs]);
   const byPair = builder.expand(builder.reshape(x, [count, 1, width]), [count, activeCount, width]);
-  const gateUp = expertLinear(names.gateUp, builder.reshape(byPair, [pairs, width]), experts);
-  const gate = builder.silu(builder.slice(gateUp, -1, 0, intermediateSize));
-  const activated = builder.multiply(gate, builder.slice(gateUp, -1, intermediateSize));
-  const results = builder.reshape(expertLinear(names.down, activated, experts), [count, activeCount, width]);
-  return weightedSum(builder, builder.reshape(factors, [count, 1, activeCount]), results);
+  const linear = (name: string, rows: Value): Value => {
+    const products = expertLinear(name, rows, experts);
+    if (!hasBias) return products;
+    return builder.add(products, builder.gatherRows(weight(stackBiasName(name)), experts));
+  };
+  const gateUp = linear(names.gateUp, builder.reshape(byPair, [pairs, width]));
+  const gate = builder.slice(gateUp, -1, 0, intermediateSize);
+  const up = builder.slice(gateUp, -1, intermediateSize);
+  const results = linear(names.down, activated(builder, config, gate, up));
+  const byToken = builder.reshape(results, [count, activeCount, width]);
+  return weightedSum(builder, builder.reshape(factors, [count, 1, activeCount]), byToken);
+}
+
+/** Multiplies gate and up, after the activation. */
+function activated(builder: GraphBuilder, { experts }: ModelConfig, gate: Value, up: Value): Value {
+  const { clamp } = present(experts, "experts");
+  if (clamp === null) return builder.multiply(builder.silu(gate), up);
+  const { limit, factor } = clamp;
+  const clampedGate = builder.minimum(gate, limit);
+  const clampedUp = builder.clip(up, -limit, limit);
+  // g · sigmoid(factor · g).
+  const inner = builder.multiply(builder.silu(builder.multiply(clampedGate, factor)), 1 / factor);
+  return builder.multiply(inner, builder.add(clampedUp, 1));
+}
+
+function routerLogits(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  layer: number,
+  { x, weight }: { readonly x: Value; readonly weight: MixtureParts["weight"] },
+): Value {
+  const { router, routerBias } = expertNames(config, layer);
+  const products = builder.kept(builder.matMul(x, weight(router), { transposeB: true }));
+  return present(config.experts, "experts").hasBias ? builder.add(products, weight(routerBias)) : products;
 }
 
 /** Returns the experts of each token, int64 [T, A], and their factors, float32 [T, A]. */
 function chosenExperts(
   builder: GraphBuilder,
   config: ModelConfig,
-  router: Value,
-  x: Value,
+  logits: Value,
 ): { readonly ids: Value; readonly factors: Value } {
   const { activeCount, isNormalized } = present(config.experts, "experts");
-  const logits = builder.kept(builder.matMul(x, router, { transposeB: true }));
   const ids = builder.kept(builder.topIds(logits, activeCount));
   // The softmax of the chosen logits equals the chosen probabilities divided by their sum.
   const factors = isNormalized

@@ -5,7 +5,7 @@ import type { Quantization } from "../../../base/domain/model.ts";
 import { hasFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
 import { isPlainType, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import type { ModelConfig } from "../config.ts";
-import { isExpertStack } from "../experts/expert-parameters.ts";
+import { isExpertStack, isStackBias } from "../experts/expert-parameters.ts";
 import { modelParameters, type ParameterSpec } from "../parameters.ts";
 import {
   blockSize,
@@ -51,7 +51,7 @@ export function chooseForms(
 
 /** True for matrices, including those of experts. */
 export function isMatrix({ name, shape }: ParameterSpec): boolean {
-  return shape.length === 2 || isExpertStack(name);
+  return (shape.length === 2 && !isStackBias(name)) || isExpertStack(name);
 }
 
 /** Ends of the names of small projections that are sensitive to rounding. */
@@ -61,6 +61,7 @@ const sensitiveNames = [
   ".in_proj_b.weight",
   // Rounding could change which experts are chosen.
   ".mlp.gate.weight",
+  ".mlp.router.weight",
   ".shared_expert_gate.weight",
 ];
 

@@ -73,7 +73,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
     linear,
     tokens_BT: together(groups.map(({ tokens }) => tokens)),
     positions_BT: builder.reshape(together(groups.map(({ pastLengths }) => pastLengths)), [count, 1]),
-    attend: ({ layer, layerConfig, heads, q, k, v }) => {
+    attend: ({ layer, layerConfig, heads, sinks, q, k, v }) => {
       const { kvHeadCount: kvHeads, headSize } = heads;
       const names = cacheNames(cacheOf(config, layer));
       const window = layerConfig.slidingWindow ?? undefined;
@@ -87,7 +87,8 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
           cacheValues: cacheInput(groupName(names.values, group), shape),
         };
         const mask = cacheMask(builder, { pastLengths, capacity, window });
-        return cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask }).attention;
+        return cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask, sinks })
+          .attention;
       });
       outputs[names.newKeys] = builder.reshape(k, [count, kvHeads, 1, 1, headSize]);
       outputs[names.newValues] = builder.reshape(v, [count, kvHeads, 1, 1, headSize]);

@@ -2,7 +2,7 @@
 // convolutions. Norms and projections process a list of tokens; only these operations use padded rows, so only they pay
 // for padding. No token depends on another sequence.
 import { assert, present } from "../../../base/domain/assert.ts";
-import { continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
+import { causalMask, continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../../lib/graph/dimension.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
@@ -272,8 +272,13 @@ class RowAttention {
   }
 
   /** Computes causal attention within rows [B, T, W]. Padding is on the right, so no token attends to it. */
-  causal({ layerConfig, heads, q, k, v }: AttentionInputs): Value {
+  causal(inputs: AttentionInputs): Value {
+    const { layerConfig, heads, sinks, q, k, v } = inputs;
     const { headCount: queryHeads, attentionScale: scale } = this.#config;
+    if (sinks !== undefined) {
+      const mask = causalMask(this.builder, dimensionAt(q.shape, 1), layerConfig.slidingWindow ?? undefined);
+      return this.#masked(inputs, mask);
+    }
     const options = { queryHeads, kvHeads: heads.kvHeadCount, scale, window: layerConfig.slidingWindow ?? 0 };
     return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
   }
@@ -282,19 +287,22 @@ class RowAttention {
    * Computes attention for rows that continue a prefix. The queries q [R, T, W] are those of the rows; k and v [R, P+T,
    * W] begin with each row's prefix.
    */
-  continued(
-    { layerConfig, heads, q, k, v }: AttentionInputs,
-    { prefixLengths_R, prefixes_GP }: Prefixes,
-  ): Value {
+  continued(inputs: AttentionInputs, { prefixLengths_R, prefixes_GP }: Prefixes): Value {
+    const { layerConfig, q } = inputs;
     const mask = continuationMask(this.builder, {
       prefixLengths: prefixLengths_R,
       prefixCapacity: dimensionAt(prefixes_GP.shape, 1),
       length: dimensionAt(q.shape, 1),
       window: layerConfig.slidingWindow ?? undefined,
     });
+    return this.#masked(inputs, mask);
+  }
+
+  /** Computes attention from queries to the keys that a mask leaves visible; all scores are in memory together. */
+  #masked({ heads, sinks, q, k, v }: AttentionInputs, mask: Value): Value {
     const { headCount: queryHeads, attentionScale: scale } = this.#config;
     const { kvHeadCount: kvHeads, headSize } = heads;
-    const options = { queryHeads, kvHeads, headSize, scale, mask };
+    const options = { queryHeads, kvHeads, headSize, scale, mask, sinks };
     const attended = recomputed(this.builder, [q, k, v], (queries, keys, values) =>
       selfAttention(this.builder, { q: queries, k: keys, v: values }, options),
     );

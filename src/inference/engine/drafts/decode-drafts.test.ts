@@ -119,6 +119,7 @@ const cases = [
   ["gemma4-large", "off"],
   ["qwen3-moe", "off"],
   ["qwen3-moe-sums", "8"],
+  ["gpt-oss", "off"],
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 5)) {

@@ -297,6 +297,7 @@ const cases = [
   ["qwen3-moe", "8"],
   ["granite4-hybrid", "off"],
   ["nemotron-h", "off"],
+  ["gpt-oss-mxfp4", "as-stored"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 test("states stay those after a slot's tokens on random schedules", async () => {

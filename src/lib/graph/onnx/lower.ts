@@ -313,7 +313,8 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const { shape } = present(inputs[0], "queries");
     const length = lowering.model.dimension(dimensionAt(shape, 1));
     const totals = { length, rows: lowering.model.dimension(dimensionAt(shape, 0)) };
-    fusedAttention([...operands, "", ""], totals, attributes, lowering);
+    const [q = "", k = "", v = "", sinks = ""] = operands;
+    fusedAttention([q, k, v, "", "", sinks], totals, attributes, lowering);
   },
   continuedAttention: ({ inputs, attributes }, operands, lowering) => {
     const { model } = lowering;
@@ -323,7 +324,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       length: model.node("Add", [pastLength, length]),
       rows: model.constant("int64", [1], [1]),
     };
-    fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
+    fusedAttention([...operands.slice(0, 5), operands[6] ?? ""], totals, attributes, lowering);
   },
   deltaAttention: ({ attributes: { heads, scale } }, operands, lowering) => {
     const { model, results } = lowering;
@@ -431,7 +432,7 @@ function queriesOf(
 /**
  * Adds attention for rows that all have the same length, including their past.
  *
- * @param operands q, k, v, and the past keys and values; "" for both if there is no past
+ * @param operands q, k, v, the past keys and values, and the sinks; "" for those that are absent
  * @param totals names of int64 [1]: the length of each row, and the number of rows
  */
 function fusedAttention(
@@ -447,7 +448,10 @@ function fusedAttention(
   const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
   // The kernel always returns three results (the attention, and all keys and values), so unused ones need names too.
   const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
-  model.node("GroupQueryAttention", [...operands, rowLengths, total], {
+  const [sinks = ""] = operands.slice(5);
+  // The sinks come after four operands that are absent here.
+  const others = sinks === "" ? [] : ["", "", "", "", sinks];
+  model.node("GroupQueryAttention", [...operands.slice(0, 5), rowLengths, total, ...others], {
     domain: CONTRIB_DOMAIN,
     attributes: {
       num_heads: queryHeads,

@@ -290,7 +290,7 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     };
     return [denseFrom(from.dims, rotate)];
   },
-  causalAttention: ([q, k, v], attributes) => {
+  causalAttention: ([q, k, v, sinks], attributes) => {
     const { kvHeads, queryHeads } = attributes;
     const [rows = 0, length = 0, width = 0] = operand(q).dims;
     const headSize = width / queryHeads;
@@ -298,10 +298,11 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
       denseFrom([rows, kvHeads, length, headSize], ([row = 0, head = 0, token = 0, channel = 0]) =>
         elementAt(x, [row, token, head * headSize + channel]),
       );
-    const attention = fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes);
+    const operands = { q: operand(q), k: operand(k), v: operand(v), past: 0, sinks };
+    const attention = fusedAttention(operands, attributes);
     return [attention, cached(operand(k)), cached(operand(v))];
   },
-  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength], attributes) => {
+  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength, sinks], attributes) => {
     const past = elementAt(operand(pastLength), [0]);
     const joined = (cache: Dense, x: Dense) => {
       const [, length = 0, width = 0] = x.dims;
@@ -314,7 +315,7 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     };
     const keys = joined(operand(pastKeys), operand(k));
     const values = joined(operand(pastValues), operand(v));
-    return [fusedAttention({ q: operand(q), k: keys, v: values, past }, attributes)];
+    return [fusedAttention({ q: operand(q), k: keys, v: values, past, sinks }, attributes)];
   },
   deltaAttention: ([q, k, v, state, logDecay, strength], { heads, scale }) => {
     const [batch = 0, length = 0, width = 0] = operand(q).dims;
@@ -359,7 +360,7 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
   deltaScan: (operands) => [deltaScan(operands)],
   deltaScanGradient,
   blockedAttention: ([q, k, v], attributes) => [
-    fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes),
+    fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0, sinks: undefined }, attributes),
   ],
   blockedAttentionGradient: ([q, k, v, , slope], attributes) =>
     attentionGradient({ q: operand(q), k: operand(k), v: operand(v), slope: operand(slope) }, attributes),
@@ -405,9 +406,18 @@ function attentionGradient(
   return [byQ, byK, byV];
 }
 
+interface FusedOperands {
+  readonly q: Dense;
+  readonly k: Dense;
+  readonly v: Dense;
+  readonly past: number;
+  /** Additional score of each query head. */
+  readonly sinks: Dense | undefined;
+}
+
 /** Attends with queries from position `past` on, over keys and values from position 0 on. */
 function fusedAttention(
-  { q, k, v, past }: { readonly q: Dense; readonly k: Dense; readonly v: Dense; readonly past: number },
+  { q, k, v, past, sinks }: FusedOperands,
   { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
 ): Dense {
   const headSize = (q.dims[2] ?? 0) / queryHeads;
@@ -424,7 +434,9 @@ function fusedAttention(
       sum(
         channels.map((channel) => queryAt(token, head * headSize + channel) * keyAt(other, offset + channel)),
       );
-    const weights = logSoftmax(Float64Array.from(tokens, (other) => scale * score(other))).map(Math.exp);
+    const scores = tokens.map((other) => scale * score(other));
+    const sink = sinks === undefined ? [] : [elementAt(sinks, [head])];
+    const weights = logSoftmax(Float64Array.from([...scores, ...sink])).map(Math.exp);
     return { tokens, weights, offset };
   };
   const [rows = 0, length = 0] = q.dims;

@@ -1,6 +1,7 @@
 // The quantized types of GGUF: number of weights and bytes of a block, and decoding to float32. The layouts are those
 // of llama.cpp (ggml-quants); as in llama.cpp, every value is rounded to float32 once. This module reads no files.
 import { half } from "./half-lookup.ts";
+import { decodeMxfp4 } from "./four-bit-floats.ts";
 import { decodeIQ3S, decodeIQ3XXS } from "./three-bit-tables.ts";
 
 /** Decodes the block that starts at byte `from` into weights, starting at index `to`. */
@@ -31,6 +32,7 @@ export const blockTypes = {
   IQ4_NL: { weights: 32, bytes: 18, decode: decodeIQ4NL },
   IQ3_XXS: { weights: superBlock, bytes: 98, decode: decodeIQ3XXS },
   IQ3_S: { weights: superBlock, bytes: 110, decode: decodeIQ3S },
+  MXFP4: { weights: 32, bytes: 17, decode: decodeMxfp4 },
   IQ4_XS: { weights: superBlock, bytes: 136, decode: decodeIQ4XS },
 } as const satisfies Readonly<Record<string, BlockType>>;
 

@@ -118,6 +118,14 @@ const expertParts: Readonly<Record<string, string>> = {
   ffn_down_exps: "mlp.experts.down_proj",
 };
 
+/** Names of gpt-oss's tensors. */
+const gptOssParts: Readonly<Record<string, string>> = {
+  ...layerParts,
+  ...expertParts,
+  post_attention_norm: "post_attention_layernorm",
+  ffn_gate_inp: "mlp.router",
+};
+
 /** Names of Qwen3.5-MoE's tensors. */
 const deltaExpertParts: Readonly<Record<string, string>> = {
   ...deltaParts,
@@ -256,6 +264,15 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     layerParts: { ...layerParts, ...expertParts },
     ownKeys: expertKeys,
     fields: expertFields,
+  },
+  "gpt-oss": {
+    ...plain,
+    architecture: "GptOssForCausalLM",
+    modelType: "gpt_oss",
+    layerParts: gptOssParts,
+    bareParts: { "attn_sinks.weight": "self_attn.sinks" },
+    ownKeys: [...expertKeys, ...slidingKeys],
+    fields: gptOssFields,
   },
   qwen35moe: {
     ...qwen35,
@@ -415,6 +432,16 @@ function expertFields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
   };
 }
 
+function gptOssFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const { num_experts: count, moe_intermediate_size: size, ...others } = expertFields(metadata, prefix);
+  return {
+    ...others,
+    ...slidingFields(metadata, prefix, 2),
+    num_local_experts: count,
+    intermediate_size: size,
+  };
+}
+
 /** Returns the number of layers, without those that predict further tokens, which come last. */
 function layerCount(metadata: GgufMetadata, prefix: string): number {
   const count = metadata.needed(`${prefix}.block_count`, metadata.uniform(`${prefix}.block_count`));
@@ -539,6 +566,7 @@ const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "Qwen3ForCausalLM",
   "Qwen3MoeForCausalLM",
+  "GptOssForCausalLM",
   "Gemma3ForCausalLM",
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",

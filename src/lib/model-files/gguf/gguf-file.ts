@@ -94,6 +94,7 @@ const typeNames: Readonly<Record<number, StoredType>> = {
   14: "Q6_K",
   18: "IQ3_XXS",
   20: "IQ4_NL",
+  39: "MXFP4",
   21: "IQ3_S",
   23: "IQ4_XS",
   30: "BF16",

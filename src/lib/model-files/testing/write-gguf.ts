@@ -83,6 +83,9 @@ const typeNumbers: Readonly<Record<StoredType, number>> = {
   IQ4_NL: 20,
   IQ3_S: 21,
   IQ4_XS: 23,
+  // GGUF has only signed bytes.
+  U8: 24,
+  MXFP4: 39,
   I64: 27,
   BF16: 30,
 };

@@ -54,6 +54,7 @@ const cases = [
   ["gemma4-large", projectionNames],
   ["qwen3-moe", ["q_proj", "k_proj", "v_proj", "o_proj"]],
   ["qwen3.5-moe", projectionNames],
+  ["gpt-oss", ["q_proj", "k_proj", "v_proj", "o_proj"]],
   ["granite4-hybrid", unfused],
   ["nemotron-h", projectionNames.filter((name) => name !== "out_proj")],
 ] as const;
