@@ -75,7 +75,7 @@ export function readQuantizedWeights(
     const quantized = use.isStack ? quantizedStack : quantizedParts;
     const convert = (some: StoredTensor) =>
       form === "float32" ? [converted(some, config)] : quantized(some, form, use);
-    // Only the codes of tables are independent by row; those for products are transposed.
+    // Codes of a table are made row by row, but codes for products are transposed and so depend on all rows.
     const isByRow = form === "float32" || !use.isMultiplied;
     const made = madeFrom(tensor, convert, isByRow ? pieceValues : Infinity);
     return { parts: keptParts(parameter, form, use), ...made };

@@ -6,7 +6,10 @@ import { cutGraph } from "./cut-graph.ts";
 import { recomputed } from "./recompute.ts";
 import { interpret } from "./testing/interpret.ts";
 
-/** Multiplies x by three weights of 16 bytes, the last of which is the first again, and adds 1 each time. */
+/**
+ * Multiplies x by three weights of 16 bytes each, and adds 1 after each product. The third weight is the first one
+ * again.
+ */
 function product() {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", 2]);

@@ -78,7 +78,10 @@ function groupNodes(
   return parts;
 }
 
-/** Returns what an operation reads without a gradient: of `recomputed` and `kept`, only the value they stand for. */
+/**
+ * Returns the values that an operation reads in a graph without gradients. `recomputed` and `kept` then read only the
+ * value that they return.
+ */
 function operandsOf({ kind, inputs }: Node): readonly Value[] {
   return kind === "recomputed" || kind === "kept" ? inputs.slice(0, 1) : inputs;
 }

@@ -94,7 +94,7 @@ function elementCount(shape: readonly number[]): number {
 }
 
 /**
- * Writes all bytes, in several system calls if one writes fewer.
+ * Writes all bytes. Needs several system calls if one of them writes only a part of the bytes.
  *
  * @param offset position in the file; if absent, the bytes follow those written before
  */

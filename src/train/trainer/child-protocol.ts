@@ -39,7 +39,7 @@ export interface LoadedTrainers {
    * @throws ServiceError `unsupported` if it cannot
    */
   readonly requireAble: () => Promise<void>;
-  /** For trainers over a quantized base model; see `StepContext`. */
+  /** Remembers how much the rounding of a quantized base model changes its log-probabilities; absent for float32. */
   readonly differences?: DifferenceMemory;
   /** Frees the memory of all trainers that no job is using. */
   readonly free: () => Promise<void>;

@@ -184,7 +184,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     });
   }
 
-  /** Returns what runs the float32 base model's programs. */
+  /** Returns an object that runs the programs of the float32 base model. */
   float32Programs(): RunPrograms {
     const { config, int8, threads } = this.#options;
     return int8 === undefined

@@ -107,8 +107,8 @@ export function estimateMemory(
 }
 
 /**
- * Factor by which the float32 weights of a streamed part take more memory than their size: the stored weight, and what
- * the previous part left.
+ * Factor by which a streamed part takes more memory than its float32 weights: while a weight is read, the stored weight
+ * and the memory of the previous part are present too.
  */
 const streamedSlack = 2;
 
