@@ -187,6 +187,11 @@ export function rotaryTableNames(index: number): { readonly cos: string; readonl
   return { cos: `rotary.${index}.cosines`, sin: `rotary.${index}.sines` };
 }
 
+/** True for the names that {@link rotaryTableNames} returns. */
+export function isRotaryTable(name: string): boolean {
+  return /^rotary\.\d+\.(cosines|sines)$/.test(name);
+}
+
 /** Declares the cosines and sines of every rotary embedding as parameters. */
 export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): readonly RotaryTables[] {
   return config.rotaries.map((_, index) => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { ModelConfig } from "./config.ts";
 import { readModelConfig } from "./config/read-config.ts";
+import { isRotaryTable } from "./decoder.ts";
 import { modelParameters, outputProjection } from "./parameters.ts";
 import { createRandomWeights, writeModelWeights } from "./testing/random-weights.ts";
 import type { Quantization } from "../../base/domain/model.ts";
@@ -70,6 +71,26 @@ test("converts large models once into a file that replaces their earlier ones", 
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   assert.equal(readdirSync(cacheFolder).length, 1);
   assert.notEqual(readdirSync(cacheFolder)[0], first);
+});
+
+test("writes the rotary tables of a large model into a file that sessions share, if asked to", () => {
+  const config = readModelConfig(gemma);
+  const cacheFolder = join(scratch, "tables");
+  const inMemory = readModelWeights(gemma, config, { cacheFolder: null, sharesTables: true });
+  const shared = { cacheFolder, sharesTables: true, memoryBytesMax: 1000 };
+  const inFiles = readModelWeights(gemma, config, shared);
+  checkSame(config, inFiles, inMemory);
+  for (const [name, source] of inMemory) {
+    if (!isRotaryTable(name)) continue;
+    assert.ok("data" in source);
+    const there = inFiles.get(name)!;
+    assert.ok("file" in there && there.file.endsWith(".rotary"));
+    assert.deepEqual(values(there, source.data.length), source.data);
+  }
+  const shorter = { ...config, contextLength: 16 };
+  assert.throws(() => readModelWeights(gemma, shorter, { ...shared, isReadOnly: true }), /is missing/);
+  readModelWeights(gemma, shorter, shared);
+  assert.equal(readdirSync(cacheFolder).filter((name) => name.endsWith(".rotary")).length, 1);
 });
 
 test("uses float32 files in place", () => {

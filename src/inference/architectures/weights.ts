@@ -5,8 +5,7 @@ import type { Quantization } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { WeightSource } from "../../lib/graph/weight-source.ts";
 import { tensorFaults } from "./check-tensors.ts";
-import { rotarySizeOf, type ModelConfig } from "./config.ts";
-import { rotaryTableNames } from "./decoder.ts";
+import type { ModelConfig } from "./config.ts";
 import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
@@ -23,7 +22,7 @@ import {
 } from "./quantized/weight-forms.ts";
 import { hasBlocks } from "./config/read-experts.ts";
 import { readConfigFiles } from "./config/served-config.ts";
-import { rotaryTables } from "./rotary.ts";
+import { cachedRotarySources, rotarySources } from "./serving/rotary-sources.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { madeFrom, pieceValuesMax } from "./quantized/table-rows.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
@@ -38,6 +37,11 @@ export interface ReadWeightsOptions {
   readonly cacheFolder: string | null;
   /** If true, throws an error if a needed cache file is missing, instead of writing it. */
   readonly isReadOnly?: boolean;
+  /**
+   * If true, the rotary tables of a large model are in a cache file too. Otherwise each session has its own copy, which
+   * takes megabytes. Default false.
+   */
+  readonly sharesTables?: boolean;
   /** Size of a model's weights in float32, in bytes, above which the cache file is used. */
   readonly memoryBytesMax?: number;
   /** Maximum number of values that are converted at a time, if rows are independent. */
@@ -81,7 +85,8 @@ export function readQuantizedWeights(
     return { parts: keptParts(parameter, form, use), ...made };
   });
   const sources = kept(quantizedPlace(folder, forms), stored, entries, { config, ...options });
-  return { sources: new Map<string, WeightSource>([...rotarySources(config), ...sources]), forms };
+  const tables = rotaryTables(folder, config, options);
+  return { sources: new Map<string, WeightSource>([...tables, ...sources]), forms };
 }
 
 /**
@@ -192,17 +197,14 @@ function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, Weigh
 export function readModelWeights(
   folder: string,
   config: ModelConfig,
-  {
-    cacheFolder,
-    isReadOnly,
-    memoryBytesMax = defaultMemoryBytesMax,
-    pieceValues = pieceValuesMax,
-  }: ReadWeightsOptions,
+  options: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
+  const { cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax } = options;
+  const { pieceValues = pieceValuesMax } = options;
   const stored = checkedTensors(folder, config);
   const isMappable = stored.every((tensor) => isUsableInPlace(tensor, config));
   const isLarge = stored.reduce((sum, tensor) => sum + floatBytes(tensor), 0) > memoryBytesMax;
-  const sourceOf = new Map<string, FloatSource>(rotarySources(config));
+  const sourceOf = new Map<string, FloatSource>(rotaryTables(folder, config, options));
   if (isMappable) {
     for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
   } else if (cacheFolder !== null && isLarge) {
@@ -241,19 +243,21 @@ export function checkWeights(folder: string, config: ModelConfig): void {
   checkedTensors(folder, config);
 }
 
-/** Returns the cosines and sines of the rotary embeddings, for graphs that take their weights as inputs. */
-export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readonly data: Float32Array }> {
-  return new Map(
-    config.rotaries.flatMap((rotary, index) => {
-      const names = rotaryTableNames(index);
-      const size = { rotarySize: rotarySizeOf(config, index), positionCount: config.contextLength };
-      const { cosines, sines } = rotaryTables(rotary, size);
-      return [
-        [names.cos, { data: cosines }],
-        [names.sin, { data: sines }],
-      ] as const;
-    }),
-  );
+/** Returns the locations of the rotary tables: in a cache file if sessions share them, or in memory. */
+function rotaryTables(
+  folder: string,
+  config: ModelConfig,
+  {
+    cacheFolder,
+    isReadOnly,
+    sharesTables = false,
+    memoryBytesMax = defaultMemoryBytesMax,
+  }: ReadWeightsOptions,
+): ReadonlyMap<string, FloatSource> {
+  const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
+  return sharesTables && isLarge && cacheFolder !== null
+    ? cachedRotarySources(config, { modelFolder: folder, cacheFolder, isReadOnly })
+    : rotarySources(config);
 }
 
 /** Returns the stored tensors in the order of the parameters, after checking that they match the model. */

@@ -3,7 +3,7 @@ import { present } from "../../../base/domain/assert.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
 import { modelParameters } from "../parameters.ts";
-import { rotarySources } from "../weights.ts";
+import { rotarySources } from "../serving/rotary-sources.ts";
 
 /** Returns weight sources for arrays in memory, and for the rotary tables. Does not copy the arrays. */
 export function weightsInMemory(

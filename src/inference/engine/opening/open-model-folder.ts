@@ -50,7 +50,7 @@ async function open(
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
-  const cache = { cacheFolder, isReadOnly };
+  const cache = { cacheFolder, isReadOnly, sharesTables: true };
   const kernels = await kernelsFor(opening, { isReadOnly });
   const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels });
   const runner = await createGraphRunner({

@@ -8,6 +8,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
 import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
+import { isRotaryTable } from "../../architectures/decoder.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
 import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../onnx/arranged-weights.ts";
 import { processorKind } from "../../onnx/processor-kind.ts";
@@ -63,7 +64,10 @@ export async function mappedWeights(
   { folder, model, weightsHash, isReadOnly = false }: ArrangedCache,
   { weights, threads }: { readonly weights: Weights; readonly threads: number },
 ): Promise<Weights> {
-  const inFiles = graph.parameters.filter(({ name }) => "file" in (weights.get(name) ?? {}));
+  // Rotary tables are not arranged. They depend on the context length, which must not change the file's name.
+  const inFiles = graph.parameters.filter(
+    ({ name }) => "file" in (weights.get(name) ?? {}) && !isRotaryTable(name),
+  );
   const weightBytes = inFiles.reduce((sum, { value }) => sum + byteLengthOf(value), 0);
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);

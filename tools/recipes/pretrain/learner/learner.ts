@@ -7,7 +7,7 @@ import { float32Data, type Tensor } from "../../../../src/lib/graph/tensor.ts";
 import type { ModelConfig } from "../../../../src/inference/architectures/config.ts";
 import { modelParameters } from "../../../../src/inference/architectures/parameters.ts";
 import { addTrainingForward } from "../../../../src/inference/architectures/training/forward.ts";
-import { rotarySources } from "../../../../src/inference/architectures/weights.ts";
+import { rotarySources } from "../../../../src/inference/architectures/serving/rotary-sources.ts";
 import { createSession } from "../../../../src/inference/onnx/session.ts";
 import type { Batch } from "./rows.ts";
 
