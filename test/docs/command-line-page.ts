@@ -36,13 +36,13 @@ hone doctor
 
 \`hone doctor\` checks everything that a server needs, and reports \`ok\`, \`warning\` or \`fault\` with a remedy:
 
-* Node, the processor and the memory, and that the native runtime loads and computes
+* Node, the processor, the memory, and whether ONNX Runtime loads and computes
 * the settings
 * the data folder, its disk, its database (read in full for damage) and its key
 * the port and the process that uses it
 * the memory that each model needs
 
-It takes the settings of \`hone serve\`: replace \`serve\` by \`doctor\` in a command line to check it. It starts and changes nothing. The status is 1 if a server would not work.
+\`hone doctor\` takes the settings of \`hone serve\`. To check a command line of \`hone serve\`, replace \`serve\` by \`doctor\`. The check starts and changes nothing. The exit status is 1 if a server would not work.
 
 [configuration.md](configuration.md) lists all settings of \`hone serve\`; \`hone serve --help\` and the table below list the essential ones.
 
@@ -53,7 +53,7 @@ hone top                        # q quits
 hone top --once --json          # one sample, over one interval
 \`\`\`
 
-\`hone top\` shows prompt and generated tokens per second, running and queued requests, and the share of prompt tokens found in the prefix cache. It also shows the memory of models, KV caches and processes, and the progress of jobs that the key can access. If the output is not a terminal, each sample is one line. Without a key, it leaves out values that need one. Its sources are \`/metrics\`, \`/health\` and the list of jobs.
+\`hone top\` shows prompt and generated tokens per second, running and queued requests, and the share of prompt tokens found in the prefix cache. It also shows the memory of models, KV caches and processes, and the progress of jobs that the key can access. If the output is not a terminal, each sample is one line. It reads these values from \`/metrics\`, \`/health\` and the list of jobs. Without a key, it leaves out values that need one.
 
 ## Compare versions
 

@@ -129,7 +129,7 @@ export function familiesTable(): string {
     return `| ${cells.join(" | ")} |`;
   });
   return [
-    "| models | class of a folder | served | `general.architecture` of a GGUF file | trained | tool calls | thinking |",
+    "| models | architecture in `config.json` | served | `general.architecture` of a GGUF file | trained | tool calls | thinking |",
     "|---|---|---|---|---|---|---|",
     ...lines,
   ].join("\n");

@@ -217,7 +217,8 @@ export const trainingJobSchema = Type.Object(
             "Number of conversations, trajectory groups or preferences that are tokenized; null in jobs from older releases.",
         }),
         prepared_total: orNull(count, {
-          description: "Number of those to tokenize in total; null in jobs from older releases.",
+          description:
+            "Total number of conversations, trajectory groups or preferences to tokenize; null in jobs from older releases.",
         }),
         gradient_steps: Type.Integer({ minimum: 0, description: "Number of optimizer steps completed." }),
         gradient_steps_total: orNull(count, {

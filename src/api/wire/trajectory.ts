@@ -51,7 +51,8 @@ const logprobList = Type.Array(
 );
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
-const asInChat = "The field of this name in the chat request that the prompt was rendered for.";
+const asInChat =
+  "Value of this field in the chat request. It affects how the prompt is rendered, so give the same value in training data.";
 
 /**
  * Prompt options of the recorded request. Each Choice may have them, or the trajectory has them for all its Choices.

@@ -49,7 +49,7 @@ const schema = {
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "Scheduling policy: `fcfs` runs requests in the order of arrival, `priority` runs requests with lower `priority` values first. A request also preempts requests with higher values, which resume later where they stopped. Among requests of the same priority, those of the entity that uses the smallest share of the engine run first. They may preempt requests of an entity that would still use at least as much afterwards. vLLM servers must use the same `--scheduling-policy`.",
+      "Scheduling policy. `fcfs` runs requests in the order of arrival. `priority` runs requests with lower `priority` values first; they also preempt requests with higher values, which resume later where they stopped. Among requests of the same priority, those of the entity that uses the smallest share of the engine run first. These requests may preempt those of another entity, if that entity afterwards still uses at least as much. vLLM servers must use the same `--scheduling-policy`.",
   },
   waitingCountMax: {
     kind: "integer",

@@ -21,7 +21,7 @@ const schema = {
     min: 0,
     max: 1_048_576,
     about:
-      "Number of tokens per optimizer step, for jobs that set neither `steps` nor `batch_size`. A prefix that sequences share counts once. 0 takes one optimizer step per sequence, as ART does.",
+      "Number of tokens per optimizer step, for jobs that set neither `steps` nor `batch_size`. A prefix that sequences share counts once. 0 takes one optimizer step per sequence, as the library ART does.",
   },
   sequenceLengthMax: {
     kind: "integer",

@@ -101,7 +101,7 @@ const askedAnswer = answerOf<AskedQuestion>()("AskedQuestion", {
   }),
   kind: [
     Type.Enum(["choice", "boolean", "integer", "number", "text", "json"], {
-      description: "Type of an answer; `json` if the schema is of no other type.",
+      description: "Type of an answer. `json` stands for any schema that the other types do not cover.",
     }),
     ({ form }) => form?.kind ?? "json",
   ],

@@ -98,7 +98,7 @@ export const constraintCheckSchema = Type.Object(
     tests: Type.Array(
       Type.Object({
         valid: orNull(Type.Boolean(), { description: "The `valid` that was sent with the test." }),
-        accepted: Type.Boolean({ description: "True if an answer under the constraint can be this value." }),
+        accepted: Type.Boolean({ description: "True if the constraint allows this value as an answer." }),
         limit: orNull(Type.String(), {
           description:
             "Name of the limit that stopped the test before its result was known; null if no limit was reached.",

@@ -48,7 +48,7 @@ const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
     ({ spread }) => spread?.p50 ?? null,
   ],
   p95: [
-    orNull(Type.Number(), { description: "95th percentile, interpolated in the same way." }),
+    orNull(Type.Number(), { description: "95th percentile, interpolated as for `p50`." }),
     ({ spread }) => spread?.p95 ?? null,
   ],
   histogram: [
@@ -136,7 +136,7 @@ export const feedbackStatisticsAnswer = answerOf<FeedbackStatistics>()("Feedback
     ({ types }) => types.map(typeAnswer.body),
   ],
   other_types: [
-    count("Number of records of other types, which are not listed."),
+    count("Number of records whose feedback type is not among the types in `types`."),
     ({ otherTypesCount }) => otherTypesCount,
   ],
 });

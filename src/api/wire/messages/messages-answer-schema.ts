@@ -54,7 +54,7 @@ const usage = Type.Object(
     cache_read_input_tokens: Type.Integer({
       minimum: 0,
       description:
-        "Prompt tokens that were read from the prefix cache. Together with `input_tokens`, all tokens of the prompt.",
+        "Prompt tokens that were read from the prefix cache. The sum with `input_tokens` is the number of all prompt tokens.",
     }),
     cache_creation: never,
     output_tokens: Type.Integer({ minimum: 0, description: "Tokens of the answer, including thinking." }),

@@ -138,7 +138,8 @@ export const responseSchema = Type.Object(
   },
   {
     title: "Response",
-    description: "The response so far. The fields from `instructions` on repeat those of the request.",
+    description:
+      "The response so far. `instructions` and the fields listed after it repeat those of the request.",
   },
 );
 

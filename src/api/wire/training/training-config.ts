@@ -71,7 +71,7 @@ const options: Readonly<Record<string, Option>> = {
   allow_training_without_logprobs: option(
     "allowTrainingWithoutLogprobs",
     Type.Boolean(),
-    "True to also train on assistant messages next to Choices, and on Choices without token ids, by their text. Such tokens have no recorded log-probability; each step uses that of the model before the step as the old one.",
+    "True to also train on the text of assistant messages that are not Choices, and of Choices without token ids. Because these tokens have no recorded log-probabilities, each step uses those of the model before the step as the old ones.",
   ),
   base_precision: option(
     "basePrecision",
@@ -104,7 +104,7 @@ const options: Readonly<Record<string, Option>> = {
   importance_sampling_level: option(
     "importanceSamplingLevel",
     Type.Enum([...importanceSamplingLevels]),
-    "Level of the ratio of new to old probability: each token's own ratio, the geometric mean over the sequence, or the arithmetic or geometric average of these two.",
+    "Level of the ratio of new to old probability. `token`: each token's own ratio. `sequence`: the geometric mean of these ratios over the sequence. `average` and `geometric_average`: the arithmetic or geometric mean of the ratios of both levels.",
   ),
   vendor_k2_tau: option(
     "k2Tau",

@@ -71,7 +71,7 @@ const structuredOutputsSchema = Type.Object(
     disable_fallback: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "Accepted without use: constraints have no fallback here.",
+        description: "Accepted without effect: the server has only one constraint engine.",
       }),
     ),
     disable_any_whitespace: Type.Optional(
