@@ -495,13 +495,7 @@ class DecoderLayer {
   /** Returns queries or keys [B, T, H*K] for attention, normalised and rotated if the model does so. */
   #rotated(norm: "q_norm" | "k_norm", x: Value, rotary: number | null): Value {
     const builder = this.#builder;
-    const rotate = (heads: Value): Value =>
-      rotary === null
-        ? heads
-        : builder.rotary(heads, this.#parts.positions_BT, {
-            ...this.#parts.rotaryTables(rotary),
-            headSize,
-          });
+    const rotate = (heads: Value): Value => (rotary === null ? heads : this.#turned(heads, rotary, headSize));
     const { queryKeyNorm } = this.#config;
     const { headSize } = headsOf(this.#config, this.#layer);
     if (queryKeyNorm === "none") return builder.kept(rotate(x));
@@ -509,6 +503,26 @@ class DecoderLayer {
     const [rows, length, width] = x.shape as [Dimension, Dimension, number];
     const heads = builder.reshape(builder.kept(x), [rows, length, width / headSize, headSize]);
     return rotate(builder.reshape(this.#norm(`self_attn.${norm}`, heads), x.shape));
+  }
+
+  /** Rotates heads [B, T, H*K] by position. */
+  #turned(x: Value, rotary: number, headSize: number): Value {
+    const builder = this.#builder;
+    const tables = this.#parts.rotaryTables(rotary);
+    const positions = this.#parts.positions_BT;
+    const { kind } = this.#config.rotaries[rotary].scaling;
+    const size = rotarySizeOf(this.#config, rotary);
+    if (kind !== "proportional" || size === headSize)
+      return builder.rotary(x, positions, { ...tables, headSize });
+    // The first dimensions of both halves of a head are rotated, as a head of their own.
+    const [rows, length, width] = x.shape as [Dimension, Dimension, number];
+    const count = width / headSize;
+    const halves = builder.reshape(x, [rows, length, count, 2, headSize / 2]);
+    const first = builder.slice(halves, -1, 0, size / 2);
+    const heads = builder.reshape(first, [rows, length, count * size]);
+    const turned = builder.rotary(heads, positions, { ...tables, headSize: size });
+    const rest = builder.slice(halves, -1, size / 2, headSize / 2);
+    return builder.reshape(builder.concat([builder.reshape(turned, first.shape), rest], -1), x.shape);
   }
 
   #linear(name: ProjectionName, x: Value): Value {

@@ -7,7 +7,7 @@ export interface RotaryConfig {
   /** Base of the rotary frequencies (`rope_theta`). */
   readonly theta: number;
   readonly scaling: RotaryScaling;
-  /** Number of leading dimensions of each head that are rotated; absent if it is the model's. */
+  /** Number of dimensions of each head that are rotated; absent if it is the model's. */
   readonly size?: number;
   /**
    * Parameters of a factor that grows with the position and multiplies queries, as in Llama 4 and Ministral 3; absent
@@ -27,7 +27,7 @@ export interface QueryGrowth {
  * * `llama3` leaves the short wavelengths unchanged.
  * * `yarn` (arXiv:2309.00071) leaves unchanged the pairs that turn often within the original context.
  * * `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
- * * `proportional` leaves all pairs from `rotatedPairs` on unrotated.
+ * * `proportional` rotates the first pairs of a whole head of `headSize`, whose two dimensions are half a head apart.
  * * `yarn` and `longrope` also multiply all cosines and sines by one factor.
  */
 export type RotaryScaling =
@@ -55,14 +55,15 @@ export type RotaryScaling =
       readonly isTruncated: boolean;
       readonly attentionFactor: number;
     }
-  | { readonly kind: "proportional"; readonly factor: number; readonly rotatedPairs: number }
+  | { readonly kind: "proportional"; readonly factor: number; readonly headSize: number }
   | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
 
 /** Returns the angle per position of each of the rotarySize / 2 pairs, in radians. */
 export function inverseFrequencies(rotary: RotaryConfig, rotarySize: number): Float64Array {
   const frequencies = new Float64Array(rotarySize / 2);
   for (let pair = 0; pair < frequencies.length; pair++) {
-    const frequency = rotary.theta ** ((-2 * pair) / rotarySize);
+    const size = rotary.scaling.kind === "proportional" ? rotary.scaling.headSize : rotarySize;
+    const frequency = rotary.theta ** ((-2 * pair) / size);
     frequencies[pair] = scaled(frequency, rotary.scaling, { pair, theta: rotary.theta, rotarySize });
   }
   return frequencies;
@@ -126,7 +127,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
     case "longrope":
       return frequency / scaling.factors[place.pair];
     case "proportional":
-      return place.pair < scaling.rotatedPairs ? frequency / scaling.factor : 0;
+      return frequency / scaling.factor;
     default:
       return unreachable(scaling);
   }

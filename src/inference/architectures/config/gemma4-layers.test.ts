@@ -63,7 +63,7 @@ test("layers of E2B that share keys and values take no cache", () => {
     config.rotaries.map(({ theta, size }) => [theta, size]),
     [
       [10_000, 256],
-      [1_000_000, 512],
+      [1_000_000, 128],
     ],
   );
   assert.deepEqual([config.attentionScale, config.logitCap], [1, 30]);
@@ -98,6 +98,8 @@ for (const [field, value] of [
   ["per_layer_config", { 4: { head_dim: 512 }, 9: { head_dim: 256 } }],
   ["per_layer_config", { 4: { sliding_window: 3 } }],
   ["num_key_value_heads", 3],
+  ["rope_parameters", { full_attention: { rope_type: "proportional", partial_rotary_factor: 0.001 } }],
+  ["rope_parameters", { full_attention: { rope_type: "proportional", partial_rotary_factor: 1.5 } }],
 ] as const)
   test(`refuses ${field} ${JSON.stringify(value).slice(0, 40)}`, () => {
     assert.throws(() => read({ [field]: value }), { code: "unsupported" });

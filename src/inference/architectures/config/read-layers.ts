@@ -169,11 +169,12 @@ function readRotaries(
     const theta = reader.number("rope_theta", rotaryTheta);
     return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), context) });
   }
-  const one = (settings: ConfigReader, theta: number, rotarySize = sizes.full_attention): RotaryConfig => ({
-    theta: settings.number("rope_theta", theta),
-    scaling: readScaling(settings, { ...context, rotarySize }),
-    ...(family.layerDetails !== null && { size: rotarySize }),
-  });
+  const one = (settings: ConfigReader, usual: number, rotarySize = sizes.full_attention): RotaryConfig => {
+    const theta = settings.number("rope_theta", usual);
+    const scaling = readScaling(settings, { ...context, rotarySize });
+    if (family.layerDetails === null) return { theta, scaling };
+    return { theta, scaling, size: rotatedSize(settings, scaling, rotarySize) };
+  };
   const full = newer.object("full_attention");
   const sliding = newer.object("sliding_attention");
   if (full === null && sliding === null) {
@@ -226,13 +227,18 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
   }
 }
 
-/** Reads which pairs of a head are rotated; their frequencies depend on the size of the whole head. */
-function readProportional(settings: ConfigReader, { rotarySize }: ScalingContext): RotaryScaling {
-  const share = settings.number("partial_rotary_factor", 1);
-  const rotatedPairs = Math.floor(Math.floor(share * rotarySize) / 2);
-  if (rotatedPairs > rotarySize / 2)
-    settings.refuse("partial_rotary_factor", "a fraction of at most 1 is needed");
-  return { kind: "proportional", factor: settings.number("factor", 1), rotatedPairs };
+/** Reads an embedding that rotates some pairs of a head; their frequencies depend on the size of the whole head. */
+function readProportional(settings: ConfigReader, { rotarySize: headSize }: ScalingContext): RotaryScaling {
+  return { kind: "proportional", factor: settings.number("factor", 1), headSize };
+}
+
+/** Returns the number of dimensions of each head that an embedding rotates. */
+function rotatedSize(settings: ConfigReader, { kind }: RotaryScaling, headSize: number): number {
+  if (kind !== "proportional") return headSize;
+  const size = 2 * Math.floor((settings.number("partial_rotary_factor", 1) * headSize) / 2);
+  if (size === 0 || size > headSize)
+    settings.refuse("partial_rotary_factor", "a part of a head must be rotated, or all of it");
+  return size;
 }
 
 /** Reads YaRN scaling as Transformers does, including DeepSeek's factors (`mscale`). */
