@@ -17,6 +17,37 @@ test("8 bits are 127 steps up to a row's largest magnitude", () => {
   assert.deepEqual([...transposed(rows, [3, 3])], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
 });
 
+test("8 bits of denormal, infinite and undefined values stay within 127 steps", () => {
+  const tiny = 2 ** -149;
+  const { rows } = toInt8(
+    Float32Array.of(100 * tiny, -3 * tiny, 60 * tiny, -Infinity, 1, 2, NaN, 1, -1),
+    [3, 3],
+  );
+  assert.deepEqual([...rows], [100, -3, 60, 0, 0, 0, 0, 0, 0]);
+  const all = toInt8(Float32Array.of(180 * tiny, -180 * tiny, tiny), [1, 3]);
+  assert.deepEqual([...all.rows], [127, -127, 1]);
+});
+
+test("a rotation has the bits of steps that are stored one by one", () => {
+  for (const K of [2, 8, 32, 64, 128]) {
+    const values = randomRows(3, K);
+    const size = rotationSize(K);
+    const stored = values.slice();
+    for (let half = 1; half < size; half *= 2) {
+      const before = stored.slice();
+      before.forEach((value, at) => {
+        const isRight = Math.floor(at / half) % 2 === 1;
+        stored[at] = isRight ? before[at - half] - value : value + before[at + half];
+      });
+    }
+    assert.deepEqual(
+      rotated(values, K),
+      stored.map((value) => value * (1 / Math.sqrt(size))),
+      `K ${K}`,
+    );
+  }
+});
+
 test("by column, 8 bits are 127 steps up to its largest magnitude", () => {
   const { codes, scales } = toInt8Columns(Float32Array.of(1, 0, 3, -2, 0, 1, 0.5, 0, -127), [3, 3]);
   assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);

@@ -9,6 +9,9 @@ export interface Int8Rows {
   readonly scales: Float32Array;
 }
 
+/** Scales below this number may be denormal and therefore imprecise. */
+const tinyScale = 2 ** -120;
+
 /**
  * Rounds the values of each row to 127 positive and 127 negative steps; the last step is the row's largest magnitude.
  */
@@ -21,8 +24,13 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
     for (let k = 0; k < K; k++) largest = Math.max(largest, Math.abs(values[start + k]));
     const scale = Math.fround(largest / 127);
     scales[row] = scale;
-    if (scale === 0) continue;
-    for (let k = 0; k < K; k++) rows[start + k] = int8Code(values[start + k], scale);
+    if (scale < tinyScale) {
+      for (let k = 0; k < K; k++) rows[start + k] = scale === 0 ? 0 : int8Code(values[start + k], scale);
+    } else {
+      // The quotient exceeds 127 by at most the rounding of the scale, so the code needs no clamping, which takes a third
+      // of the time. `Math.floor(x + 0.5)` takes a third of the time of `Math.round`.
+      for (let k = start; k < start + K; k++) rows[k] = Math.floor(values[k] / scale + 0.5);
+    }
   }
   return { rows, scales };
 }
@@ -32,7 +40,6 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
  * underflow in float32, which would make the quotient exceed the range.
  */
 function int8Code(value: number, scale: number): number {
-  // `Math.floor(x + 0.5)` takes a third of the time of `Math.round`.
   return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
 }
 

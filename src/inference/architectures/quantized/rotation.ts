@@ -34,45 +34,70 @@ export function rotationMatrix(size: number): readonly number[] {
 export function rotated(values: Float32Array, K: number): Float32Array {
   const size = rotationSize(K);
   const result = values.slice();
-  // Two of the log2(size) steps are computed at a time, which halves the memory accesses. If the number of steps is
-  // odd, a single step comes first.
-  const isOdd = Math.log2(size) % 2 === 1;
-  if (isOdd) addPairs(result);
-  for (let half = isOdd ? 2 : 1; half < size; half *= 4) addFours(result, half);
   const norm = 1 / Math.sqrt(size);
+  if (size === 64) {
+    addEights(result, 1, 1);
+    addEights(result, 8, norm);
+    return result;
+  }
+  for (let half = 1; half < size; half *= 2) {
+    for (let pairs = 0; pairs < result.length; pairs += 2 * half) {
+      for (let index = pairs; index < pairs + half; index++) {
+        const left = result[index];
+        const right = result[index + half];
+        result[index] = left + right;
+        result[index + half] = left - right;
+      }
+    }
+  }
   for (let index = 0; index < result.length; index++) result[index] *= norm;
   return result;
 }
 
-/** Replaces neighbors by their sum and their difference. */
-function addPairs(values: Float32Array): void {
-  for (let index = 0; index < values.length; index += 2) {
-    const left = values[index];
-    const right = values[index + 1];
-    values[index] = left + right;
-    values[index + 1] = left - right;
-  }
-}
+const { fround } = Math;
 
 /**
- * Replaces numbers that are `half` apart by their sum and difference, then numbers that are twice as far apart. Sums of
- * the first step are rounded to float32, as if they were stored in between.
+ * Computes three steps of a rotation at once, which takes less than half of the time of separate steps. The first step
+ * replaces numbers that are `distance` apart by their sum and difference; later steps double the distance. Results of
+ * each step are rounded to float32, as if they were stored in between.
+ *
+ * @param norm factor of the results
  */
-function addFours(values: Float32Array, half: number): void {
-  for (let fours = 0; fours < values.length; fours += 4 * half) {
-    for (let index = fours; index < fours + half; index++) {
-      const first = values[index];
-      const second = values[index + half];
-      const third = values[index + 2 * half];
-      const fourth = values[index + 3 * half];
-      const sum = Math.fround(first + second);
-      const difference = Math.fround(first - second);
-      const laterSum = Math.fround(third + fourth);
-      const laterDifference = Math.fround(third - fourth);
-      values[index] = sum + laterSum;
-      values[index + half] = difference + laterDifference;
-      values[index + 2 * half] = sum - laterSum;
-      values[index + 3 * half] = difference - laterDifference;
+function addEights(values: Float32Array, distance: number, norm: number): void {
+  for (let eights = 0; eights < values.length; eights += 8 * distance) {
+    for (let at = eights; at < eights + distance; at++) {
+      const x0 = values[at];
+      const x1 = values[at + distance];
+      const x2 = values[at + 2 * distance];
+      const x3 = values[at + 3 * distance];
+      const x4 = values[at + 4 * distance];
+      const x5 = values[at + 5 * distance];
+      const x6 = values[at + 6 * distance];
+      const x7 = values[at + 7 * distance];
+      const y0 = fround(x0 + x1);
+      const y1 = fround(x0 - x1);
+      const y2 = fround(x2 + x3);
+      const y3 = fround(x2 - x3);
+      const y4 = fround(x4 + x5);
+      const y5 = fround(x4 - x5);
+      const y6 = fround(x6 + x7);
+      const y7 = fround(x6 - x7);
+      const z0 = fround(y0 + y2);
+      const z1 = fround(y1 + y3);
+      const z2 = fround(y0 - y2);
+      const z3 = fround(y1 - y3);
+      const z4 = fround(y4 + y6);
+      const z5 = fround(y5 + y7);
+      const z6 = fround(y4 - y6);
+      const z7 = fround(y5 - y7);
+      values[at] = fround(z0 + z4) * norm;
+      values[at + distance] = fround(z1 + z5) * norm;
+      values[at + 2 * distance] = fround(z2 + z6) * norm;
+      values[at + 3 * distance] = fround(z3 + z7) * norm;
+      values[at + 4 * distance] = fround(z0 - z4) * norm;
+      values[at + 5 * distance] = fround(z1 - z5) * norm;
+      values[at + 6 * distance] = fround(z2 - z6) * norm;
+      values[at + 7 * distance] = fround(z3 - z7) * norm;
     }
   }
 }
