@@ -271,7 +271,7 @@ test("refuses tokens beyond the embedding, and blocks of another version", () =>
 
 test("reports a file's architecture before any fault of its tokenizer", () => {
   const served =
-    "llama, mistral3, qwen2, qwen3, granite, smollm3, phi3, olmo2, lfm2, qwen35, qwen3moe, gpt-oss, qwen35moe, gemma3, gemma4 are served from GGUF files";
+    "llama, mistral3, qwen2, qwen3, granite, smollm3, phi3, olmo2, lfm2, qwen35, qwen3moe, gpt-oss, qwen35moe, granitehybrid, nemotron_h, gemma3, gemma4 are served from GGUF files";
   const cases: readonly (readonly [Readonly<Record<string, WrittenValue>>, RegExp])[] = [
     ...["lfm2moe", "deepseek2", "glm4", "gemma3n", "hunyuan-dense", "constructor"].map(
       (name) =>

@@ -60,7 +60,7 @@ const rows: { readonly [Class in Architecture]: Row } = {
   GraniteForCausalLM: { models: "Granite 3", gguf: ["granite"], template: null },
   GraniteMoeHybridForCausalLM: {
     models: "Granite 4",
-    gguf: ["granite"],
+    gguf: ["granite", "granitehybrid"],
     template: `${renderings}/ibm-granite-granite-4.0.jinja`,
   },
   NemotronHForCausalLM: {

@@ -152,6 +152,14 @@ const variations: Readonly<Record<string, Variation>> = {
   },
   "lfm2-epsilon": { family: "lfm2", keys: { "attention.layer_norm_rms_epsilon": 0.1 } },
   "qwen35-theta": { family: "qwen35", keys: { "rope.freq_base": float(500) } },
+  "granitehybrid-rotary": {
+    family: "granitehybrid",
+    keys: { "rope.scaling.finetuned": true, "rope.freq_base": float(500) },
+  },
+  "nemotron_h-epsilon": {
+    family: "nemotron_h",
+    keys: { "attention.layer_norm_rms_epsilon": 0.1, "attention.layer_norm_epsilon": 0.1 },
+  },
   "gemma3-cap": { family: "gemma3", keys: { final_logit_softcapping: float(2) } },
   "gemma3-linear": {
     family: "gemma3",

@@ -39,6 +39,8 @@ interface Family {
   readonly layerTensors: LayerTensors;
   /** Tensors of the layers with odd numbers, if they differ. */
   readonly oddLayerTensors?: LayerTensors;
+  /** Tensors of the last layer, if they differ. */
+  readonly lastLayerTensors?: LayerTensors;
   /** Tensors of the second half of the layers that replace or follow those of the first half. */
   readonly lateTensors?: LayerTensors;
   /** Tensors outside the layers that only this family has. */
@@ -161,6 +163,30 @@ function withoutDense(tensors: LayerTensors): LayerTensors {
   return Object.fromEntries(Object.entries(tensors).filter(([name]) => !Object.hasOwn(feedForward, name)));
 }
 
+/** Sizes and tensors of layers with Mamba-2: four heads, whose states have 32 columns. */
+function mamba(groups: number): { readonly keys: Family["keys"]; readonly tensors: LayerTensors } {
+  const channels = 128 + 2 * groups * 16;
+  return {
+    keys: {
+      "ssm.conv_kernel": 4,
+      "ssm.state_size": 16,
+      "ssm.group_count": groups,
+      "ssm.time_step_rank": 4,
+      "ssm.inner_size": 128,
+    },
+    tensors: {
+      "ssm_in.weight": [128 + channels + 4, width],
+      "ssm_conv1d.weight": [channels, 4],
+      "ssm_conv1d.bias": [channels],
+      ssm_a: [4, 1],
+      ssm_d: [4, 1],
+      "ssm_dt.bias": [4],
+      "ssm_norm.weight": [groups, 128 / groups],
+      "ssm_out.weight": [width, 128],
+    },
+  };
+}
+
 export const families = {
   llama: { ...plain, architecture: "llama", keys: { "rope.dimension_count": headSize } },
   mistral3: {
@@ -222,6 +248,43 @@ export const families = {
       "rope.scaling.yarn_beta_fast": float(32),
       "rope.scaling.yarn_beta_slow": float(1),
     },
+  },
+  // Mamba-2 in the even layers, attention without positions in the odd ones.
+  granitehybrid: {
+    architecture: "granitehybrid",
+    keys: {
+      ...mamba(1).keys,
+      "attention.head_count_kv": [0, kvHeads, 0, kvHeads],
+      embedding_scale: float(3),
+      "attention.scale": 0.3125,
+      residual_scale: 0.6,
+      logit_scale: 0.5,
+      "rope.scaling.finetuned": false,
+      expert_count: 0,
+    },
+    layerTensors: { ...mamba(1).tensors, ...feedForward, ...inputNorms },
+    oddLayerTensors: { ...attention, ...feedForward, ...inputNorms },
+    hasOutput: false,
+  },
+  // Mamba-2, attention, Mamba-2, feed-forward.
+  nemotron_h: {
+    architecture: "nemotron_h",
+    keys: {
+      ...mamba(2).keys,
+      "attention.key_length": headSize,
+      "attention.value_length": headSize,
+      "attention.head_count_kv": [0, kvHeads, 0, 0],
+      feed_forward_length: [0, 0, 0, inner],
+      "attention.layer_norm_epsilon": 1e-5,
+    },
+    layerTensors: { ...mamba(2).tensors, "attn_norm.weight": [width] },
+    oddLayerTensors: { ...attention, "attn_norm.weight": [width] },
+    lastLayerTensors: {
+      "attn_norm.weight": [width],
+      "ffn_up.weight": feedForward["ffn_up.weight"],
+      "ffn_down.weight": feedForward["ffn_down.weight"],
+    },
+    hasOutput: true,
   },
   // Convolutions in the even layers, attention in the odd ones.
   lfm2: {
@@ -396,6 +459,7 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
   const {
     layerTensors,
     oddLayerTensors = layerTensors,
+    lastLayerTensors,
     hasOutput,
     finalNorm = "output_norm.weight",
     lateTensors = {},
@@ -408,8 +472,9 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
     ...Object.entries(outerTensors),
   ];
   for (let layer = 0; layer < layers; layer++) {
+    const usual = layer % 2 === 0 ? layerTensors : oddLayerTensors;
     const own = {
-      ...(layer % 2 === 0 ? layerTensors : oddLayerTensors),
+      ...(layer === layers - 1 ? (lastLayerTensors ?? usual) : usual),
       ...(layer < layers / 2 ? {} : lateTensors),
     };
     for (const [name, shape] of Object.entries(own)) shapes.push([`blk.${layer}.${name}`, shape]);
@@ -417,7 +482,7 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
   return shapes.map(([name, shape], index) => ({
     name,
     shape,
-    type: typeOf(name, shape, { type: one.type, index }),
+    type: name.endsWith("norm.weight") ? "F32" : typeOf(name, shape, { type: one.type, index }),
     data: randomTensor(name, shape),
   }));
 }

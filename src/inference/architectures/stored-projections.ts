@@ -60,13 +60,20 @@ function storedProjection(
   return { path, inputSize, outputSize, parts };
 }
 
-/** Returns the tensors of a model's files, in the order of {@link modelParameters}. */
-export function storedParameters(config: ModelConfig): readonly ParameterSpec[] {
+/**
+ * Returns the tensors of a model's files, in the order of {@link modelParameters}.
+ *
+ * @param found names of tensors in the files: GGUF files have the parts of some matrices that other files fuse
+ */
+export function storedParameters(
+  config: ModelConfig,
+  found: Pick<ReadonlySet<string>, "has">,
+): readonly ParameterSpec[] {
   const parameters = modelParameters(config);
   if (!hasFusedMatrices(config.architecture)) return parameters;
   const whole = new Map<string, ParameterSpec | null>();
   for (const { path, inputSize, outputSize, parts } of storedProjections(config)) {
-    if (parts.length === 1) continue;
+    if (parts.length === 1 || found.has(`${parts[0].projection.path}.weight`)) continue;
     for (const part of parts) whole.set(`${part.projection.path}.weight`, null);
     whole.set(`${parts[0].projection.path}.weight`, {
       name: `${path}.weight`,
@@ -92,6 +99,7 @@ export function parameterTensors(
   for (const { path, parts } of storedProjections(config)) {
     if (parts.length === 1) continue;
     const name = `${path}.weight`;
+    if (stored.has(`${parts[0].projection.path}.weight`)) continue;
     const whole = present(stored.get(name), name);
     tensors.delete(name);
     for (const { projection: part, from } of parts) {

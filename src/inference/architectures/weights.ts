@@ -264,7 +264,7 @@ function rotaryTables(
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
   const stored = joinExperts(readStoredTensors(folder), config);
   const names = ggufNamesOf(folder);
-  const faults = tensorFaults(stored, storedParameters(config), {
+  const faults = tensorFaults(stored, storedParameters(config, stored), {
     isRedundant: (name) => isRedundant(name, config),
     shownAs: names?.tensor,
   });

@@ -4,6 +4,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { Architecture } from "../../architectures/config.ts";
 import { requireAdapter } from "../../architectures/hashes/adapter-hash.ts";
 import type { AdaptedModule } from "../../architectures/config/adapted-modules.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -56,7 +58,21 @@ export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
 /** Maximum size in bytes of the rows that are merged at a time. A single row may be larger. */
 const partBytesMax = 1 << 22;
 
+/** Classes whose folders fuse or name tensors in other ways than GGUF files. */
+const ggufOnlyNames: readonly Architecture[] = ["GraniteMoeHybridForCausalLM", "NemotronHForCausalLM"];
+
+/** @throws ServiceError `unsupported` for a GGUF file whose tensors do not fit the class's layout */
+function requireFolderNames(baseFolder: string): void {
+  const { architecture } = readModelConfig(baseFolder);
+  if (!ggufOnlyNames.includes(architecture)) return;
+  throw new ServiceError({
+    code: "unsupported",
+    message: `The base model is a GGUF file of ${architecture}, which has other tensors than a folder of this class. Export the version in the format peft, or train on the model's folder.`,
+  });
+}
+
 function planMerged(baseFolder: string, adapterFolder: string | null): readonly PlannedFile[] {
+  if (isDerivedFromGguf(baseFolder)) requireFolderNames(baseFolder);
   const tensors = readStoredTensors(baseFolder);
   const merges = adapterFolder === null ? [] : mergesOf({ baseFolder, adapterFolder, tensors });
   const weightFiles = isDerivedFromGguf(baseFolder)

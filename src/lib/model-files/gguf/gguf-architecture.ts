@@ -2,6 +2,7 @@
 // (gguf-py's constants), and the reorderings of its converters.
 import { isPlainType, type StoredTensor, type TiledHeads } from "../stored-tensor.ts";
 import { checkArchitectureKeys } from "./architecture-keys.ts";
+import { bareMambaParts, mambaKeys, mambaParts, mambaSizes, mambaTensor } from "./mamba-layers.ts";
 import { gemma4Fields, gemma4Keys, gemma4LayerParts, gemma4OuterParts } from "./gemma4-fields.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
@@ -136,6 +137,18 @@ const deltaExpertParts: Readonly<Record<string, string>> = {
   ffn_down_shexp: "mlp.shared_expert.down_proj",
 };
 
+/** Names of Nemotron-H's tensors. */
+const nemotronParts: Readonly<Record<string, string>> = {
+  attn_norm: "norm",
+  attn_q: "mixer.q_proj",
+  attn_k: "mixer.k_proj",
+  attn_v: "mixer.v_proj",
+  attn_output: "mixer.o_proj",
+  ffn_up: "mixer.up_proj",
+  ffn_down: "mixer.down_proj",
+  ...mambaParts("mixer"),
+};
+
 const outerParts: Readonly<Record<string, string>> = {
   token_embd: "model.embed_tokens",
   output_norm: "model.norm",
@@ -166,6 +179,14 @@ const paired = {
   hasPairedRows: true,
   ropeTensors: ["rope_freqs.weight", ...longRopeTensors],
 } as const;
+
+const graniteKeys = [
+  "embedding_scale",
+  "attention.scale",
+  "residual_scale",
+  "logit_scale",
+  "rope.scaling.finetuned",
+] as const;
 
 const slidingKeys = ["attention.sliding_window", "attention.sliding_window_pattern"] as const;
 
@@ -213,13 +234,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ...paired,
     architecture: "GraniteForCausalLM",
     modelType: "granite",
-    ownKeys: [
-      "embedding_scale",
-      "attention.scale",
-      "residual_scale",
-      "logit_scale",
-      "rope.scaling.finetuned",
-    ],
+    ownKeys: graniteKeys,
     fields: graniteFields,
   },
   // Files of this architecture do not say which layers have no rotary embedding. As in llama.cpp, it is every fourth.
@@ -285,6 +300,35 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
       ...expertFields(metadata, prefix),
       shared_expert_intermediate_size: metadata.number(`${prefix}.expert_shared_feed_forward_length`),
     }),
+  },
+  granitehybrid: {
+    ...paired,
+    architecture: "GraniteMoeHybridForCausalLM",
+    modelType: "granitemoehybrid",
+    layerParts: {
+      ...layerParts,
+      ffn_gate: "shared_mlp.gate_proj",
+      ffn_up: "shared_mlp.up_proj",
+      ffn_down: "shared_mlp.output_linear",
+      ...mambaParts("mamba"),
+    },
+    bareParts: bareMambaParts("mamba"),
+    kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
+    ownKeys: [...graniteKeys, ...mambaKeys, "expert_shared_feed_forward_length"],
+    fields: graniteHybridFields,
+  },
+  nemotron_h: {
+    ...plain,
+    hasPairedRows: true,
+    architecture: "NemotronHForCausalLM",
+    modelType: "nemotron_h",
+    layerParts: nemotronParts,
+    bareParts: bareMambaParts("mixer"),
+    outerParts: { ...outerParts, output_norm: "model.norm_f" },
+    kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
+    ownKeys: mambaKeys,
+    hasOwnSizes: true,
+    fields: nemotronFields,
   },
   gemma3: {
     ...plain,
@@ -353,6 +397,54 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
       "a model of this architecture without a rotary embedding is not computed",
     );
   }
+  return graniteFactors(metadata, prefix);
+}
+
+/** Returns the fields of Granite 4 with Mamba layers, whose heads in attention usually have no rotary embedding. */
+function graniteHybridFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const { kernelSize, stateSize, groups, heads, headSize } = mambaSizes(metadata, prefix);
+  const width = metadata.number(`${prefix}.embedding_length`) ?? 1;
+  // llama.cpp applies a rotary embedding unless the file turns it off.
+  const isRotary = metadata.flag(`${prefix}.rope.scaling.finetuned`) !== false;
+  return {
+    ...graniteFactors(metadata, prefix),
+    num_local_experts: 0,
+    shared_intermediate_size: metadata.uniform(`${prefix}.feed_forward_length`),
+    layer_types: layerKvHeads(metadata, prefix).map((count) => (count === 0 ? "mamba" : "attention")),
+    position_embedding_type: isRotary ? "rope" : null,
+    mamba_d_conv: kernelSize,
+    mamba_d_state: stateSize,
+    mamba_n_groups: groups,
+    mamba_n_heads: heads,
+    mamba_d_head: headSize,
+    mamba_expand: (heads * headSize) / width,
+  };
+}
+
+/** Returns the fields of Nemotron-H. The layers' kinds follow from their key-value heads and feed-forward widths. */
+function nemotronFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const { kernelSize, stateSize, groups, heads, headSize } = mambaSizes(metadata, prefix);
+  const kvHeads = layerKvHeads(metadata, prefix);
+  // The width is 0 for layers without a feed-forward part.
+  const widths = metadata.numbers(`${prefix}.feed_forward_length`) ?? [];
+  const epsilonKey = `${prefix}.attention.layer_norm_rms_epsilon`;
+  return {
+    layers_block_type: kvHeads.map((count, layer) =>
+      count > 0 ? "attention" : (widths[layer] ?? 0) > 0 ? "mlp" : "mamba",
+    ),
+    intermediate_size: Math.max(1, ...widths),
+    layer_norm_epsilon: shortestDecimal(metadata.needed(epsilonKey, metadata.number(epsilonKey))),
+    conv_kernel: kernelSize,
+    ssm_state_size: stateSize,
+    n_groups: groups,
+    mamba_num_heads: heads,
+    mamba_head_dim: headSize,
+    // llama.cpp does not limit the steps.
+    time_step_min: 0,
+  };
+}
+
+function graniteFactors(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
   // An absent key and a value of 0 both mean the default value.
   const written = (name: string, usual: number): number => {
     const value = metadata.number(`${prefix}.${name}`) ?? 0;
@@ -761,6 +853,11 @@ export function ggufTensors(
   for (const [ggufName, tensor] of tensors) {
     if (known.ropeTensors.includes(ggufName) || isBehindLayers(ggufName)) continue;
     const name = namedAs(ggufName, known);
+    const ofMamba = mambaTensor(tensor, name);
+    if (ofMamba !== null) {
+      named.set(name, ofMamba);
+      continue;
+    }
     // Converters drop the axis of the convolution's inputs, which has one entry.
     const [channels, size] = tensor.shape;
     const isConvolution = /\.(?:conv\.conv|conv1d)\.weight$/.test(name);
@@ -837,7 +934,7 @@ const keysOfFields: Readonly<Record<string, string>> = {
 };
 
 function hasDeltas({ layerParts: parts }: GgufArchitecture): boolean {
-  return "ssm_out" in parts;
+  return "ssm_beta" in parts;
 }
 
 function namedAs(ggufName: string, known: GgufArchitecture): string {
