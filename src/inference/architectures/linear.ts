@@ -5,7 +5,7 @@ import type { GraphBuilder, MatMulOptions } from "../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import { dimensionAt } from "../../lib/graph/shape-rules.ts";
-import type { ExpertLinear } from "./experts/mixture.ts";
+import { type ExpertLinear, tileRows, type TokenCount } from "./experts/mixture.ts";
 import { embeddingName, loraNames, type Projection } from "./parameters.ts";
 import { rotationMatrix, rotationSize } from "./quantized/rotation.ts";
 import {
@@ -58,23 +58,23 @@ export function storedLinear(
   };
 }
 
-/**
- * Creates a function that multiplies rows with the weights of their own experts.
- *
- * @param tileRows see `OpAttributes.expertMatMul`
- */
+/** Creates a function that multiplies rows with the weights of their own experts. */
 export function storedExpertLinear(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
-  tileRows: number,
+  count: TokenCount,
 ): ExpertLinear {
   const part = (name: string): Value => present(values.get(name), name);
-  const options = { tileRows, isTransposed: false };
+  const { float32, codes } = tileRows[count];
   return (name, x, experts) => {
     const form = forms.get(name) ?? "float32";
-    if (form === "float32") return builder.expertMatMul(x, experts, [part(name)], options);
+    if (form === "float32") {
+      const options = { tileRows: float32, isTransposed: false };
+      return builder.expertMatMul(x, experts, [part(name)], options);
+    }
     assert(isCodes(form), "the weights of experts have at least 8 bits");
     const { columns, scales } = partNames(name);
+    const options = { tileRows: codes, isTransposed: false };
     return builder.expertMatMul(rotate(builder, x), experts, [part(columns), part(scales)], options);
   };
 }

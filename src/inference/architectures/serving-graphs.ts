@@ -10,7 +10,7 @@ import type { Graph, Value } from "../../lib/graph/graph.ts";
 import type { CacheShape, ModelConfig } from "./config.ts";
 import { addDecoder, addDecoderLayers, addLogits, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { longTileRows } from "./experts/mixture.ts";
+import type { TokenCount } from "./experts/mixture.ts";
 import { embeddingRows, storedExpertLinear, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
@@ -366,20 +366,15 @@ function addScores(
   return { logits: addLogits(builder, config, parts, hidden), hidden };
 }
 
-function ofPrompts({ lora, forms }: ServingOptions): ServingOptions & { readonly expertRows: number } {
-  return { lora, expertRows: longTileRows, ...(forms && { forms: promptForms(forms) }) };
+function ofPrompts({ lora, forms }: ServingOptions): ServingOptions & { readonly tokenCount: TokenCount } {
+  return { lora, tokenCount: "many", ...(forms && { forms: promptForms(forms) }) };
 }
 
-/**
- * Returns the functions that apply a graph's weights, and its adapter if it takes one.
- *
- * @param options.expertRows rows of one expert that are computed together. Graphs of decoded tokens compute one at a
- * time, because few of their tokens share an expert.
- */
+/** Returns the functions that apply a graph's weights, together with its adapter if it takes one. */
 export function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
-  { lora, forms, expertRows = 1 }: ServingOptions & { readonly expertRows?: number },
+  { lora, forms, tokenCount = "few" }: ServingOptions & { readonly tokenCount?: TokenCount },
 ): Pick<DecoderParts, "weight" | "embed" | "linear" | "expertLinear" | "rotaryTables"> {
   const weights = declareWeights(builder, config, "parameters", forms && { forms });
   const tables = addRotaryTables(builder, config);
@@ -389,7 +384,7 @@ export function weightParts(
     weight: (name) => present(weights.values.get(name), name),
     embed: (tokens, table) => embeddingRows(builder, weights, tokens, table),
     linear: storedLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
-    expertLinear: storedExpertLinear(builder, weights, expertRows),
+    expertLinear: storedExpertLinear(builder, weights, tokenCount),
     rotaryTables: (index) => tables[index],
   };
 }

@@ -11,8 +11,17 @@ import { expertNames, stackBiasName } from "./expert-parameters.ts";
 /** Multiplies rows x [P, K] with the weights of their own experts, int64 [P]; returns [P, N]. */
 export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
 
-/** Rows of one expert that are computed together in graphs of many tokens. */
-export const longTileRows = 32;
+/** Tokens of a graph: many, or a few decoded ones. */
+export type TokenCount = "many" | "few";
+
+/**
+ * Rows of one expert that are computed together. With few tokens, an expert rarely has several rows; the runtime has a
+ * fast product for single rows of float32, while up to four rows of 8-bit codes take as long as one.
+ */
+export const tileRows: Readonly<Record<TokenCount, Readonly<Record<"float32" | "codes", number>>>> = {
+  many: { float32: 32, codes: 32 },
+  few: { float32: 1, codes: 4 },
+};
 
 interface MixtureParts {
   readonly weight: (name: string) => Value;

@@ -7,7 +7,6 @@ import { dimensionProduct, type Dimension } from "../../../lib/graph/dimension.t
 import type { Value } from "../../../lib/graph/graph.ts";
 import type { ModelConfig } from "../config.ts";
 import { addDecoderLayers, addRotaryTables, declareWeights } from "../decoder.ts";
-import { longTileRows } from "../experts/mixture.ts";
 import {
   embeddingRows,
   outputLogprobs,
@@ -85,7 +84,7 @@ export function addTrainingForward(
     weight: (name) => present(weights.values.get(name), name),
     embed: (tokens, table) => embeddingRows(builder, weights, tokens, table),
     linear: storedLinear(builder, weights, lora),
-    expertLinear: storedExpertLinear(builder, weights, longTileRows),
+    expertLinear: storedExpertLinear(builder, weights, "many"),
     rotaryTables: (index) => tables[index],
     ...arrangeTokens(builder, config, layout),
     recomputesLayers: true,
