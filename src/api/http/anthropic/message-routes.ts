@@ -24,7 +24,7 @@ export const messageRoute: AnsweringRoute<"message"> = {
   schema: {
     summary: "Create a message",
     description:
-      "Anthropic's Messages API; [anthropic.md](../guides/anthropic.md) describes how its fields are converted to those of a chat request. With `stream` the server sends server-sent events that are named by their type. The last event is `message_stop` or `error`; no `[DONE]` follows. Fields of a chat request for which this API has no field of its own are accepted too, with the same meaning.",
+      "Implements Anthropic's Messages API; [anthropic.md](../guides/anthropic.md) describes how its fields are converted to those of a chat request. With `stream` the server sends server-sent events that are named by their type. The last event is `message_stop` or `error`; no `[DONE]` follows. Fields of a chat request for which this API has no field of its own are accepted too, with the same meaning.",
     body: messagesForm.schema,
     response: answered("A message.", { json: messageSchema, events: messageEventSchema }),
   },

@@ -35,7 +35,7 @@ export function promptTransferRoute(
     `POST ${transferPath}`,
     {
       summary: "Send a prompt's KV cache to another server",
-      description: `Called by another Hone server that has the same secret (\`transfer.secret\`) and signs its request with it: \`authorization: ${transferScheme} <signature>\`. The server keeps the KV cache of a prompt if the prompt's request had \`do_remote_decode\`. Each KV cache can be fetched only once.`,
+      description: `Only another Hone server with the same secret (\`transfer.secret\`) calls this route, and signs its request with the secret: \`authorization: ${transferScheme} <signature>\`. The server keeps the KV cache of a prompt if the prompt's request had \`do_remote_decode\`. Each KV cache can be fetched only once.`,
       body: { schema: transferRequestSchema },
       answer: "The prompt's keys and values, and the logits after its last token.",
       bytes: { type: "string", format: "binary" },

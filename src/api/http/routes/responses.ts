@@ -14,7 +14,7 @@ export const responseRoute: AnsweringRoute<"response"> = {
   schema: {
     summary: "Create a response",
     description:
-      "OpenAI's Responses API without server-side state: each request contains the whole conversation. With `stream` the server sends server-sent events that are named by their type. The last event is `response.completed`, `response.incomplete` or `error`; no `[DONE]` follows. Fields of a chat request for which this API has no field of its own are accepted too, with the same meaning.",
+      "Implements OpenAI's Responses API without server-side state, so each request contains the whole conversation. With `stream` the server sends server-sent events that are named by their type. The last event is `response.completed`, `response.incomplete` or `error`; no `[DONE]` follows. Fields of a chat request for which this API has no field of its own are accepted too, with the same meaning.",
     body: responsesForm.schema,
     response: answered(
       "A response. `instructions` and the fields listed after it repeat those of the request.",

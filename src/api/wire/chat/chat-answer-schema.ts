@@ -175,7 +175,8 @@ const chunkChoice = Type.Object({
   delta: Type.Object({
     role: Type.Optional(
       Type.String({
-        description: "`assistant`, or the role of a continued message. In the first chunk of the choice.",
+        description:
+          "`assistant`, or the role of a continued message. Present only in the first chunk of the choice.",
       }),
     ),
     content: nullable(Type.String(), { description: "Text to append to the answer." }),
@@ -192,7 +193,7 @@ const chunkChoice = Type.Object({
   stop_reason: Type.Optional(finish.stop_reason),
   matched_stop: Type.Optional(finish.matched_stop),
   token_ids: nullable(tokenIds, {
-    description: "Ids of the chunk's tokens, with return_token_ids and for trained models.",
+    description: "Ids of the chunk's tokens. Present with return_token_ids, and for trained models.",
   }),
   prompt_token_ids: Type.Optional(promptTokenIds),
 });
@@ -209,7 +210,8 @@ export const chatChunkSchema = Type.Object(
     }),
     usage: Type.Optional(usageSchema),
     prompt_token_ids: nullable(tokenIds, {
-      description: "Token ids of the prompt. In the first chunk of each choice, with return_token_ids.",
+      description:
+        "Token ids of the prompt. Present only in the first chunk of each choice, and only with return_token_ids.",
     }),
   },
   { title: "ChatCompletionChunk" },

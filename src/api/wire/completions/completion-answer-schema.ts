@@ -78,7 +78,8 @@ export const completionChunkSchema = Type.Object(
           description: "Ids of the chunk's tokens; null without return_token_ids.",
         }),
         prompt_token_ids: nullable(tokenIds, {
-          description: "Token ids of the prompt. In the first chunk of the choice, with return_token_ids.",
+          description:
+            "Token ids of the prompt. Present only in the first chunk of the choice, and only with return_token_ids.",
         }),
       }),
       { description: "One choice per chunk; empty in a chunk that only reports the usage." },

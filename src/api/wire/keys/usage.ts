@@ -40,7 +40,7 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
   entity: Type.String({ description: "Entity of the key." }),
   model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
   requests: count(
-    "Number of requests that the model began to answer. Each prompt of a text completion counts as one.",
+    "Number of requests that the model began to answer. Each prompt of a text completion counts as one request.",
   ),
   prompt_tokens: count("Number of prompt tokens, including cached tokens."),
   cached_tokens: count("Number of prompt tokens that were read from the prefix cache."),
