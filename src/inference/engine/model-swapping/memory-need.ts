@@ -7,6 +7,7 @@ import { largeWeightBytes } from "../../architectures/large-weights.ts";
 import type { FormChoice } from "../../architectures/quantized/choose-forms.ts";
 import { keptBytes, type WeightForms } from "../../architectures/quantized/weight-forms.ts";
 import { cacheShapes, stateShapes } from "../../architectures/serving/sequence-memory.ts";
+import { inputWidth } from "../../architectures/recurrent/state-layers.ts";
 import { readForms } from "../../architectures/weights.ts";
 import { keyValueBytesMax, slotBytesOf, type SlotBytes } from "../cache/kv-cache.ts";
 import type { EngineSettings } from "../settings.ts";
@@ -80,6 +81,12 @@ export function engineMemoryOf(config: ModelConfig, forms: WeightForms, settings
   return { bytes: ownBytes + keyValueBytes, keyValueBytes };
 }
 
+/** Returns the width of a layer's widest values: those of the feed-forward part, or of Mamba-2's first projection. */
+function widestOf(config: ModelConfig, layer: number): number {
+  const isMamba = config.layers[layer].kind === "mamba";
+  return Math.max(intermediateSizeOf(config, layer), isMamba ? inputWidth(config, layer) : 0);
+}
+
 /**
  * Returns the memory in bytes of the largest step, without weights and cache. The runtime's results count twice,
  * because they are copied. The largest step is one of two:
@@ -89,7 +96,7 @@ export function engineMemoryOf(config: ModelConfig, forms: WeightForms, settings
  */
 function stepBytes(config: ModelConfig, limits: Limits): number {
   const { contextLength, headCount, width, vocabularySize, layers, layerEmbedding } = config;
-  const intermediateSize = Math.max(...layers.map((_, layer) => intermediateSizeOf(config, layer)));
+  const intermediateSize = Math.max(...layers.map((_, layer) => widestOf(config, layer)));
   const context = Math.min(contextLength, limits.contextLengthMax);
   const embeddingSize = layers.length * (layerEmbedding?.size ?? 0);
   const tokenNumbers =
