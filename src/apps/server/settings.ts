@@ -87,7 +87,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Models to serve in addition to the built-in one, separated by commas; the flag can be repeated. A model is a folder or a GGUF file (optionally `name=path`), the name of an added model (`hone models add`), or a model that vLLM servers compute (`name=vllm+http://host:8000,http://host2:8000?files=folder`; the folder contains its configuration, tokenizer and chat template). Default: all added models.",
+      "Models to serve in addition to the built-in one, separated by commas; the flag can be repeated. A model is a folder or a GGUF file (optionally `name=path`), the name of an added model (`hone models add`), or a model that vLLM servers compute (`name=vllm+http://host:8000,http://host2:8000?files=folder`). An item that begins with `http` is another vLLM server of the model before it. The folder contains the model's configuration, tokenizer and chat template. Default: all added models.",
     isEssential: true,
   },
   quantize: {

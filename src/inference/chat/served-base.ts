@@ -1,5 +1,6 @@
 // A base model that is being served: its engine, and the tokenizer and prompt threads that translate between text and
-// tokens. The server creates it at startup; chat only uses it. `acquireModel` loads the base model for a request.
+// tokens. The server creates this object at startup, and chat only uses it. `acquireModel` loads the weights into memory
+// when a request needs them.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";

@@ -71,7 +71,7 @@ export const retentionQuerySchema = Type.Object({
   entity: Type.Optional(
     Type.String({
       description:
-        "Entity to report. Members can only name their own entity. Default: for admins all entities, for members their own.",
+        "Entity (tenant) that the report covers. Members may give only their own entity. Default: all entities for admins, the own entity for members.",
     }),
   ),
 });

@@ -60,7 +60,7 @@ function exposeMemory(metrics: Metrics, memory: GaugeSources["memory"]): void {
   metrics.gauge(
     {
       name: "hone_model_memory_bytes_max",
-      help: "The limit of hone_model_memory_bytes; absent without one.",
+      help: "Limit of hone_model_memory_bytes. The metric is absent if no limit is set.",
     },
     () => (memory.bytesMax === Infinity ? [] : [{ value: memory.bytesMax }]),
   );

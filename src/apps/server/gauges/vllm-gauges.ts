@@ -54,7 +54,7 @@ export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, 
   metrics.gauge(
     {
       name: "vllm:lora_requests_info",
-      help: "Trained models, by id, of running and waiting requests; the value is the time in seconds.",
+      help: "Labels with the ids of the trained models that running and waiting requests use. The value is the current Unix time in seconds, as in vLLM.",
       labels: [...labels, "max_lora", "running_lora_adapters", "waiting_lora_adapters"],
     },
     () => {

@@ -15,7 +15,7 @@ export interface ServiceSuite {
   readonly name: string;
   /** Returns a new service that is not started. */
   readonly make: (t: TestContext) => ServiceUnderTest | Promise<ServiceUnderTest>;
-  /** Returns a new service whose start fails with this error code; null if a start cannot fail. */
+  /** Maker of services whose start fails with the error code `code`; null if a start cannot fail. */
   readonly failing: {
     readonly code: string;
     readonly make: (t: TestContext) => ServiceUnderTest | Promise<ServiceUnderTest>;

@@ -84,7 +84,7 @@ export class LogitsRow {
     return this.#blocks?.maxima ?? null;
   }
 
-  /** True if the blocks are known and show that a logit is NaN. */
+  /** True if the masses of the row's blocks were computed and one of them is NaN, which means that a logit is NaN. */
   get hasBrokenBlocks(): boolean {
     return this.#blocks?.masses.some(Number.isNaN) ?? false;
   }

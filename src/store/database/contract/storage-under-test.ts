@@ -208,7 +208,7 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
 }
 
 /**
- * Returns feedback records as a batch, which does not contain their author.
+ * Packs feedback records into a batch. The batch leaves out author and time, which `append` gets separately.
  *
  * @param store store that will write the batch
  */
