@@ -8,8 +8,19 @@ import type { Node } from "../graph.ts";
  */
 export const queriesPerBlock = 64;
 
-/** Number of rows per block of logits over the vocabulary. */
-export const rowsPerBlock = 256;
+/**
+ * Number of logits in a block of rows over the vocabulary: 32 MiB, the size up to which the C library reuses memory
+ * instead of returning it to the system.
+ */
+const logitsPerBlock = 2 ** 23;
+
+/**
+ * Returns the number of rows per block of logits. It is smaller for large vocabularies, for less memory, but large
+ * enough that each block's pass over the weights costs little.
+ */
+export function rowsPerBlock(vocabularySize: number): number {
+  return Math.min(256, Math.max(64, 16 * Math.floor(logitsPerBlock / vocabularySize / 16)));
+}
 
 const floatBytes = 4;
 
@@ -45,11 +56,11 @@ export function blockBytes(
     }
     case "linearLogprob": {
       const [vocabularySize = 0] = second ?? [];
-      return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock) * vocabularySize * 2;
+      return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock(vocabularySize)) * vocabularySize * 2;
     }
     case "int8LinearLogprob": {
       // Counts the logits, and the intermediates of rounding the probabilities for the gradient.
-      return floatBytes * Math.min(first[0], rowsPerBlock) * second[1] * 4;
+      return floatBytes * Math.min(first[0], rowsPerBlock(second[1])) * second[1] * 4;
     }
     default:
       return 0;

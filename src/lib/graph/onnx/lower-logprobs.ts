@@ -13,6 +13,7 @@ type RowsOf = (of: string) => string;
 
 /** The computation of a block's logits x · Wᵀ, and the parts of W that their gradients need. */
 export interface Scores {
+  readonly vocabularySize: number;
   /** Returns the block's rows of x [M, D], rounded if the product rounds them, and their logits [M, V]. */
   readonly of: (rows: RowsOf) => { readonly x: string; readonly scores: string };
   /** Returns the mean [M, D] of W's rows, weighted by probabilities [M, V]. */
@@ -26,9 +27,15 @@ export interface Scores {
  *
  * @param weight float32 [V, D]
  */
-export function floatScores(model: OnnxModelWriter, x: string, weight: string): Scores {
+export function floatScores(
+  model: OnnxModelWriter,
+  x: string,
+  weight: string,
+  vocabularySize: number,
+): Scores {
   const attributes = { transA: 0, transB: 1, alpha: { float: 1 } };
   return {
+    vocabularySize,
     of: (rows) => {
       const own = rows(x);
       return {
@@ -55,10 +62,15 @@ export function int8Scores(
     rows,
     scales,
     dtype,
-  }: Readonly<Record<"columns" | "rows" | "scales", string>> & { readonly dtype: DataType },
+    vocabularySize,
+  }: Readonly<Record<"columns" | "rows" | "scales", string>> & {
+    readonly dtype: DataType;
+    readonly vocabularySize: number;
+  },
 ): Scores {
   const { codes, size } = rowCodes(model, x);
   return {
+    vocabularySize,
     of: (rowsOf) => {
       const [ownCodes, ownSize] = [rowsOf(codes), rowsOf(size)];
       const scores = model.node("Mul", [
@@ -123,8 +135,9 @@ export function linearLogprob(
   const int = (...values: readonly number[]): string => model.constant("int64", [values.length], values);
   const [zero, last] = [int(0), int(-1)];
   const length = model.node("Shape", [ids]);
-  const size = int(rowsPerBlock);
-  const count = model.node("Div", [model.node("Add", [length, int(rowsPerBlock - 1)]), size]);
+  const rowCount = rowsPerBlock(made.vocabularySize);
+  const size = int(rowCount);
+  const count = model.node("Div", [model.node("Add", [length, int(rowCount - 1)]), size]);
   const none = { name: model.constant("float32", [0], []), dtype: "float32" as const };
   const noRows = { name: model.node("Slice", [x, zero, zero, zero]), dtype: "float32" as const };
   const initial = [none, ...(wanted.entropy ? [none] : []), ...(wanted.slopes ? [noRows] : [])];

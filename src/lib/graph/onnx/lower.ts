@@ -275,10 +275,13 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const picked = model.node("GatherElements", [logprobs, column], { attributes: { axis: -1 } });
     emit(lowering, "Squeeze", [picked, last]);
   },
-  linearLogprob: (_, [x = "", weight = "", ids = ""], lowering) =>
-    emitLogprobs({ x, ids, scores: floatScores(lowering.model, x, weight) }, lowering),
+  linearLogprob: ({ inputs }, [x = "", weight = "", ids = ""], lowering) => {
+    const vocabularySize = Number(inputs[1].shape[0]);
+    emitLogprobs({ x, ids, scores: floatScores(lowering.model, x, weight, vocabularySize) }, lowering);
+  },
   int8LinearLogprob: ({ inputs }, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) => {
-    const weight = { columns, scales, rows, dtype: inputs[1].dtype };
+    const { dtype, shape } = inputs[1];
+    const weight = { columns, scales, rows, dtype, vocabularySize: Number(shape[1]) };
     emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
   },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {

@@ -63,7 +63,7 @@ test("makes smaller microbatches if memory is short, only for that job", async (
     return count;
   };
   assert.equal(await packsWithin(Infinity), 1);
-  assert.equal(await packsWithin(200e6), 2);
+  assert.equal(await packsWithin(170e6), 2);
   await assert.rejects(packsWithin(100e6), /^ServiceError: A sequence of 500 tokens would need about/);
 });
 

@@ -44,7 +44,7 @@ const valueSlack = 1.5;
  * the most memory.
  */
 export interface ProgramUse {
-  /** Graphs of the programs. A loaded program keeps the memory that its largest run needed. */
+  /** Graphs of the programs. A thread runs one of them at a time, and the next reuses its memory. */
   readonly graphs: readonly Graph[];
   /** The rounds that may need the most memory; all have the same number of microbatches. */
   readonly largest: readonly Round[];
@@ -113,7 +113,9 @@ export function estimateMemory(
 const streamedSlack = 2;
 
 function valueBytes(graphs: readonly Graph[], round: Round): number {
-  const peaks = round.map(sizesOf).flatMap((sizes) => graphs.map((graph) => peakBytes(graph, sizes)));
+  const peaks = round
+    .map(sizesOf)
+    .map((sizes) => Math.max(...graphs.map((graph) => peakBytes(graph, sizes))));
   return valueSlack * sum(peaks);
 }
 

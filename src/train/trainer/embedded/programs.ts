@@ -84,7 +84,13 @@ export class Programs {
     const { weights, threads } = this.#options;
     // ONNX Runtime must not make packed copies of the weights: they are mapped from the file that serving also maps,
     // and copies would hardly speed up the large products of training.
-    const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
+    // Programs run one after the other, so they share the heap instead of each keeping the memory of its largest run.
+    const economy = {
+      prepackWeights: false,
+      plansMemory: false,
+      keepsMemory: false,
+      optimizesProgram: false,
+    };
     return createSession(this.#graphs.of(program), { weights, threads, ...economy });
   }
 }
