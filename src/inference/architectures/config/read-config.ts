@@ -197,7 +197,9 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
  * Reads whether the output projection uses the embedding's weight. The first published files of LFM2 use another name
  * for the field.
  */
-function readIsTied(reader: ConfigReader, { isTied }: FamilyRule): boolean {
+function readIsTied(reader: ConfigReader, { isTied, modelType }: FamilyRule): boolean {
+  // Transformers never ties Nemotron-H; only GGUF files, which become configurations with the other field, may do so.
+  if (modelType === "nemotron_h") return reader.flag("tie_embedding", false);
   return reader.flag(
     reader.get("tie_embedding") === undefined ? "tie_word_embeddings" : "tie_embedding",
     isTied,

@@ -422,7 +422,11 @@ function graniteHybridFields(metadata: GgufMetadata, prefix: string): Readonly<R
 }
 
 /** Returns the fields of Nemotron-H. The layers' kinds follow from their key-value heads and feed-forward widths. */
-function nemotronFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+function nemotronFields(
+  metadata: GgufMetadata,
+  prefix: string,
+  tensors: GgufFile["tensors"],
+): Readonly<Record<string, unknown>> {
   const { kernelSize, stateSize, groups, heads, headSize } = mambaSizes(metadata, prefix);
   const kvHeads = layerKvHeads(metadata, prefix);
   // The width is 0 for layers without a feed-forward part.
@@ -433,6 +437,7 @@ function nemotronFields(metadata: GgufMetadata, prefix: string): Readonly<Record
       count > 0 ? "attention" : (widths[layer] ?? 0) > 0 ? "mlp" : "mamba",
     ),
     intermediate_size: Math.max(1, ...widths),
+    tie_embedding: !tensors.has("output.weight"),
     layer_norm_epsilon: shortestDecimal(metadata.needed(epsilonKey, metadata.number(epsilonKey))),
     conv_kernel: kernelSize,
     ssm_state_size: stateSize,
