@@ -52,6 +52,7 @@ test("known models have as many parameters as their cards say", () => {
     ["allenai/Olmo-3-7B-Instruct", 7_298_011_136],
     ["meta-llama/Llama-3.1-8B-Instruct", 8_030_261_248],
     ["Qwen/Qwen3-8B", 8_190_735_360],
+    ["openai/gpt-oss-20b", 20_914_757_184],
     ["Qwen/Qwen3-30B-A3B-Instruct-2507", 30_532_122_624],
   ] as const)
     assert.equal(counts.get(name), count, name);

@@ -216,6 +216,13 @@ export const knownModels: readonly KnownModel[] = [
   qwen3("Qwen/Qwen3-8B", [4096, 12_288, 36, 32, 8, 128], untied),
   qwen35("Qwen/Qwen3.5-9B", [4096, 12_288, 32, 16, 4, 256], { linear_num_value_heads: 32, ...untied }),
   familyOf({
+    architecture: "GptOssForCausalLM",
+    type: "gpt_oss",
+    vocabulary: 201_088,
+    context: 131_072,
+    fields: { num_local_experts: 32, num_experts_per_tok: 4, sliding_window: 128 },
+  })("openai/gpt-oss-20b", [2880, 2880, 24, 64, 8, 64], untied),
+  familyOf({
     architecture: "Qwen3MoeForCausalLM",
     type: "qwen3_moe",
     vocabulary: 151_936,
