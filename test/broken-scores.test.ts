@@ -1,5 +1,6 @@
 // Tests models whose forward pass overflows: a base model with such weights, and an adapter whose matrices are each
-// within bounds. Every request refuses them by name, and other computations in the same engine are unaffected.
+// within bounds. Hone refuses every request for such a model with an error that names the model, and other computations
+// in the same engine are unaffected.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -119,9 +119,9 @@ async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
 }
 
 /**
- * Sends the request, and disconnects while the server waits for the given time.
+ * Sends the request, and disconnects during the server's wait with the 0-based number `waits`.
  *
- * @returns false if the server waits less often
+ * @returns false if the server waits fewer times
  */
 async function leavesAt(
   server: Server,

@@ -1,5 +1,6 @@
-// Tests that entities are isolated: with any id of another entity, in any spelling and on any route, nothing is read
-// or written, and the answer reveals nothing that an answer about nonexistent things would not.
+// Tests that entities are isolated. A request with an id of another entity, in any spelling and on any route, neither
+// reads nor writes data of that entity. Its answer reveals nothing that the answer about an object that does not exist
+// would not reveal.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";

@@ -3,11 +3,14 @@
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {
-  /** Expected status for things of another entity. */
+  /** Expected status if the objects in the request belong to another entity. */
   readonly status: number;
-  /** Expected status for nonexistent things if it differs, which only happens for ids of models. */
+  /**
+   * Expected status if the objects in the request do not exist; absent if it equals `status`. The two differ only for
+   * ids of models.
+   */
   readonly statusOfNone?: number;
-  /** Status for the owner of the things, if not 200. */
+  /** Expected status if the objects belong to the sender of the request; absent if it is 200. */
   readonly statusOfOwner?: number;
 }
 
@@ -17,7 +20,10 @@ const rules = "/v1/preview/reward-rules";
 const webhooks = "/v1/preview/webhooks";
 const keys = "/v1/preview/keys";
 
-/** A foreign model's id is refused with 403. A foreign name is refused whether or not such a model exists. */
+/**
+ * Expected statuses for the id of another entity's model: 403, but 404 if no model has the id. For names of models, the
+ * answer is the same whether or not another entity has a model with that name.
+ */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
 
 /** Routes without credentials, which do not depend on entities. HEAD is covered by GET. */

@@ -51,7 +51,10 @@ const differenceMax: Readonly<Record<MatrixType, number>> = {
   mixed: 0.2,
 };
 
-/** Files for which the difference may be larger: rounded activations may choose other experts. */
+/**
+ * Files for which the difference may be larger: because activations are rounded, the router may choose other experts
+ * than in llama.cpp.
+ */
 const differenceMaxOf: Readonly<Record<string, number>> = { "gpt-oss-Q8_0": 0.4 };
 
 function folderOf(file: string): string {

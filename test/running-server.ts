@@ -35,8 +35,8 @@ const waitMs = 180_000;
 
 const builtEntry = "dist/src/apps/cli/main.js";
 /**
- * The bundle if scripts run the tests, since they have built it. After a build by hand, the bundle may be outdated, so
- * the build itself is used.
+ * Path of the program that test servers run: the bundle if scripts run the tests, since they have built the bundle.
+ * After a build by hand, the bundle may be outdated, so test servers run the build itself.
  */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 

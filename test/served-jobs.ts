@@ -8,16 +8,16 @@ const oneThread = ["--engine-threads", "1"];
 /** Flags that serve a model with one layer as `tiny`, next to the built-in model. */
 export const tiny = ["--model", "tiny=test/fixtures/small-model"];
 
-/** Flags that serve only that model. */
+/** Flags that serve only the model with one layer, as `tiny`. */
 export const model = [...tiny, "--built-in-model", "off", ...oneThread];
 
-/** Flags that serve only that model, with authentication on. */
+/** Flags that serve only the model with one layer, as `tiny`, with authentication on. */
 export const seenModel = [...model, "--auth", "on"];
 
 /** Flags that serve the three-layer model of the reference values as `tiny`, next to the built-in model. */
 export const goldenTiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
 
-/** Flags that serve only that model. */
+/** Flags that serve only the three-layer model, as `tiny`. */
 export const goldenModel = [...goldenTiny, "--built-in-model", "off", ...oneThread];
 
 /**

@@ -17,7 +17,7 @@ export interface Acknowledged {
 /** Pause between two batches in milliseconds. */
 const batchPauseMs = 1000;
 
-/** Number of records in a batch; each record names its batch. */
+/** Number of records in a batch. Each record contains the name of its batch. */
 export const batchSize = 200;
 
 export class WritingClients {

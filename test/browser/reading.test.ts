@@ -248,7 +248,7 @@ test("generation by two models can be stopped on both sides, by button and by ke
   const { server } = await newWorld();
   const { page, close } = await openPage(server, { at: "#/compare" });
   let askedCount = 0;
-  // Holds the requests, so that there is something to stop even if the model is fast.
+  // Never answers these requests, so that there is something to stop even if the model is fast.
   await page.route("**/v1/chat/completions", () => void (askedCount += 1));
   await page.getByLabel("Prompt", { exact: true }).fill("Hi");
   const button = page.getByRole("button", { name: "Stop" });

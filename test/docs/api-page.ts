@@ -28,9 +28,12 @@ type SharedObjects = ReadonlyMap<string, SharedObject>;
 
 /** Objects and fields that the page has described so far, so that it describes none twice. Mutable: `rowsOf` adds to it. */
 interface Described {
-  /** The first field with certain nested rows: its section's heading and its path, keyed by those rows as JSON. */
+  /** For each set of nested rows, as JSON, the first field that has them: the heading of its section, and its path. */
   readonly objects: Map<string, { readonly heading: string; readonly path: string }>;
-  /** Rows of the chat request's fields as JSON. Other requests name equal fields without repeating their rows. */
+  /**
+   * Rows of the chat request's fields as JSON. If another request has an equal field, the page gives only the field's
+   * name there.
+   */
   readonly chatFields: Set<string>;
 }
 
@@ -182,7 +185,10 @@ function routeText(
   return parts.join("\n");
 }
 
-/** Returns the table of a route's parameters. Only names the parameters that the section Lists describes. */
+/**
+ * Returns the table of a route's parameters. For parameters that the section Lists describes, returns only their names
+ * and a link to that section.
+ */
 function parameterText(parameters: readonly Parameter[]): string {
   const isOfLists = (parameter: Parameter): boolean => isSame(parameterRow(parameter), listParameters);
   const named = parameters.filter(isOfLists).map(({ name }) => `\`${name}\``);
@@ -191,7 +197,10 @@ function parameterText(parameters: readonly Parameter[]): string {
   return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [parameterTable(rest)] : [])].join("\n");
 }
 
-/** Returns the table of a request's fields. Only names the fields that it shares with a chat request. */
+/**
+ * Returns the table of a request's fields. For fields that a chat request also has, returns only their names and a
+ * link.
+ */
 function bodyText(schema: Schema, context: Context): string {
   const chat = "POST /v1/chat/completions";
   const { chatFields } = context.described;
@@ -211,7 +220,8 @@ ${sentTable(rows.filter((row) => !isOfChat(row)))}`;
 function answerText(head: string, schema: Schema, context: Context): string {
   const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
   const rest = rows.filter((row) => !isSame(row, listFields));
-  // A page has all fields of lists; other answers may have one of the same name.
+  // An answer that is a page of a list has all fields in `listFields`. Another answer may have a single field that is
+  // equal to one of them; its table stays complete.
   if (rows.length - rest.length < listFields.length) return `${head}\n\n${objectText(schema, context, rows)}`;
   const [[, type] = [], ...others] = rest;
   if (others.length === 0)
@@ -274,7 +284,7 @@ type Row = readonly string[];
 
 /**
  * Returns a row for each property, followed by the rows of its nested properties. If an earlier object had the same
- * nested rows, the property's row names it instead.
+ * nested rows, the property's row refers to that object instead of repeating them.
  */
 function rowsOf(schema: Schema, place: string, context: Context): readonly Row[] {
   return branchesOf(schema).flatMap((branch) => {

@@ -75,8 +75,8 @@ export async function startMortalTrainers(options: MortalTrainersOptions): Promi
 }
 
 /**
- * Returns the failures in rotation: the process ends before or after a request, hangs until it is killed, or is down
- * for a while.
+ * Returns a function that makes the trainer fail, with each of these faults in turn: the process ends before or after a
+ * request, hangs until it is killed, or is down for a while.
  */
 function illnesses(
   { soundCount, random }: MortalTrainersOptions,

@@ -102,7 +102,7 @@ const olmo = {
   hasOutput: true,
 } as const;
 
-// Delta rules in the even layers, attention with a gate in the odd ones. Each head of keys serves two of values.
+// Delta rules in the even layers, attention with a gate in the odd ones. Each key head is used by two value heads.
 const qwen35 = {
   architecture: "qwen35",
   keys: {

@@ -39,7 +39,7 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly comparedCount: number;
 }
 
-/** The process to kill, or `stopped` for a server that is told to stop and then parks its jobs. */
+/** The process to kill. `stopped` is a server that is told to stop, and then returns its jobs to the queue. */
 type Victim = "server" | "stopped" | "trainer" | "engine" | "all";
 
 const victims: readonly Victim[] = ["server", "stopped", "trainer", "trainer", "engine", "all"];
@@ -54,7 +54,8 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
 
 /**
  * Small training steps with a snapshot after each. A training process that is killed repeatedly within its first
- * seconds makes no progress, so many attempts are allowed. Engines and servers are killed more often than is healthy.
+ * seconds makes no progress, so many attempts are allowed. The engine is restarted far more often than the default
+ * limit allows.
  */
 const flags = [...model, "--training-batch-tokens=32"];
 const usualLimits = { engine: { restartCountMax: 1000 }, training: { snapshotShare: 1 } };

@@ -63,8 +63,8 @@ function operatorsIn(code: string): readonly Place[] {
 }
 
 /**
- * Largest number that is mutated. Numbers up to here usually count things, so one more or less matters; larger numbers
- * are measures.
+ * Largest number that is mutated. Numbers up to this one usually count things, so one more or less matters. Larger
+ * numbers are usually sizes or times, for which tests cannot notice a difference of one.
  */
 const countMax = 16;
 

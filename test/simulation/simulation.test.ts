@@ -7,7 +7,7 @@ import { searchSeeds } from "../../src/base/domain/testing/search.ts";
 import { simulate } from "./simulate.ts";
 
 const seeds = searchSeeds(12);
-/** A seed whose world is short in the sample, and the result of its first run. */
+/** Seed whose world is simulated twice, to compare both runs. `first` is the result of the first run. */
 const [, , again] = seeds;
 let first: Awaited<ReturnType<typeof simulate>> | null = null;
 

@@ -44,7 +44,7 @@ interface Comparison {
   /** Reports of both engines, on the schemas that both support. */
   readonly hone: EngineReport;
   readonly other: EngineReport;
-  /** Number of schemas by the other engine's outcome, among those that Hone supports. */
+  /** For each outcome of the other engine, the number of schemas with this outcome, among those that Hone supports. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 

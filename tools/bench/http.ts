@@ -120,7 +120,7 @@ interface HttpReport {
   readonly ratioToRunner: number | null;
   /** The runner's share of the processor time of server and engine. */
   readonly runnerShareOfCpu: number | null;
-  /** Rate of the other build; null without one. */
+  /** Rate of the other build; null if no other build is compared. */
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;

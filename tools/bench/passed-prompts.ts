@@ -22,7 +22,10 @@ interface PassedReport {
   readonly fetchedMs: number;
   /** Time to fetch relative to the time to compute. */
   readonly ratio: number;
-  /** Longest gap in a running stream during each of the two, and the median gap without either. */
+  /**
+   * Longest time between two tokens of a running stream while the prompt is computed, and while it is fetched. Then the
+   * median time between tokens while neither happens.
+   */
   readonly computedGapMs: number;
   readonly fetchedGapMs: number;
   readonly medianGapMs: number;

@@ -35,7 +35,7 @@ interface Published {
 
 interface PublishReport extends Report {
   readonly here: Published;
-  /** Figures of the other build; null without one. */
+  /** Figures of the other build; null if no other build is compared. */
   readonly there: Published | null;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
 import { LineProcess } from "./line-process.ts";
 
-/** Fields of `config.json` that this side reads; the other side reads the whole file. */
+/** Fields of `config.json` that Hone's side of the benchmark reads. PyTorch's side reads the whole file. */
 export interface ModelFile {
   readonly vocab_size: number;
 }
@@ -15,7 +15,9 @@ export function readModelFile(folder: string): ModelFile {
 
 /** The training that both sides run. */
 export interface StepJob {
-  /** Model folder. Only Hone's side loads its weights; the other side reads only `config` and uses random weights. */
+  /**
+   * Model folder. Only Hone's side loads the weights in it; PyTorch's side reads only `config` and uses random weights.
+   */
   readonly folder: string;
   readonly config: ModelFile;
   readonly rows: number;

@@ -48,7 +48,7 @@ interface Written {
   readonly p99Ms: number;
   /** Processor time of the server per record, in microseconds. */
   readonly cpuMicroseconds: number | null;
-  /** Latencies of other requests meanwhile. */
+  /** Latencies of other requests while clients write feedback. */
   readonly others: readonly Waits[];
 }
 

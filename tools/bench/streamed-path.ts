@@ -19,7 +19,7 @@ const tokensOfRound = 32_768;
 interface PathReport {
   readonly name: string;
   readonly cpuMicrosecondsPerToken: number;
-  /** Figure of the other build; null without one. */
+  /** Figure of the other build; null if no other build is compared. */
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
 }

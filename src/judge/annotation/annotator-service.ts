@@ -1,5 +1,5 @@
-// The work of annotators in a queue: they claim an item, then answer, skip or reopen it. A request may name its
-// annotator; the default is the owner of the request's key.
+// The work of annotators in a queue: they claim an item, then answer, skip or reopen it. A request may give the
+// annotator's name; the default is the owner of the request's API key.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import { answerFault } from "../../base/domain/annotation/question.ts";
@@ -70,7 +70,10 @@ export interface AnnotatorService {
     answer: { readonly annotator: Annotator; readonly answers: Answers },
     caller: Caller,
   ): Promise<{ readonly item: AnnotationItem; readonly feedback: readonly FeedbackRecord[] }>;
-  /** Withdraws the annotator's answers to an item, or their skip of it, and holds the item for the annotator again. */
+  /**
+   * Removes the annotator's answers to an item, or reverses the annotator's skip of the item. Then holds the item for
+   * the annotator again.
+   */
   reopen(
     name: ItemName,
     reopening: { readonly annotator: Annotator; readonly holdSeconds: number | null },

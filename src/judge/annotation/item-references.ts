@@ -1,4 +1,4 @@
-// Parses the items that callers add to a queue. A caller names each item by the id of a call, or by a complete
+// Parses the items that callers add to a queue. A caller identifies each item by the id of a call, or by a complete
 // reference.
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
@@ -7,8 +7,8 @@ import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
 /**
- * Returns those of the given ids under which the project has recorded completions. References to recorded completions
- * have this server's own scheme.
+ * Returns those of the given ids under which the project has recorded completions. The items for these ids get
+ * references with this server's own scheme; all other ids become `weave:` references.
  */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 

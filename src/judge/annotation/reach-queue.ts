@@ -16,7 +16,7 @@ export interface ShownQueue extends AnnotationQueue {
   readonly asked: readonly AskedQuestion[];
 }
 
-/** Names a queue in a call, with its project. */
+/** Identifies a queue: the queue's id, and the project that contains the queue. */
 export interface QueueName {
   readonly projectId: string;
   readonly queueId: string;

@@ -15,7 +15,8 @@ export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
  * Checks the annotation queue of each feedback record.
  *
  * @param records for each record, its queue (null if none) and its location, which faults mention
- * @throws ServiceError `unsupported` that names each record whose queue is deleted or unknown in its project
+ * @throws ServiceError `unsupported` with a fault for each record whose queue was deleted or is not in the record's
+ * project
  */
 export async function checkQueues(records: readonly QueuedFeedback[], queues: QueueSource): Promise<void> {
   const known = new Map<string, boolean>();

@@ -34,12 +34,13 @@ export interface FeedbackService {
    * Stores all records of a batch or none. A retry gets the response of the first request. The caller must limit the
    * number of records.
    *
-   * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
-   * other content by its location: `batch`, the record's index, and the field
+   * @throws ServiceError `forbidden` for another entity's project; `conflict` if ids exist with other content, with the
+   * location of each such record: `batch`, the record's index, and the field
    */
   createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
   /**
-   * Stores one record, like a batch of one, but locations of faults contain only the field.
+   * Stores one record, like a batch with a single record. The location of a fault is only the field, without `batch`
+   * and an index.
    *
    * @throws ServiceError like `createBatch`; also `invalid`, with every fault
    */

@@ -11,7 +11,10 @@ const rowsMax = 500;
 /** Maximum number of rows that one SQL statement removes. */
 const removedMax = 200;
 
-/** Tables that contain trajectory groups. Each names the table of the groups' owner, which is a job or a log. */
+/**
+ * Tables that contain trajectory groups. Each entry says in which table the groups' owners (jobs or logs) are, and
+ * which column has an owner's id.
+ */
 export const groupOwners = {
   job_groups: { column: "job_id", table: "jobs", kind: "training job", removed: "data_removed_at" },
   trajectory_groups: {

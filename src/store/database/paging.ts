@@ -62,7 +62,7 @@ interface PagedList<Table extends keyof Schema, Row, Item> {
 /**
  * Reads a page of a list.
  *
- * @throws ServiceError `invalid` if `after` names no item of the list
+ * @throws ServiceError `invalid` if `after` is not the id of an item of the list
  */
 export async function readPage<Table extends keyof Schema, Row, Item>(
   list: PagedList<Table, Row, Item>,
@@ -104,7 +104,7 @@ export function sizeOf(columns: readonly string[]) {
   return sizes.length === 0 ? sql<number>`0` : sql<number>`${sql.join(sizes, sql` + `)}`;
 }
 
-/** Returns the error for a cursor that names no item of the list. */
+/** Returns the error for a cursor that is not the id of an item of the list. */
 export function unknownCursor(after: string): ServiceError {
   const message = `after is ${quoted(after)}, which is not the id of an item of this list`;
   return new ServiceError({

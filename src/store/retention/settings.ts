@@ -51,7 +51,7 @@ const fixed = {
   sweepSeconds: 60,
   /** Pause in milliseconds between the steps of a sweep, in which other work runs. */
   stepPauseMs: 20,
-  /** Time limit in seconds of one sweep for each kind of data. The next sweep continues there. */
+  /** Time limit in seconds of one sweep for each kind of data. The next sweep continues where this one stopped. */
   kindSeconds: 30,
   /** Time in seconds for which an entity's usage is cached for checks of its quota. */
   usedSeconds: 2,

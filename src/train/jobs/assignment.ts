@@ -61,7 +61,8 @@ export class AttemptFailure extends Error {
 }
 
 /**
- * Runs `work` and turns each of its errors into a failure of the job.
+ * Runs `work`. Converts each error that `work` throws to an `AttemptFailure`, so that the job fails instead of being
+ * retried.
  *
  * @throws AttemptFailure for anything that `work` throws
  */

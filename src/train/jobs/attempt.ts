@@ -118,8 +118,8 @@ export class Attempt {
   }
 
   /**
-   * Removes the data that attempts kept for later attempts if the job has ended or no longer exists. If the outcome is
-   * uncertain, the attempt's output is kept.
+   * If the job has ended or no longer exists, removes the data that its attempts kept for later attempts. If it is
+   * unknown whether the outcome was stored, keeps the attempt's output.
    */
   async #tidy(kind: Ending["kind"] | null, assignment: JobAssignment | null): Promise<void> {
     const hasEnded = kind === "succeed" || kind === "end";

@@ -34,7 +34,8 @@ export function newJob(
 }
 
 /**
- * Returns the kind of the job that trained a version, or the original of a copied version. Null if no job trained it.
+ * Returns the kind of the job that trained a version; for a copy of a version, the kind of the job that trained the
+ * original. Null if no job did.
  */
 export async function trainingKindOf(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },

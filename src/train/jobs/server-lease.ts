@@ -1,5 +1,5 @@
 // This server's lease in the database. While the lease is valid, the server owns its jobs. A dead server cannot renew
-// its lease; once it has expired, other servers may take the jobs.
+// its lease; once the lease has expired, other servers may take over the jobs.
 import { newUuid } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
@@ -10,8 +10,8 @@ import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 export interface LeaseDependencies {
   /**
-   * Object that contains this server's id in the database. If the lease is lost, the lease writes a new id into it. If
-   * absent, the lease generates an id.
+   * Object with the id under which this server has its lease in the database. If the server loses its lease,
+   * `ServerLease` puts a new id into this object. If the object is absent, `ServerLease` creates one with a new id.
    */
   readonly identity?: { id: string };
   readonly servers: ServerStore;

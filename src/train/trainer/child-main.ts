@@ -81,7 +81,8 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
     void context.emit(event);
     await flushMessages();
   };
-  // If the request repeats earlier jobs, their events must not reach the parent, so each becomes a heartbeat.
+  // If the request repeats earlier jobs, their events must not reach the parent, so a heartbeat is sent in place of
+  // each of these events.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   const { runs, comparedWith } = request;

@@ -20,7 +20,7 @@ export interface LogContext {
 
 type Metrics = Record<string, number>;
 
-/** Sections (first parts of metric names) whose names get no prefix under the splits train, val and test. */
+/** First parts of the metric names to which the splits train, val and test do not add their own prefix. */
 const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
 const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];

@@ -28,7 +28,8 @@ export interface LoggedTrajectories {
  * Stores the groups of a log and merges their metrics into the version's, in one transaction. The version's metrics
  * combine all logs under the split.
  *
- * @throws ServiceError `not_found` if the model has no version any more, or never had the one that `log.step` names
+ * @throws ServiceError `not_found` if the model has no version any more, or never had a version with the number
+ * `log.step`
  */
 export async function logTrajectories(
   { store, models, clock }: LogTrajectoriesDependencies,

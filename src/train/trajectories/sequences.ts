@@ -50,8 +50,8 @@ export interface RecordedSequence {
    */
   readonly location: readonly string[];
   /**
-   * True if the trajectory lacks the prompt tokens of some turn of this sequence, so that its prompt was rendered from
-   * messages.
+   * True if some turn of this sequence was recorded without the tokens of its prompt, so that Hone rendered the prompt
+   * from messages.
    */
   readonly isRendered: boolean;
 }

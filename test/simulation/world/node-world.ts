@@ -33,7 +33,7 @@ export function mountDisk(place: DiskOfProcess): void {
   places.set(String(place.process.number), { calls: new DiskCalls(place), disk: place.disk });
 }
 
-/** Starts a world: random bytes come from it. */
+/** Starts a simulated world, whose random bytes come from `random`. */
 export function beginWorld(random: Random): void {
   install();
   places.clear();

@@ -28,7 +28,7 @@ export class SimulatedProcess implements Mortal {
     return this.#stalledUntilMs;
   }
 
-  /** Makes the process stand still for this time. */
+  /** Suspends the process for this time, as if the machine were busy. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = this.#scheduler.nowMs + durationMs;
   }

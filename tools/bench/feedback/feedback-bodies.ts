@@ -1,9 +1,9 @@
 // Request bodies with feedback as programs send it: scores of calls, each record with its own id. Each body is built
 // once and later reused with new ids, so that building bodies costs next to nothing.
 
-/** Number of distinct calls that the records score, in rotation. */
+/** Number of distinct calls that the records score. The next record after the last call scores the first call again. */
 export const callCount = 5000;
-/** Number of distinct bodies, sent in rotation. */
+/** Number of distinct request bodies. After the last body, the first one is sent again with new ids. */
 const bodyCount = 50;
 
 /** Returns the reference to the call that a record scores. */
@@ -31,7 +31,7 @@ function recordOf(number: number): object {
   };
 }
 
-/** Rotates through request bodies and gives each record a unique id. */
+/** Returns the same few request bodies again and again, each time with new ids for their records. */
 export class FeedbackBodies {
   readonly #bodies: readonly { readonly bytes: Buffer; readonly idPlaces: readonly number[] }[];
   readonly #recordsPerBody: number;

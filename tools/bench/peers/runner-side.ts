@@ -20,7 +20,7 @@ export interface RunnerJob {
   readonly quantization: Quantization;
 }
 
-/** Work that each side times. */
+/** Work whose duration Hone's side and the other program's side both measure. */
 export type Work =
   | {
       readonly kind: "decode";

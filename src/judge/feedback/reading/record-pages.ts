@@ -21,7 +21,8 @@ const pageRecords = 1000;
  * contain no match.
  *
  * @param options.signal aborts between two pages
- * @throws ServiceError `invalid` if `after` names no record; `too_slow` or `overloaded`, like `FeedbackStore.scan`
+ * @throws ServiceError `invalid` if `after` is not the id of a record; `too_slow` or `overloaded`, like
+ * `FeedbackStore.scan`
  */
 export async function* recordPages(
   store: Pick<FeedbackStore, "scan" | "placeOf">,

@@ -15,7 +15,7 @@ export interface FieldSchema {
   readonly targets: ReadonlyMap<string, Json>;
 }
 
-/** A fault in a schema or a value, and its path there. */
+/** A fault in a schema or a value, with the path of the faulty part. */
 export interface SchemaFault {
   readonly path: readonly string[];
   readonly message: string;

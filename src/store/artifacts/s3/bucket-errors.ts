@@ -1,5 +1,5 @@
-// Translates errors of an object store or the network into messages for an operator, which name the bucket, the key and
-// what to do. Pure functions.
+// Translates errors of an object store or the network into messages for an operator. A message contains the bucket, the
+// key and a remedy. Pure functions.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 

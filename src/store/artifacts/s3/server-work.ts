@@ -19,7 +19,9 @@ export interface NotedContent {
 
 interface Note {
   readonly key: string;
-  /** True if another server took the noting server for dead, and has begun to remove the content. */
+  /**
+   * True if another server assumed that the server that wrote this note is dead, and has begun to remove the content.
+   */
   readonly isAbandoned?: boolean;
 }
 
@@ -66,8 +68,8 @@ export class ServerWork {
   }
 
   /**
-   * Settles (see `settle`) all content at and below a key about which a server has notes. Must be called only for a
-   * server that will not complete this content.
+   * Settles (see `settle`) those of a server's notes whose key satisfies `below`. Must be called only for a server that
+   * will not complete the content of these notes.
    */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;

@@ -1,5 +1,6 @@
-// Finds feedback by the call to which it refers. A record stores the id of the call besides its reference, because a
-// reference may use any scheme and may name a part of the call (`base/domain/feedback-query/stored-form`).
+// Finds feedback by the call to which it refers. A record stores the call's id in addition to its reference, because
+// the reference may have any scheme, and may refer to only a part of the call
+// (`base/domain/feedback-query/stored-form`).
 import type { ExpressionBuilder, Kysely } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";

@@ -1,5 +1,5 @@
-// Stores recorded completions and their contents. Stores a prompt prefix that several completions of a model share only
-// once (`pieces.ts`). Does not decide which completions are recorded and for how long.
+// Stores recorded completions and their contents. If prompts of several completions of a model begin in the same way,
+// stores this prefix once (`pieces.ts`). Does not decide which completions are recorded and for how long.
 import type { Kysely, Transaction } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";

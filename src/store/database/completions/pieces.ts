@@ -1,6 +1,7 @@
 // Stores prompt prefixes once, as chains of pieces; a piece's id is a hash of its content and of all pieces before it.
-// A piece counts its uses by following pieces and by completions whose chain it ends, and is deleted without uses.
-// Callers lock the model's row, so that only one transaction at a time counts.
+// Each piece has a count of its uses: the pieces that follow it directly, plus the completions whose chain ends with
+// it. A piece without uses is deleted; callers lock the model's row, so that only one transaction at a time changes
+// counts.
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { insertRows } from "../insert-rows.ts";

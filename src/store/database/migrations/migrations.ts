@@ -1,6 +1,6 @@
 // Stores the version of a database, and migrates it to the newest version. A new database gets the baseline tables and
-// every step; an older one gets the steps after its version. A newer one is not changed, and can be used if its newer
-// steps only add, so that servers can be upgraded and rolled back one at a time.
+// every step; an older one gets the steps after its version. This program does not change a newer database, but can use
+// it if the newer steps only add, so that servers can be upgraded and rolled back one at a time.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

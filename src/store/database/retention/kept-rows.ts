@@ -28,8 +28,8 @@ export interface Surplus {
 }
 
 /**
- * Position in a list of entities or models that is ordered by name: either within the rows of the named one, or after
- * all of its rows.
+ * Position in a list of entities or models that is ordered by name. If `isWithin` is true, the position is within the
+ * rows of the entity or model `name`, otherwise after all of these rows.
  */
 export interface Behind {
   readonly name: string;

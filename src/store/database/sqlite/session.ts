@@ -73,8 +73,9 @@ export type SessionRequest =
   /** Rolls back the transaction. Has no effect if an error, such as a full disk, has already ended it. */
   | { readonly kind: "rollback" }
   /**
-   * Returns some unused pages of the file to the file system. The only row of the result says whether more remain. If
-   * none do, checkpoints the write-ahead log, so that the last writes survive the loss of the log file.
+   * Returns some unused pages of the file to the file system. The only row of the result says whether the file has more
+   * unused pages. If it has none, checkpoints the write-ahead log, so that the last writes survive the loss of the log
+   * file.
    */
   | { readonly kind: "shrink" }
   /** Closes the session. Uncommitted changes are rolled back. */

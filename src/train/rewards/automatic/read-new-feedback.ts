@@ -1,6 +1,6 @@
-// Reads new and replaced feedback for an automatic training rule, in order. Files each record under the prompt of the
-// answer that it judges, and examines each such prompt again. One transaction stores the results and how far the rule
-// has read.
+// Reads new and replaced feedback for an automatic training rule, in order. Stores each record under the prompt of the
+// answer that it judges, and determines again whether the answers to that prompt can be trained on. One transaction
+// stores the results and the position up to which the rule has read.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -46,8 +46,8 @@ export async function readNewFeedback(
   const notes = await notesOn(dependencies, task, page.items);
   const to = page.last ?? cursor;
   if (to === cursor) return { hasMore: page.hasMore, cursor };
-  // Before a client replaced it, a record may have judged an answer to another prompt, which must be examined again
-  // too.
+  // Before a client replaced a record, the record may have judged an answer to another prompt. That prompt must be
+  // examined again, too.
   const earlier = await rules.notedPrompts(
     hold.ruleId,
     page.items.map(({ id }) => id),

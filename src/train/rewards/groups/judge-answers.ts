@@ -15,7 +15,7 @@ export interface RecordedCall {
   /** Hash of the prompt's tokens; equal for equal prompts. */
   readonly promptHash: string;
   readonly choiceCount: number;
-  /** Mean length of this call's sequences, prompt and choice, in tokens. */
+  /** Mean length in tokens of the call's sequences. A sequence is the prompt followed by one choice. */
   readonly tokenCount: number;
   /** True if the recording includes the call's token ids, without which it cannot be trained on. */
   readonly isWhole: boolean;
@@ -65,7 +65,7 @@ export interface PlanInput {
   readonly records: readonly FeedbackRecord[];
   /** Returns the recorded call with this request id; undefined if there is none. */
   readonly callOf: (requestId: string) => RecordedCall | undefined;
-  /** Returns the marks of those feedback records on an answer that a job already trained on. */
+  /** Returns the marks of the feedback records on this answer that earlier jobs have already used for training. */
   readonly trainedOn: (answer: AnswerKey) => ReadonlySet<string>;
   /** Number of the oldest version whose answers may be trained on. */
   readonly stepMin: number;

@@ -40,7 +40,10 @@ export function worseReference({ feedbackType }: PreferenceTerm, record: Said): 
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/** Returns the types of feedback records whose payload has this known format; each vendor writes its own prefix. */
+/**
+ * Returns the feedback types with this known payload format (`name`), one for each vendor, because each vendor's types
+ * have a prefix of their own.
+ */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }

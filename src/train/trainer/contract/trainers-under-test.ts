@@ -43,8 +43,8 @@ export function tinyTrainers({
 }
 
 /**
- * Optimizer settings with which AdamW subtracts the gradient itself: its moments forget everything, and its epsilon
- * dominates.
+ * Optimizer settings with which AdamW subtracts nearly the gradient itself. With decay rates of 0, the moments contain
+ * only the current gradient, and `epsilon` is far larger than the gradient.
  */
 export const plainStep: OptimizerStep = {
   learningRate: 1e4,

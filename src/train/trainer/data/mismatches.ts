@@ -6,8 +6,9 @@ import type { PlannedMismatch } from "../plans/plan.ts";
 import type { PlannedPreference } from "./preference-data.ts";
 
 /**
- * Pairs each preference's prompt with the nearest earlier answer to another prompt of the same step. Counts cyclically:
- * the last preference precedes the first. Returns nothing if all answers are to the same prompt.
+ * Pairs the prompt of each preference with an answer to another prompt: the nearest earlier such answer of the step.
+ * The last preference of the step counts as earlier than the first. Returns nothing if all answers are to the same
+ * prompt.
  */
 export function mismatchesOf(batch: readonly PlannedPreference[]): readonly PlannedMismatch[] {
   const mismatches = new Map<PlannedPreference, PlannedMismatch>();
@@ -28,7 +29,7 @@ export function mismatchesOf(batch: readonly PlannedPreference[]): readonly Plan
 
 /**
  * Joins the prompt of one sequence with the answer of another, and cuts the result off at the maximum length. The
- * tokens of the answer that were trained on still are.
+ * tokens of the answer that were trained on in its own sequence are also trained on in the result.
  */
 export function joinMismatch(
   prompt: TokenSequence,

@@ -42,8 +42,8 @@ export interface SequenceOrigin {
   /** Path, in the request body, of the trajectory or additional history from which the sequence comes. */
   readonly place: string;
   /**
-   * True if the trajectory lacks the prompt tokens of some turn of this sequence, so that its prompt was rendered from
-   * messages.
+   * True if some turn of this sequence was recorded without the tokens of its prompt, so that Hone rendered the prompt
+   * from messages.
    */
   readonly isRendered: boolean;
   /** The oldest policy version that the trajectory names; null if it names none. */

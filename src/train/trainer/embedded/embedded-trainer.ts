@@ -97,7 +97,10 @@ export interface EmbeddedTrainerOptions {
    * Limit in bytes on a job's resident memory, checked against an estimate before the first step; unlimited if absent.
    */
   readonly memoryBytes?: number;
-  /** True to compute a token prefix that several sequences share only once. */
+  /**
+   * If several sequences begin with the same tokens: true to compute these tokens once, false to compute them for each
+   * sequence.
+   */
   readonly sharesPrefixes: boolean;
   readonly threads: number;
 }

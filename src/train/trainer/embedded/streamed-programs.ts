@@ -46,7 +46,10 @@ export class StreamedPrograms {
     return known.map((tensors) => pick(tensors, graph.outputs));
   }
 
-  /** Runs a part once with each of `known`, the tensors known so far, and adds its outputs to them. */
+  /**
+   * Runs a part of the program once for each run. `known` has the tensors that earlier parts computed for each run;
+   * adds the part's outputs to them.
+   */
   async #runPart({ graph, weights }: GraphPart, known: readonly Record<string, Tensor>[]): Promise<void> {
     const { readFloats, threads } = this.#options;
     const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };

@@ -1,5 +1,5 @@
 // Builds the two tensor programs of training: one computes loss and gradients, the other only log-probabilities.
-// Dimensions are symbols, so that one program serves all microbatches with the same kind of layout. L tokens; G
+// Dimensions are symbols, so that one program serves all microbatches with the same kind of layout: L tokens; G
 // prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences.
 import { present } from "../../../base/domain/assert.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";

@@ -1,6 +1,6 @@
 // Saves a job's progress in its folder, so that another attempt continues after the last saved step. A snapshot
-// contains the steps' reports and the trainer's state. It is taken only if it is worth its time, and errors while
-// writing one are ignored.
+// contains the steps' reports and the trainer's state. Snapshots are taken so rarely that they use only a small share
+// of the job's time, and errors while writing one are ignored.
 import { existsSync } from "node:fs";
 import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -96,7 +96,10 @@ export class JobSnapshots {
     for (const step of await this.#snapshotSteps()) await this.#remove(step);
   }
 
-  /** Takes a snapshot if losing the work since the last one would cost enough. Returns true if it took one. */
+  /**
+   * Takes a snapshot if enough time has passed since the last one, compared with the time that the last one took.
+   * Returns true if it took one.
+   */
   async offer(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
     const { share, clock, note } = this.#options;
     const beganMs = clock.monotonicMs();

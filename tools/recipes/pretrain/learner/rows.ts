@@ -23,9 +23,9 @@ export interface Batch {
   readonly tokens_BT: BigInt64Array;
   /** Flat indices into `tokens_BT` of the positions that predict a token of an answer. */
   readonly places_N: BigInt64Array;
-  /** Token to predict at each of these positions. */
+  /** For each position in `places_N`, the token to predict there. */
   readonly targets_N: BigInt64Array;
-  /** Weight of each of these tokens in the loss. */
+  /** For each position in `places_N`, the weight of its predicted token in the loss. */
   readonly weights_N: Float32Array;
 }
 

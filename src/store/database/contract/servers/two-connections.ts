@@ -1,5 +1,6 @@
 // The contract that every store must pass under concurrency: two connections, as of two processes, work on a store at
-// the same time. A read followed by a write acts on the state at the time of the write. Each test passes in every order.
+// the same time. A read followed by a write acts on the state at the time of the write. Each test must pass in every
+// order of the connections' operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobEvent } from "../../../../base/domain/job.ts";

@@ -20,7 +20,7 @@ export function jsonOf({ body, status }: Reply, what: string): Readonly<Record<s
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // The error is thrown after this block.
+    // Ignores the parser's error, because the code below throws one with a better message.
   }
   throw garbled(what, `status ${status}, and no JSON object: ${JSON.stringify(cut(textOf(body)))}`);
 }
