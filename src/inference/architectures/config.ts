@@ -38,7 +38,10 @@ export type LayerConfig = (AttentionLayer | ConvolutionLayer | DeltaLayer | Mamb
 export interface FeedForwardOptions {
   /** True if no feed-forward part follows in the same layer (Nemotron-H). */
   readonly isAlone?: boolean;
-  /** Experts of the layer: only those that a router chooses, or also a shared one; absent if the layer has none. */
+  /**
+   * Experts of the layer: `routed`, only those that a router chooses; `routed-and-shared`, also one that every token
+   * uses. Absent if the layer has no experts.
+   */
   readonly experts?: "routed" | "routed-and-shared";
 }
 
@@ -49,13 +52,13 @@ export interface ExpertsConfig {
   readonly activeCount: number;
   /** Width of an expert. */
   readonly intermediateSize: number;
-  /** True if the factors of a token's experts add up to one. */
+  /** True if the factors that weight a token's experts add up to one. */
   readonly isNormalized: boolean;
   /** True if the router and the experts have biases. */
   readonly hasBias: boolean;
   /**
-   * Limit of the results of gate and up, and factor within the activation g · sigmoid(factor · g) · (u + 1); null for
-   * the model's activation.
+   * Limit that clamps the results of the gate and up projections, and the factor in the activation g · sigmoid(factor ·
+   * g) · (u + 1). Null if results are not clamped and the model's activation applies.
    */
   readonly clamp: { readonly limit: number; readonly factor: number } | null;
 }
@@ -77,7 +80,7 @@ export interface AttentionLayer {
   readonly keysFrom?: number;
   /** True if the projection of keys also gives the values. */
   readonly hasSharedValues?: boolean;
-  /** Width of the feed-forward part; absent if it is the model's. */
+  /** Width of the feed-forward part; absent if it equals the model's `intermediateSize`. */
   readonly intermediateSize?: number;
   /** True if the layer adds its part of the additional embedding ({@link LayerEmbedding}) to the residual stream. */
   readonly hasLayerEmbedding?: boolean;
@@ -135,14 +138,17 @@ export interface DeltaConfig {
 
 /** Dimensions and options of layers with Mamba-2. */
 export interface MambaConfig {
-  /** Number of groups of heads that share what they write and read with; divides `heads`. */
+  /**
+   * Number of groups of heads; divides `heads`. All heads of a group write to their states, and read from them, with
+   * the same vectors.
+   */
   readonly groups: number;
   readonly heads: number;
   readonly headSize: number;
   /** Number of rows of a head's state. */
   readonly stateSize: number;
   readonly hasProjectionBias: boolean;
-  /** Limits of the step by which a token decays the state. */
+  /** Minimum of a token's step, which determines how much the token decays the state; `stepMax` is the maximum. */
   readonly stepMin: number;
   readonly stepMax: number;
 }
@@ -193,7 +199,10 @@ export interface ModelConfig {
   readonly experts: ExpertsConfig | null;
   /** Mamba-2 settings; null if no layer has Mamba-2. */
   readonly mamba: MambaConfig | null;
-  /** True if each head has a sink: a score that takes a part of the probability of every position. */
+  /**
+   * True if each head has a sink: an additional score in the softmax, without a value, which takes part of the
+   * probability.
+   */
   readonly hasSinks: boolean;
   /** True if the query projection has a second half for each head, which gates the head's attended values. */
   readonly hasAttentionGate: boolean;

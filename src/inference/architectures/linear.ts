@@ -235,9 +235,8 @@ function weightProduct(
 }
 
 /**
- * Returns the share of a product with a 4-bit weight that comes from the offsets of its blocks. Each offset is
- * multiplied by the sum of its block's entries in x. The factors 2 and 1/2 change no bit, as in {@link
- * addLowRankProduct}.
+ * Returns the summand of x Wᵀ that comes from the offsets of a 4-bit weight's blocks. Each offset is multiplied by the
+ * sum of its block's entries in x. The factors 2 and 1/2 change no bit, as in {@link addLowRankProduct}.
  *
  * @param offsets [K/32, N]
  */

@@ -9,7 +9,7 @@ import { hasProjection, loraNames, loraProjections } from "./parameters.ts";
 export interface LoraAdapter {
   readonly rank: number;
   readonly alpha: number;
-  /** Factor of the product of A and B: alpha / rank, or alpha / √rank with rank stabilisation. */
+  /** Factor by which the product B A is multiplied: alpha / rank, or alpha / √rank with rank stabilisation. */
   readonly scale: number;
   /**
    * Adapted projections, in the order of `projectionNames`. The list is the same for all layers; a layer ignores

@@ -15,13 +15,13 @@ export type NormName =
   | "post_per_layer_input_norm";
 
 export interface ModuleNames {
-  /** Projections whose rows each matrix holds, in row order, by the matrix's path within a layer. */
+  /** For each matrix, by its path within a layer: the projections whose rows it contains, in row order. */
   readonly matrices: Readonly<Record<string, readonly ProjectionName[]>>;
-  /** Names of norms within a layer, where they differ from {@link NormName}. */
+  /** Names of norms within a layer, for those that differ from {@link NormName}. */
   readonly norms: Readonly<Partial<Record<NormName, string>>>;
   /** Path of the norm after the last layer. */
   readonly finalNorm: string;
-  /** Path within a layer of its delta rule or Mamba-2. */
+  /** Path, within a layer, of the layer's delta rule or Mamba-2 module. */
   readonly recurrence: string;
 }
 

@@ -50,7 +50,10 @@ export function outputProjection({ isTied, width, vocabularySize }: ModelConfig)
   return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
 }
 
-/** Projections that a layer has without those of a following feed-forward part, by the layer's kind. */
+/**
+ * Projections of a layer by the layer's kind, without the projections of a feed-forward part that follows in the same
+ * layer.
+ */
 const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly ProjectionName[]>> = {
   attention: ["q_proj", "k_proj", "v_proj", "o_proj"],
   convolution: ["in_proj", "out_proj"],
@@ -178,7 +181,7 @@ export function isNormWeight(name: string): boolean {
   return name.endsWith("norm.weight") || name.endsWith("norm_f.weight");
 }
 
-/** True if files store a parameter minus one. That never applies to the norms after delta rules. */
+/** True if files store a parameter's values minus one. That never applies to the norms after delta rules. */
 export function isStoredAsOffset(name: string, { isNormOffset }: ModelConfig): boolean {
   return isNormOffset && isNormWeight(name) && !name.endsWith("linear_attn.norm.weight");
 }

@@ -7,7 +7,7 @@ export interface RotaryConfig {
   /** Base of the rotary frequencies (`rope_theta`). */
   readonly theta: number;
   readonly scaling: RotaryScaling;
-  /** Number of dimensions of each head that are rotated; absent if it is the model's. */
+  /** Number of dimensions of each head that are rotated; absent to use the model's `rotarySize`. */
   readonly size?: number;
   /**
    * Parameters of a factor that grows with the position and multiplies queries, as in Llama 4 and Ministral 3; absent
@@ -134,7 +134,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
 }
 
 /**
- * Returns the share of YaRN's scaling that applies to a pair, from 0 (unchanged) to 1 (divided by the whole factor).
+ * Returns the degree to which YaRN's scaling applies to a pair, from 0 (unchanged) to 1 (divided by the whole factor).
  */
 function yarnShare(
   { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },

@@ -351,7 +351,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
   return builder.build({ logits, ...outputs });
 }
 
-/** Returns the name of an input of {@link buildDraftGraph}. */
+/** Returns the name of the input `places.Hkv` of {@link buildDraftGraph}, for this number of key-value heads. */
 export function draftPlaces(kvHeads: number): string {
   return `places.${kvHeads}`;
 }
@@ -413,7 +413,7 @@ function keepNewState(
 /**
  * Returns the inputs that only models with convolutions need; null for other models.
  *
- * @param make called with kernel size - 1
+ * @param make creates the inputs; its argument is the kernel size minus 1
  */
 function stateInput<Inputs>({ convolution }: ModelConfig, make: (size: number) => Inputs): Inputs | null {
   return convolution === null ? null : make(convolution.kernelSize - 1);

@@ -152,7 +152,10 @@ function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fromJson(value)]));
 }
 
-/** Returns the template variables that vLLM sets for the reasoning effort: its name, and whether to think at all. */
+/**
+ * Returns the template variables that vLLM sets for the reasoning effort: the effort's name, and whether the model
+ * should think at all.
+ */
 function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, Value>> {
   if (reasoningEffort === null) return {};
   return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };

@@ -171,7 +171,7 @@ class Completion implements ChatCompletion {
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   #reservation: TokenReservation | null = null;
-  /** Ends counting this request among those that wait for the engine. */
+  /** Stops counting this request as one that waits for the engine. */
   #stopWaiting: () => void = () => undefined;
   /** True if the answer is recorded. Final only when the answer has ended. */
   #isRecorded = true;

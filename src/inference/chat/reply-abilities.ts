@@ -24,7 +24,7 @@ export interface ReplyAbilities {
    * constraints rely on them.
    */
   readonly markIds: ReadonlySet<number>;
-  /** Why these formats of calls and of thoughts were chosen, as texts for operators. */
+  /** Reasons for choosing the formats of calls and of thoughts, as texts for operators. */
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 

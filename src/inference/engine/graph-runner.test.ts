@@ -35,7 +35,10 @@ const modelNames = [
   "olmo2",
   "gemma4",
 ];
-/** Hash of the base weights that adapters are compared with; the same for all models of this test. */
+/**
+ * Hash of the base weights, with which the hash in an adapter's configuration is compared; the same for all models of
+ * this test.
+ */
 const weightsHash = "b".repeat(64);
 const runners = new Map<string, ModelRunner>();
 

@@ -15,7 +15,7 @@ import type { ModelShape } from "./model-shape.ts";
  */
 const lengthGranule = 8;
 
-/** Inputs of a call and the locations of its results. The inputs of caches and adapters come from elsewhere. */
+/** Inputs of a call and the locations of its results. Callers add the inputs for caches and adapters. */
 export interface PartLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
   /** Location of each part's new keys and values in the output arrays, which have `positionCount` positions per row. */

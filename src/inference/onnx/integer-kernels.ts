@@ -60,7 +60,10 @@ async function exactCodes(): Promise<IntegerKernels["codes"]> {
   return null;
 }
 
-/** Row counts that are compared: a single row, the block sizes of kernels, and the counts next to these. */
+/**
+ * Row counts that are compared: a single row, the block sizes of kernels, and the counts just below and above these
+ * sizes.
+ */
 const rowCounts = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64];
 const mostRows = Math.max(...rowCounts);
 
@@ -131,7 +134,10 @@ interface Measured {
   readonly shape: readonly [number, number];
   readonly rowCounts: readonly number[];
   readonly threads: number;
-  /** Maximum time in milliseconds for measuring one form at one row count; a slow machine repeats less often in it. */
+  /**
+   * Maximum time in milliseconds for measuring one form at one row count. On a slow machine, fewer repetitions fit into
+   * it.
+   */
   readonly budgetMs: number;
 }
 

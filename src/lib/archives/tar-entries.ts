@@ -36,7 +36,7 @@ const paddingBytesMax = 1 << 20;
 
 const fileTypes: readonly string[] = ["File", "OldFile", "ContiguousFile"];
 
-/** Descriptions in earlier headers: `all` applies to all following entries, `next` only to the next entry. */
+/** Descriptions that earlier headers gave: `all` applies to all following entries, `next` only to the next entry. */
 interface Descriptions {
   readonly all?: Pax;
   readonly next?: Pax;

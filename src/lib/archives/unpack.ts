@@ -10,7 +10,7 @@ import { tarEntries, type EntryLimits, type TarEntry } from "./tar-entries.ts";
 export interface UnpackLimits extends EntryLimits {
   /** Maximum bytes of one unpacked file; if absent, only the limit on all entries applies. */
   readonly fileBytesMax?: (name: string) => number;
-  /** True if a file of this name is to be unpacked; if absent, all files are. */
+  /** Returns true if a file of this name should be unpacked; if absent, all files are unpacked. */
   readonly takes?: (name: string) => boolean;
 }
 

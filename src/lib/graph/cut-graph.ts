@@ -6,8 +6,8 @@ import { byteLengthOf } from "./weight-source.ts";
 
 export interface GraphPart {
   /**
-   * Has no parameters. Its inputs are all inputs of the whole graph, the results of earlier parts that it reads, and
-   * `weights`.
+   * Graph without parameters. Its inputs are all inputs of the whole graph, the results of earlier parts that this part
+   * reads, and `weights`.
    */
   readonly graph: Graph;
   /** Parameters of the whole graph that this part reads. */

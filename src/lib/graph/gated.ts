@@ -9,7 +9,7 @@ import { type Dimension, dimensionProduct } from "./dimension.ts";
 import type { Value } from "./graph.ts";
 
 export interface ChunkedGatedOptions {
-  /** Number of heads of queries and keys; each serves consecutive heads of values. */
+  /** Number of heads of queries and keys; each of them belongs to several consecutive heads of values. */
   readonly keyHeads: number;
   readonly heads: number;
   /** Number of chunks, which together have room for all positions. */
@@ -19,7 +19,7 @@ export interface ChunkedGatedOptions {
 }
 
 /**
- * Returns the values that each position reads, from a state of zeros on.
+ * Returns the values that each position reads from the state, which starts with zeros.
  *
  * @param inputs q and k [B, T, G*K]; v [B, T, H*V]; logDecay (at most 0) [B, T, H]
  * @returns [B, T, H*V]
@@ -50,10 +50,11 @@ export function chunkedGated(
 }
 
 /**
- * Returns the state before each chunk, [B, G, H/G, N, K, V]. The states after chunks are sums over earlier chunks, which
- * one product computes.
+ * Returns the state before each chunk, [B, G, H/G, N, K, V]. The states after chunks are sums over earlier chunks,
+ * which one product computes.
  *
- * @param written what each chunk adds to the state, [B, G, H/G, N, K, V]; logDecay of each chunk [B, G, H/G, N, 1, 1]
+ * @param written numbers that each chunk adds to the state, [B, G, H/G, N, K, V]; `logDecay` of each chunk is [B, G,
+ * H/G, N, 1, 1]
  */
 function statesBefore(builder: GraphBuilder, written: Value, logDecay: Value): Value {
   const [rows, keyHeads, perKey, chunks, keySize, valueSize] = written.shape;

@@ -9,7 +9,8 @@ import type { GraphBuilder } from "./builder.ts";
 import type { Node, Value } from "./graph.ts";
 
 /**
- * Builds a part of a program of which only its inputs, its result, and values marked as kept stay in memory.
+ * Builds a part of a program. Of all values of the part, only its inputs, its result, and values marked as kept stay in
+ * memory.
  *
  * @param inputs start of the part. The part may also use other values, such as weights and masks, which get gradients
  * as usual.

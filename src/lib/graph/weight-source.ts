@@ -8,7 +8,7 @@ export type WeightSource<D extends DataType = DataType> =
   | {
       readonly file: string;
       readonly offset: number;
-      /** Prepacked copies in the same file, of this parameter or of any other weight of the graph. */
+      /** Prepacked copies, in the same file, of this parameter or of any other weights of the graph. */
       readonly arranged?: readonly ArrangedWeight[];
     };
 

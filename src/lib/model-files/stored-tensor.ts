@@ -84,7 +84,10 @@ export function byteLengthOf(type: StoredType, shape: readonly number[]): number
   return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
 }
 
-/** Returns how many rows of a tensor must be read together, because reading joins or reorders them. */
+/**
+ * Returns how many consecutive rows of a tensor must be read together. The number exceeds 1 if reading joins or
+ * reorders rows.
+ */
 export function rowsReadTogether({ shape, rearranged, pieces }: StoredTensor): number {
   if (pieces !== undefined) return shape[0];
   if (rearranged?.kind === "paired-rows") return shape[0] / rearranged.headCount;

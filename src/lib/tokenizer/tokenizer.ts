@@ -8,7 +8,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { exactSplits, createTokenDecoder } from "./tokenizer-json.ts";
 
 export interface Tokenizer {
-  /** Greatest token id plus one. A model's logits may cover more ids. */
+  /** The greatest token id plus one. A model may return logits for more ids than that. */
   readonly vocabularySize: number;
   /** Id of `eos_token` in tokenizer_config.json; null if the file names none. */
   readonly endOfTextId: number | null;

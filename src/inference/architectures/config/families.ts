@@ -76,13 +76,13 @@ export interface FamilyRule {
   readonly layerTypes: Readonly<Record<string, LayerKind>> | null;
   /** Returns a function that decides the kind of each layer; used if `layer_types` is absent. */
   readonly kindRule: (reader: ConfigReader) => (layer: number) => LayerKind;
-  /** Reads the kinds of all layers from fields that only this class has; null if the two rules above decide. */
+  /** Reads the kinds of all layers from fields that only this class has; null if `layerTypes` and `kindRule` decide. */
   readonly readKinds: ((reader: ConfigReader) => readonly LayerKind[]) | null;
-  /** True if each layer has one part, so feed-forward parts are layers. */
+  /** True if each layer has a single part, so that a feed-forward part is a layer by itself (Nemotron-H). */
   readonly hasSingleParts: boolean;
   /** True if counts of experts decide whether the model has experts; false if the kinds of its layers decide. */
   readonly readsExpertCounts: boolean;
-  /** True if the class has the switch `use_sliding_window`, without which sliding windows do not apply. */
+  /** True if the class has the field `use_sliding_window`. Layers have sliding windows only if that field is true. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
   /** Default of `partial_rotary_factor`, the fraction of each head that is rotated; null if whole heads are rotated. */
@@ -99,7 +99,10 @@ export interface FamilyRule {
    * * null: the base and the scaling of the other layers
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
-  /** Default of `rope_parameters`; null if the older fields, which this field replaced, have defaults instead. */
+  /**
+   * Default of `rope_parameters`. Null if there is none: defaults then exist only for the older fields that
+   * `rope_parameters` replaced.
+   */
   readonly usualRotary: JsonObject | null;
   /** True if queries are multiplied by a factor that grows with their position. */
   readonly readsQueryGrowth: boolean;

@@ -38,7 +38,10 @@ export function gemma4Heads(reader: ConfigReader, kinds: readonly string[]): rea
   );
 }
 
-/** Refuses heads that queries cannot share, or that cannot be rotated. */
+/**
+ * Refuses a number of key-value heads among which the query heads cannot be divided evenly, and odd head sizes, which
+ * cannot be rotated.
+ */
 function checked(reader: ConfigReader, heads: readonly CacheShape[]): readonly CacheShape[] {
   const queryHeads = reader.count("num_attention_heads", 8);
   if (heads.some(({ kvHeadCount }) => queryHeads % kvHeadCount !== 0))

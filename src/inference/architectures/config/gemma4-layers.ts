@@ -1,10 +1,10 @@
-// Reads in which parts the layers of Gemma 4 differ from each other: sizes of heads, shared keys and values, and the
-// width of the feed-forward part. Kinds of layers and rotary embeddings are read by `read-layers`.
+// Reads the settings that differ between the layers of Gemma 4: sizes of heads, shared keys and values, and the width
+// of the feed-forward part. `read-layers` reads the kinds of layers and the rotary embeddings.
 import type { AttentionLayer, LayerEmbedding } from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
 import { gemma4Heads } from "./gemma4-heads.ts";
 
-/** Parts in which a layer with attention differs from the model. */
+/** Settings in which an attention layer may differ from the model. */
 export type LayerDetails = Pick<
   AttentionLayer,
   "heads" | "keysFrom" | "hasSharedValues" | "intermediateSize" | "hasLayerEmbedding"
@@ -16,7 +16,7 @@ export const gemma4Rotary: JsonObject = {
   sliding_attention: { rope_type: "default", rope_theta: 10_000 },
 };
 
-/** Reads the parts of every layer; adds faults to `reader`. */
+/** Reads these settings of every layer; adds faults to `reader`. */
 export function gemma4Layers(reader: ConfigReader, kinds: readonly string[]): readonly LayerDetails[] {
   if (reader.flag("enable_moe_block", false))
     reader.refuse("enable_moe_block", "a mixture of experts is not computed; use a dense model");

@@ -1,4 +1,4 @@
-// Checks of Mamba-2 settings, which files of different families have under different names.
+// Checks the Mamba-2 settings of config.json. The names of these settings depend on the model's family.
 import type { ConfigReader } from "./config-reader.ts";
 
 /** Maximum number of positions that a convolution depends on. */

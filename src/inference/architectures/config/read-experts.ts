@@ -2,7 +2,10 @@
 import type { ExpertsConfig, LayerConfig } from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
 
-/** Defaults of a class. If `isNormalized` is null, the class always normalizes and ignores the field in the file. */
+/**
+ * Values that a class uses for fields that config.json omits. `isNormalized` is null for a class that always normalizes
+ * and ignores the field `norm_topk_prob`.
+ */
 export interface ExpertDefaults {
   readonly count: number;
   readonly active: number;
@@ -15,7 +18,7 @@ export function readExperts(
   reader: ConfigReader,
   { count: usualCount, active, width, isNormalized }: ExpertDefaults,
 ): ExpertsConfig | null {
-  // Newer files of some classes use the second name.
+  // Newer files of some classes name the field `num_local_experts`.
   const field = reader.get("num_experts") === undefined ? "num_local_experts" : "num_experts";
   if (reader.get(field) === 0) return null;
   const count = reader.count(field, usualCount, expertCountMax);

@@ -162,7 +162,7 @@ function readRotaries(
       slidingRotary === "unscaled" ? full.theta : reader.number(slidingRotary.field, slidingRotary.theta);
     return { full_attention: full, sliding_attention: { theta, scaling: { kind: "none" } } };
   };
-  // The default applies only if the file does not describe the embedding in its older fields.
+  // The default of `rope_parameters` applies only if the file does not use the older field `rope_scaling`.
   const isOlder = (reader.get("rope_scaling") ?? null) !== null;
   const newer = reader.object("rope_parameters", isOlder ? null : family.usualRotary);
   if (newer === null) {

@@ -8,11 +8,11 @@ export interface ExpertNames {
   /** Weight of the router, [E, D], and its bias, [E]. */
   readonly router: string;
   readonly routerBias: string;
-  /** Weights of gate and up of each expert, one after the other: [E, 2 I, D]. */
+  /** For each expert, its gate weight followed by its up weight: [E, 2 I, D]. */
   readonly gateUp: string;
   /** Weights of down of each expert: [E, D, I]. */
   readonly down: string;
-  /** Weight of the factor of the shared expert, [1, D]. */
+  /** Weight of the projection that computes the shared expert's factor, [1, D]. */
   readonly sharedGate: string;
 }
 
@@ -28,7 +28,7 @@ export function expertNames({ architecture }: ModelConfig, layer: number): Exper
   };
 }
 
-/** Returns the name of the biases of all experts, [E, N], by the name of their weights. */
+/** Returns the name of the parameter with the biases of all experts, [E, N], given the name of their weights. */
 export function stackBiasName(stack: string): string {
   return `${stack}_bias`;
 }

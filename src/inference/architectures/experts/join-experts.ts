@@ -7,7 +7,10 @@ import { biasesOf, type ExpertMatrices, gptOssMatrices, wholeOf } from "./stored
 
 type Tensors = ReadonlyMap<string, StoredTensor>;
 
-/** Returns the tensors with the stacks of all layers. Layers whose experts are stored otherwise are unchanged. */
+/**
+ * Returns the tensors with the experts' tensors joined into stacks. If the experts of a layer are incomplete or their
+ * shapes differ, the layer's tensors stay unchanged.
+ */
 export function joinExperts(stored: Tensors, config: ModelConfig): Tensors {
   const { experts } = config;
   if (experts === null) return stored;
@@ -44,7 +47,7 @@ export function joinExperts(stored: Tensors, config: ModelConfig): Tensors {
   return tensors;
 }
 
-/** Returns one part of each expert; null unless the file has it for all experts. */
+/** Returns the matrix `part` of each expert, such as `down_proj`; null unless the file has it for all experts. */
 function matricesOf(
   stored: Tensors,
   {

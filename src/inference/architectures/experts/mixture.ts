@@ -1,5 +1,6 @@
 // Builds a mixture of experts: a router chooses a few experts for each token, and the result is the sum of their
-// results, each times a factor. Each token and expert form a pair, which is a row of the products.
+// results, each times a factor. Each token forms a pair with each of its experts; a pair is one row of the matrix
+// products.
 import { present } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../../lib/graph/dimension.ts";
@@ -8,7 +9,10 @@ import { dimensionAt } from "../../../lib/graph/shape-rules.ts";
 import type { ModelConfig } from "../config.ts";
 import { expertNames, stackBiasName } from "./expert-parameters.ts";
 
-/** Multiplies rows x [P, K] with the weights of their own experts, int64 [P]; returns [P, N]. */
+/**
+ * Multiplies each row of x [P, K] by the weight of the row's own expert; `experts`, int64 [P], has the index of that
+ * expert. Returns [P, N].
+ */
 export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
 
 /** Tokens of a graph: many, or a few decoded ones. */
@@ -59,7 +63,7 @@ export function expertMixture(
   return weightedSum(builder, builder.reshape(factors, [count, 1, activeCount]), byToken);
 }
 
-/** Multiplies gate and up, after the activation. */
+/** Applies the activation to `gate`, and multiplies the result by `up`. */
 function activated(builder: GraphBuilder, { experts }: ModelConfig, gate: Value, up: Value): Value {
   const { clamp } = present(experts, "experts");
   if (clamp === null) return builder.multiply(builder.silu(gate), up);

@@ -11,7 +11,7 @@ export interface ExpertMatrices {
   readonly matrices: readonly StoredTensor[];
 }
 
-/** Returns the parts of a tensor with one for each expert; null if there is no such tensor. */
+/** Splits a tensor of all experts into one tensor for each expert; null if there is no such tensor. */
 export function wholeOf(stored: Tensors, name: string, count: number): ExpertMatrices | null {
   const whole = stored.get(name);
   if (whole === undefined || whole.shape[0] !== count) return null;

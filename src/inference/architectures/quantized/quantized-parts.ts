@@ -30,7 +30,9 @@ import {
   type WeightUse,
 } from "./weight-forms.ts";
 
-/** Number of values that are rounded at a time, unless a group of rows that are read together has more. */
+/**
+ * Maximum number of values that are rounded at a time. A group of rows that must be read together may have more values.
+ */
 const roundedCountMax = 2 ** 16;
 
 /** Four-bit blocks; null offsets count as 0. */

@@ -61,7 +61,7 @@ const { fround } = Math;
  * replaces numbers that are `distance` apart by their sum and difference; later steps double the distance. Results of
  * each step are rounded to float32, as if they were stored in between.
  *
- * @param norm factor of the results
+ * @param norm factor by which the results are multiplied
  */
 function addEights(values: Float32Array, distance: number, norm: number): void {
   for (let eights = 0; eights < values.length; eights += 8 * distance) {

@@ -14,7 +14,7 @@ type Convert = (tensor: StoredTensor) => readonly DataArrays[DataType][];
 /**
  * Returns the functions that make a cache entry: in pieces if the tensor is a large table whose rows are independent.
  *
- * @param valuesMax values above which a table is converted in pieces
+ * @param valuesMax number of values above which a table is converted in pieces
  */
 export function madeFrom(
   tensor: StoredTensor,

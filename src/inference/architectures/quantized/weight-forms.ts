@@ -32,7 +32,10 @@ export type CodeType = NonNullable<IntegerKernels["codes"]>;
 /** Forms by parameter name; parameters that are absent here are float32. */
 export type WeightForms = ReadonlyMap<string, WeightForm>;
 
-/** A tensor that a graph takes for a whole weight or, in a quantized form, for a part of it. */
+/**
+ * One of the tensors that represent a weight in a graph. A float32 weight is a single tensor; a quantized weight
+ * consists of several.
+ */
 export interface WeightPart extends ParameterSpec {
   readonly dtype: DataType;
 }

@@ -1,4 +1,5 @@
-// States of layers that are matrices, one for each head, and what such a layer reads from its state at each token.
+// Layers whose state consists of one matrix for each head: how tokens change the state, and which values such a layer
+// reads from its state at each token.
 import { present } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { chunkedDelta } from "../../../lib/graph/delta.ts";
@@ -11,7 +12,7 @@ import type { ModelConfig } from "../config.ts";
 export interface Recurrence {
   /** `delta`: a token corrects what the state has for its key. `gated`: a token is added to the state. */
   readonly rule: "delta" | "gated";
-  /** Number of heads of queries and keys; each serves consecutive heads of the state. */
+  /** Number of heads of queries and keys; each of them belongs to several consecutive heads of the state. */
   readonly keyHeads: number;
   readonly heads: number;
   readonly keySize: number;
@@ -41,7 +42,10 @@ export function matrixDims(config: ModelConfig): readonly number[] {
   return [heads, keySize, valueSize];
 }
 
-/** Returns what each token reads after a state [B, H, K, V], for serving, and the state after the last token. */
+/**
+ * For serving: returns the values that each token reads if the tokens continue from a state [B, H, K, V], and the state
+ * after the last token.
+ */
 export function recallAfter(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -54,7 +58,10 @@ export function recallAfter(
     : builder.gatedAttention(withStrength(builder, inputs), state, { keyHeads, heads });
 }
 
-/** Returns what each token of whole rows reads, for training. The state before the first token of a row is zero. */
+/**
+ * For training: returns the values that each token of whole rows reads. The state before the first token of a row is
+ * zero.
+ */
 export function recallChunks(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -77,8 +84,8 @@ function withStrength(builder: GraphBuilder, inputs: RecurrenceInputs): Recurren
 }
 
 /**
- * Returns log(1 + exp(x)), as the logarithm of a softmax over x and 0. The runtime's logarithm gives other bits for the last
- * numbers of a tensor than for others; a softmax is computed row by row.
+ * Returns log(1 + exp(x)), as the logarithm of a softmax over x and 0. The runtime's logarithm may give the same number
+ * different bits at the end of a tensor than elsewhere; a softmax is computed row by row.
  */
 export function softplus(builder: GraphBuilder, x: Value): Value {
   const column = builder.reshape(x, [...x.shape, 1]);

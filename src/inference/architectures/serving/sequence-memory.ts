@@ -27,7 +27,7 @@ export function cacheShapes(config: ModelConfig): readonly CacheShape[] {
   );
 }
 
-/** Returns the different numbers of key-value heads of caches. */
+/** Returns the distinct numbers of key-value heads that the caches have. */
 export function kvHeadCounts(caches: readonly CacheShape[]): readonly number[] {
   return [...new Set(caches.map(({ kvHeadCount }) => kvHeadCount))];
 }
@@ -61,7 +61,10 @@ export function cacheOf({ layers }: ModelConfig, layer: number): number {
   return layers.slice(0, source).filter(hasCache).length;
 }
 
-/** Declares inputs of a graph, each once, although several layers may read it. */
+/**
+ * Returns a function that declares an input of a graph when it is first called with a name. Later calls with the same
+ * name return the same input, because several layers may read it.
+ */
 export function inputsOnce(builder: GraphBuilder): (name: string, shape: Shape) => Value {
   const declared = new Map<string, Value>();
   return (name, shape) => {

@@ -27,8 +27,8 @@ export interface TrainingInputs {
    */
   readonly places_N: Value;
   /**
-   * int64: for each token of the flattened layout, its index in `places_N`, or N if the token is not there. If this
-   * value is absent, a token may occur in `places_N` more than once, but the gradient takes longer.
+   * int64: for each token of the flattened layout, its index in `places_N`, or N if `places_N` does not contain the
+   * token. If this value is absent, a token may occur in `places_N` more than once, but the gradient takes longer.
    */
   readonly wantedOfPlace?: Value;
   /** int64 [N]: the tokens whose log-probabilities are computed, usually those that follow the tokens at `places_N`. */
@@ -58,7 +58,10 @@ export interface TrainingForwardOptions {
 export interface TrainingForward {
   /** Natural-log probabilities of the targets, [N]. */
   readonly logprobs_N: Value;
-  /** Entropy in nats of the distributions that the targets were drawn from, [N]; no gradient flows through it. */
+  /**
+   * Entropy in nats of each distribution that predicts a target, [N]; null if `hasEntropy` is false. No gradient flows
+   * through it.
+   */
   readonly entropy_N: Value | null;
   /**
    * Trained parameters by name, in the order of `loraParameters` or `modelParameters`. The gradient is taken for these.

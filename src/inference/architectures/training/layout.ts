@@ -313,7 +313,7 @@ class RowAttention {
 /**
  * Converts padded rows [M, W] back to the list of tokens [L, 1, W].
  *
- * @param ids_M index in the list of each padded row
+ * @param ids_M for each padded row, its index in the list
  */
 function toList(
   builder: GraphBuilder,

@@ -13,7 +13,10 @@ import type { PromptLimits } from "./prompt-limits.ts";
 import { createPromptThreads } from "./prompt-threads.ts";
 import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
 
-/** A template whose behaviour depends on the first message. Any other first message is rendered verbatim. */
+/**
+ * A template that misbehaves if the first message names one of its branches, such as "endless". Any other first message
+ * is rendered verbatim.
+ */
 const template = `
 {%- set first = messages[0].content -%}
 {%- if first == "endless" -%}

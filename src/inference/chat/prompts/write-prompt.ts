@@ -135,8 +135,8 @@ function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): Servi
 }
 
 /**
- * Returns the tokens of a word at the start of a text, and those of the word after a blank if they differ only in the
- * first token. This is vLLM's rule for `bad_words`.
+ * Returns the tokens of a word at the start of a text. Also returns the tokens of the word after a blank if they differ
+ * from the former only in the first token. This is vLLM's rule for `bad_words`.
  */
 function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
   const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });

@@ -108,7 +108,7 @@ class Recording implements ChatRecording {
     ).finally(() => written.abort(waitOver));
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
-      // `written` aborts the sleep when the write ends first. The result of the write then counts.
+      // If the write ends before the sleep, `written` aborts the sleep, and the result of the write counts.
       () => writing,
     );
     return await Promise.race([writing, patience]);

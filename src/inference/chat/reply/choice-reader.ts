@@ -16,7 +16,7 @@ export interface ChoicePiece {
   readonly text: string;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** Stop string that ended the choice; null if none did. No further output follows it. */
+  /** Stop string that ended the choice, after which there is no further output; null if none has ended it. */
   readonly matchedStop: string | null;
 }
 
@@ -108,8 +108,8 @@ function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: nu
 }
 
 /**
- * Appends text to the log-probability entry of a token, because that text became final only later, such as an
- * incomplete last character. So the joined bytes of all entries still equal the text.
+ * Appends text that became final only after the token, such as an incomplete last character, to the token's
+ * log-probability entry. So the joined bytes of all entries still equal the text.
  */
 export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
   return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };

@@ -110,10 +110,9 @@ export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean
 
 /**
  * Reads and emits text up to the first mark, or to the end of the text. Holds back text that may be the beginning of a
- * mark, and the padding before it.
+ * mark. Leaves the padding before a mark, or before the end of the text, unread.
  *
- * @returns true if a mark comes next, after its padding. At the end of the text, the padding stays unread even without
- * a mark after it
+ * @returns true if a mark was found; the padding and the mark come next
  */
 export function* readUntil(
   cursor: Cursor,

@@ -14,7 +14,8 @@ export class TextInputs {
   }
 
   /**
-   * In a piece of the answer, replaces the arguments of calls of tools with text input by the decoded text.
+   * For tools whose input is text: replaces the JSON arguments of their calls in a piece of the answer by the decoded
+   * text.
    *
    * @param isLast true if no piece follows
    */

@@ -51,9 +51,9 @@ export interface CallFormat {
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;
   /**
-   * Reads the rest of an answer, which consists of text and calls. Blanks before a call, and blanks at the end of an
-   * answer with calls, are layout and are dropped. Text that begins like a call but does not become one stays
-   * unchanged.
+   * Reads an answer, which consists of text and calls, from the cursor to its end. Blanks before a call, and blanks at
+   * the end of an answer with calls, are layout and are dropped. Text that begins like a call but does not become one
+   * stays unchanged.
    */
   read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading;
   /** Returns a format for a structural tag. It allows only calls of these tools, at least one. */

@@ -89,8 +89,8 @@ function probeId(format: CallFormat): string {
 }
 
 /**
- * Returns the text that the template renders for an answer with only the example call, which gets this id; null if the
- * template renders none.
+ * Returns the text that the template renders for an answer that contains only the example call, with this id; null if
+ * the template renders none.
  */
 function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };
@@ -99,7 +99,7 @@ function writtenTurn(template: ChatTemplate, id: string): string | null {
   const tools = [{ type: "function", function: { name: probe.name, description: "A probe.", parameters } }];
   const render = (messages: readonly MessageRecord[], addGenerationPrompt: boolean): string =>
     template.render({ ...plainConversation, messages, tools, addGenerationPrompt });
-  // Some templates index the content, so they fail without one.
+  // Some templates index a message's content, so they fail if the content is null.
   for (const content of [null, ""])
     try {
       const before = withoutThought(render([user], true));

@@ -68,8 +68,8 @@ export function planReply(
 }
 
 /**
- * Number of tokens at the prompt's end in which the mark of an open thought is searched. The mark and the line breaks
- * after it take far fewer.
+ * Number of tokens at the prompt's end within which Hone searches for the mark of an open thought. The mark and the
+ * line breaks after it take far fewer.
  */
 const lastTokenCount = 32;
 

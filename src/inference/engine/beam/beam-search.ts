@@ -6,8 +6,8 @@ import type { FinishReason, GeneratedToken } from "../../../base/domain/generati
 export interface BeamOptions {
   readonly width: number;
   /**
-   * Exponent for length normalization: an answer's sum of log-probabilities is divided by its length to this power. So
-   * 0 compares sums and 1 compares means; higher values favour longer answers.
+   * Exponent for length normalization: an answer's sum of log-probabilities is divided by its length raised to this
+   * power. So 0 compares sums and 1 compares means; higher values favour longer answers.
    */
   readonly lengthPenalty: number;
   readonly promptLength: number;

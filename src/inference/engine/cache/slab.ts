@@ -82,7 +82,7 @@ export class Slab {
   /**
    * Like {@link Slab.copyTo}, for only the keys or the values of one layer.
    *
-   * @param part below `partCount`
+   * @param part number of these keys or values, below `partCount`
    * @returns copied bytes
    */
   copyPartTo(target: Slab, part: number, { slot, position, count }: SlotRange, targetSlot = slot): number {

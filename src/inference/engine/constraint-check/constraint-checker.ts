@@ -1,5 +1,5 @@
-// Checks constraints for people who write them. Checks run in a separate thread, so that neither the server's event
-// loop nor an engine waits for them.
+// Checks constraints that users are writing, before any request uses them. Checks run in a separate thread, so that
+// neither the server's event loop nor an engine waits for them.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

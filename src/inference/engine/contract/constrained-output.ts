@@ -25,7 +25,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
   const { features } = capabilitiesOf(under);
-  /** Registers a test that runs only for engines that offer the kinds of constraints it uses. */
+  /** Registers a test that runs only for engines that offer the kinds of constraints that the test uses. */
   const testOf = (
     kinds: readonly ConstraintRule["kind"][],
     title: string,

@@ -69,7 +69,7 @@ export interface EngineUnderTest {
   readonly make: (options: { readonly waitingCountMax: number }) => Engine;
   /** Creates an engine whose start fails with this error code. */
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
-  /** True for a request that combines features that the engine offers only separately. */
+  /** Returns true for a request that combines features which the engine offers only separately. */
   readonly refuses?: (request: GenerationRequest) => boolean;
   /** Absent if the engine uses the reference model's weights without rounding. */
   readonly rounding?: Rounding;

@@ -27,7 +27,7 @@ export async function chooseDevice(wanted: Device, modelFolder: string): Promise
  * Tries a computation on a device in a separate process. A device whose native code is missing or crashes counts as
  * unusable.
  *
- * @returns reason why the device is unusable, as a text for people; null if it is usable
+ * @returns the reason why the device is unusable, as a text for the operator; null if it is usable
  */
 export async function tryDevice(device: Device, modelFolder: string): Promise<string | null> {
   try {

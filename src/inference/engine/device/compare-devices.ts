@@ -20,7 +20,7 @@ const toleranceShare = 1e-3;
  *
  * @param modelFolder folder of a model that uses the runtime's usual kernels and is small enough to be computed at each
  * start
- * @returns null if the device may be used, else the reason as a text for people
+ * @returns null if the device may be used, else the reason why not, as a text for the operator
  */
 export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
   if (!canComputeOn(device)) return `the runtime of this platform does not support ${device}`;
@@ -33,7 +33,10 @@ export async function deviceFault(modelFolder: string, device: Device): Promise<
   }
 }
 
-/** Describes the difference between two arrays of logits, for people. Returns null if it is within the tolerance. */
+/**
+ * Describes the difference between two arrays of logits as a text for the operator. Returns null if the difference is
+ * within the tolerance.
+ */
 export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
   const greatest = greatestOf(expected.map(Math.abs));
   const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));

@@ -1,4 +1,5 @@
-// Measures how fast this machine multiplies by weights that no cache holds, for processes that load no native code.
+// Measures how fast this machine multiplies by weights that it must read from main memory, because no processor cache
+// holds them. For processes that load no native code.
 import type { KernelMeasurement, KernelRate } from "../../../base/domain/kernels/integer-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
@@ -6,7 +7,10 @@ import { inDeviceProcess } from "./device-process.ts";
 const measureMs = 120_000;
 const memoryMebibytes = 2048;
 
-/** Returns the rates of float32 and of every form that the kernels of this machine compute exactly. */
+/**
+ * Returns how fast this machine multiplies by float32 weights, and by weights in every form that its kernels compute
+ * exactly.
+ */
 export async function streamedRates(
   { rates }: Pick<KernelMeasurement, "rates">,
   threads: number,

@@ -3,8 +3,8 @@
 // was not used as a draft. So the estimate needs no trial drafts.
 
 /**
- * Classes of match lengths, each from a minimum length. Each class has a prior acceptance rate, which applies until
- * guesses are observed.
+ * Classes of match lengths. Each class begins at its minimum length `from`, and ends before the next class begins. Its
+ * prior acceptance rate applies until guesses are observed.
  */
 const classes = [
   { from: 2, prior: 0.25 },

@@ -41,7 +41,7 @@ export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[]
     positionCount,
   };
 
-  /** Returns the places of the positions in caches with this number of heads. */
+  /** Returns the flat indices of the new positions in caches with this number of key-value heads. */
   function placesIn(kvHeads: number): readonly number[] {
     return tokenIds.flatMap((_, slot) => {
       const own = positions.slice(slot * positionCount, (slot + 1) * positionCount);

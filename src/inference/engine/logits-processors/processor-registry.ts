@@ -63,7 +63,10 @@ function isModule(loaded: unknown): loaded is ProcessorModule {
  */
 const callMsMax = 1000;
 
-/** Calls a function of a module: with the time limit for operators' modules, without it for built-in ones. */
+/**
+ * Calls a function of a module. Functions of operators' modules have the time limit; those of built-in modules have
+ * none.
+ */
 type Call = (call: () => unknown) => unknown;
 
 const trusted: Call = (call) => call();

@@ -5,8 +5,8 @@ import type { LogitsRow } from "./logits-row.ts";
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
   const { maxima } = row;
-  // Lower logits than this bound cannot be among the k greatest, because at least k blocks have a logit that reaches
-  // it.
+  // Logits below this bound cannot be among the k greatest, because at least k blocks have a logit that reaches the
+  // bound.
   if (maxima !== null && topK <= maxima.length) row.narrow(kthGreatest(maxima, topK));
   if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }

@@ -302,7 +302,9 @@ export class EngineLoop {
     }
   }
 
-  /** Ends the loop after the step in progress; the promise of `run` then resolves. Requests stay as they are. */
+  /**
+   * Ends the loop after the step in progress; the promise of `run` then resolves. Does not end or abort the requests.
+   */
   stop(): void {
     this.#isStopping = true;
     this.#wake();

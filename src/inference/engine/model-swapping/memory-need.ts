@@ -106,7 +106,10 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
 }
 
-/** Returns the numbers per token in a mixture of experts: inputs and results of each pair, also in padded tiles. */
+/**
+ * Returns how many numbers a mixture of experts needs per token: the inputs and results of each pair of a token and an
+ * expert, also in padded tiles.
+ */
 function expertNumbers({ experts, width }: ModelConfig): number {
   return experts === null ? 0 : 4 * experts.activeCount * (width + experts.intermediateSize);
 }

@@ -35,8 +35,8 @@ export interface Loadable {
 }
 
 /**
- * State of a base model as shown to people. `waiting`: not loaded, and requests wait for room; `failed`: the last load
- * failed.
+ * State of a base model in reports. `waiting`: not loaded, and requests wait for room in memory; `failed`: the last
+ * load failed.
  */
 export type Presence =
   | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
@@ -145,7 +145,7 @@ export class ModelMemory {
 }
 
 interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
-  /** Returns a number that is greater at each call. */
+  /** Returns a number that is greater than all earlier ones, for the next place in the queue for room. */
   readonly claim: () => number;
   readonly waitingCount: () => number;
   readonly others: (name: string) => string;

@@ -37,7 +37,7 @@ export interface OnDemandOptions {
   readonly logger: Logger;
 }
 
-/** Number of seconds after which requests should retry that arrive while startup loads the model. */
+/** Seconds after which a client should retry a request that arrived while startup was loading the model. */
 const retryAfterSeconds = 2;
 
 /**
@@ -86,7 +86,7 @@ export class OnDemandEngine implements Engine {
     return this.#inner.transfers;
   }
 
-  /** Reason why the latest load failed, as a text for people; null if it succeeded. */
+  /** Reason why the latest load failed, as a text for operators; null if it succeeded. */
   get loadFault(): string | null {
     const { presence } = this.#place;
     return presence.kind === "failed" ? presence.reason : null;

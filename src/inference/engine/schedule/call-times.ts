@@ -13,7 +13,7 @@ export interface CallWork {
   readonly pairCount: number;
 }
 
-/** Duration of a call in milliseconds: a fixed part, and parts per token and per pair. */
+/** Duration of a call in milliseconds: a fixed time, plus a time per token and a time per pair. */
 export interface CallCost {
   readonly callMs: number;
   readonly tokenMs: number;

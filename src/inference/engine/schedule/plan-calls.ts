@@ -81,7 +81,10 @@ const smallestPartTimes = 1.3;
 /** Attention pads parts to a multiple of this number of tokens; see `part-layout`. */
 const partGranule = 8;
 
-/** Maximum size of a prompt's rest that is computed together with the part before it, as a fraction of that part. */
+/**
+ * If at most this fraction of a part's tokens would remain of the prompt after the part, these tokens are computed
+ * together with the part.
+ */
 const restShareMin = 0.25;
 
 /**

@@ -7,7 +7,8 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 
 /**
- * Outcome of computing a requested mask: the answer must continue, or may end. For `failed`, a message gives the reason.
+ * Outcome of computing a requested mask. `goes-on`: the answer must continue; `may-end`: the answer may end here;
+ * `failed`: there is no mask, and a message gives the reason.
  */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";
 

@@ -63,7 +63,10 @@ export class MigratingConstraint implements PreparedConstraint {
 class MigratingCursor implements ConstraintCursor {
   readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
   readonly #tokenIds: number[];
-  /** Place on the current thread's board; null while the cursor moves to another thread, and once it is closed. */
+  /**
+   * Place of the choice in the memory that the engine shares with the thread that computes the choice's masks. Null
+   * while the choice moves to another thread, and once the cursor is closed.
+   */
   #place: MaskPlace | null;
   #isClosed = false;
   #hasMoved = false;

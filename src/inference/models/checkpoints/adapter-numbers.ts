@@ -68,7 +68,7 @@ function rowSums(a: StoredTensor): Float64Array {
 /**
  * Refuses a matrix A with a row whose products overflow.
  *
- * @param factor factor by which trainers multiply the product with A before they multiply by B
+ * @param factor number by which trainers multiply x Aᵀ, before they multiply the result by Bᵀ
  */
 function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: number): void {
   const limit = float32Max / inputMax / factor;

@@ -97,7 +97,10 @@ function refuseMissingTargets(folder: string, moduleNames: readonly string[]): v
     );
 }
 
-/** Refuses an adapter with declared unfused projections if B has nonzero values outside their blocks. */
+/**
+ * Refuses an adapter that was stacked from unfused projections if its B matrices have nonzero values outside the blocks
+ * of these projections.
+ */
 function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
   if (unfused === null) return;
   const starts = blockStarts(config, unfused);

@@ -139,7 +139,7 @@ export function sizeOf({ files }: Pick<AddedModel, "files">): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Returns the model's origin as a text for people. The option `--model` accepts the same text. */
+/** Returns the model's origin as a readable text, which the option `--model` accepts too. */
 export function describeSource(source: ModelSource): string {
   if (source.kind === "file") return source.path;
   return source.quantization === null ? source.repository : `${source.repository}:${source.quantization}`;

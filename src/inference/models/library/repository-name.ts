@@ -1,4 +1,4 @@
-// Name of a model on the hub as people write it: `owner/name`, optionally with a quantization and a revision.
+// Name of a model on the hub as users write it: `owner/name`, optionally with a quantization and a revision.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface RepositoryName {

@@ -1,6 +1,6 @@
-// Loads new versions that other servers publish ahead of time if requests of this server use the model, so that the
-// first request for the version does not wait. This is only an optimization: any server loads a version when a request
-// asks for it.
+// When another server publishes a new version of a model that this server's requests use, loads the version ahead of
+// time, so that the first request for it does not wait. This is only an optimization: any server loads a version when a
+// request asks for it.
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import type { Announcements } from "../../../base/domain/servers/pubsub.ts";

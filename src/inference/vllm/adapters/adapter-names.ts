@@ -21,7 +21,7 @@ export function isAdapterName(name: string): boolean {
   return /:\d+@[0-9a-f]{16}$/.test(name);
 }
 
-/** True if a name belongs to the adapter id, no matter which contents it names. */
+/** True if a name is that of an adapter with this id, whatever the adapter's contents. */
 export function isNameOf(name: string, id: string): boolean {
   return isAdapterName(name) && name.slice(0, -(digitCount + 1)) === id;
 }

@@ -51,7 +51,10 @@ interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
   readonly refuse: (error: unknown) => void;
 }
 
-/** Budget in which an owner's share is only its number of sequences, because vLLM manages its own cache and memory. */
+/**
+ * Budget with which an owner's share depends only on its number of sequences, because vLLM manages its own cache and
+ * memory.
+ */
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0, bytesPerSlot: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 

@@ -19,7 +19,7 @@ export interface Candidate {
 }
 
 /**
- * Limits of a replica's load above an even share: by this fraction, or by this number of standard deviations of random
+ * A replica's load may exceed an even share by this fraction, or by `deviations` standard deviations of random
  * variation, whichever is greater.
  */
 const runningSurplus = 0.25;

@@ -46,7 +46,7 @@ export class Replica {
     return this.#facts;
   }
 
-  /** Reason why the server is unreachable, as a text for people; empty while the server is reachable. */
+  /** Reason why the server is unreachable, as a text for operators; empty while the server is reachable. */
   get fault(): string {
     return this.#fault;
   }

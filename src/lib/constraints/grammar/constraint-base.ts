@@ -1,5 +1,6 @@
-// Base that all constraints build on: the expressions of JSON texts, with their lexer states. It is computed once per
-// thread, so a constraint pays only for the expressions and states that the base lacks.
+// The base that all constraints share: expressions that match JSON texts, and the lexer's states for these expressions.
+// Each thread computes it once. Compiling a constraint then takes time only for expressions and states that are not in
+// the base.
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { unlimitedGrammar, StepBudget } from "../regex/limits.ts";
 import { Automaton } from "../regex/automaton.ts";

@@ -88,8 +88,8 @@ function compileLanguage(constraint: Constraint, limits: GrammarLimits): Languag
 }
 
 /**
- * Renews the budget for a text of `length` bytes, with the steps of one compilation for each 64 bytes. Generating the
- * same text may use more steps.
+ * Renews the budget for checking a text of `length` bytes: it gets the steps of one compilation for each 64 bytes.
+ * Generating the same text may use more steps.
  */
 export function grantStepsFor(budget: StepBudget, length: number): void {
   budget.restart("compileSteps", Math.ceil(length / 64));

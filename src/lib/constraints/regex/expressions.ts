@@ -104,14 +104,14 @@ const allBytes = byteRange(0, 255);
 const depthMax = 1_500;
 
 /**
- * Minimum length of a list that is stored as a list. Shorter lists become a union of sequences, which shares common
- * endings.
+ * Minimum number of texts for storing a list of texts as a list. Fewer texts become a union of sequences, which shares
+ * common endings.
  */
 const manyTexts = 32;
 /** Sorting texts costs one step per sixteen bytes. */
 const sortedBytesPerStepLog2 = 4;
 
-/** Measured memory of a node (with its facts and key) and of an entry in the derivative cache. */
+/** Measured memory in bytes of a node (with its facts and key), and of an entry in the derivative cache. */
 const [bytesPerNode, bytesPerDerivative] = [500, 60];
 
 /** Greater than the number of expressions under any limit, so two expressions combine into one numeric key. */

@@ -3,8 +3,8 @@ import type { Dimension } from "../dimension.ts";
 import type { Node } from "../graph.ts";
 
 /**
- * Number of queries per block of attention: enough for fast products, but so few that scores stay in the cache and
- * little masked work is done.
+ * Number of queries per block of attention: enough for fast products, but so few that the block's scores stay in the
+ * processor's cache and few masked scores are computed.
  */
 export const queriesPerBlock = 64;
 
@@ -41,7 +41,7 @@ export function blockBytes(
       return floatBytes * scores * (kind === "blockedAttention" ? 2 : 4);
     }
     case "int8MatMul": {
-      // Counts the magnitudes of x, its rounded rows, and the unscaled product.
+      // Counts three tensors: the magnitudes of x, its rounded rows, and the unscaled product.
       const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
     }

@@ -1,6 +1,6 @@
 /**
- * Lowers the chunks of a delta rule to loops in the model. A loop computes only what depends on the neighbouring chunk;
- * the rest of the gradient is computed for all chunks together.
+ * Lowers the chunks of a delta rule to loops in the model. A loop computes only the values that depend on the
+ * neighbouring chunk. The remaining values of the gradient are computed for all chunks together.
  */
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
@@ -14,7 +14,7 @@ export interface DeltaSizes {
   readonly state: string;
 }
 
-/** Names of the results of all chunks, each [N, B, H, ...]. */
+/** Names of the results that the scan collects for all chunks; each result is [N, B, H, ...]. */
 interface ScannedChunks {
   readonly result: string;
   /** State before each chunk. */

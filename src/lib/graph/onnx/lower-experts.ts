@@ -1,6 +1,6 @@
 /**
  * Lowers products of rows with the weights of their own experts. Rows of one expert form tiles of a fixed number of
- * rows, so all products have one shape, and the runtime sums a row in the same order next to any other rows. A
+ * rows. All products thus have one shape, and the runtime sums a row in the same order whichever rows share its tile. A
  * loop multiplies one tile at a time: it copies one expert's weights, and does not read those of unused experts.
  */
 import type { DataType } from "../graph.ts";
@@ -15,7 +15,7 @@ export interface ExpertTiles {
   readonly experts: string;
   /** int64 [tiles, rows]: pairs of each tile; unused rows repeat pair 0. */
   readonly pairs: string;
-  /** int64 [P]: place of each pair among the rows of all tiles. */
+  /** int64 [P]: for each pair, the index of its row among the rows of all tiles. */
   readonly places: string;
 }
 

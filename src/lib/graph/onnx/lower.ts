@@ -40,9 +40,9 @@ type LoweringRule<K extends OpKind> = (
 /**
  * Writes a graph as ONNX bytes.
  *
- * @param sourceOf returns the location of a parameter's data by the parameter's name; a file has the name by which the
- * model is to refer to it
- * @param onNode called with each operation of the model and its name there
+ * @param sourceOf returns the location of a parameter's data by the parameter's name; a location in a file uses the
+ * file name by which the model will refer to that file
+ * @param onNode called for each operation, with the operation and the name of its node in the model
  */
 export function lower(
   graph: Graph,
@@ -99,7 +99,8 @@ function nameValues(graph: Graph): Map<number, string> {
 }
 
 const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
-  // Nothing to add: inputs and parameters are declared before the nodes; constants and aliases are named above.
+  // Adds nothing: inputs and parameters are declared before the nodes, and `nameValues` has named constants and
+  // aliases.
   input: () => {},
   parameter: () => {},
   constant: () => {},

@@ -1,4 +1,4 @@
-/** The meaning of products with the weights of experts, for the reference interpreter. */
+/** Defines products with the weights of experts, for the reference interpreter. */
 import type { DataType } from "../graph.ts";
 import { denseFrom, elementAt, mapRows, type Dense } from "./dense.ts";
 

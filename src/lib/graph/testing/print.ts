@@ -1,4 +1,6 @@
-/** The text form of a graph: one line per operation, stable, for people and tests. Not parsed. */
+/**
+ * Prints a graph as text: one line per operation, in a stable form, for developers and tests. No code parses the text.
+ */
 import type { Graph, Node, Value } from "../graph.ts";
 import { formatShape } from "../shape-rules.ts";
 

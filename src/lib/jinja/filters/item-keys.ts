@@ -1,4 +1,5 @@
-// Keys by which filters sort, group and select items: an attribute such as `function.name`, compared in lower case.
+// Computes the keys by which filters sort, group and select items. A key is an attribute of the item, such as
+// `function.name`, optionally in lower case.
 import type { Run } from "../run/run.ts";
 import { isDigits } from "../methods/text-methods.ts";
 import { Undefined, type Value } from "../values/value.ts";
@@ -12,9 +13,9 @@ export interface KeyOptions {
 }
 
 /**
- * Returns a function from an item to its key.
+ * Returns a function that computes the key of an item.
  *
- * @param attribute an index, or names separated by dots; null for the item itself
+ * @param attribute an index, or attribute names separated by dots; null to use the item itself as its key
  */
 export function keyOf(
   attribute: Value,

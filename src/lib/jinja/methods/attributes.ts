@@ -66,8 +66,8 @@ function undefinedAttribute(value: Value, key: Value, { budget }: Run): Undefine
 }
 
 /**
- * Returns an attribute of the value's Python type. Returns undefined if the type has no such attribute, and a Jinja
- * `Undefined` if templates must not use the attribute.
+ * Returns an attribute that the value's Python type defines. Returns undefined if the type has no such attribute, and a
+ * Jinja `Undefined` if templates must not use the attribute.
  */
 function ownAttribute(value: Value, name: string, run: Run): Value | undefined {
   if (/^__\w+__$/.test(name)) return unsafe(value, name);

@@ -25,7 +25,7 @@ type Of<K extends Kind> = Expression & { readonly kind: K };
 export interface ExpressionRun extends Run {
   /** Line of the current expression, for messages. */
   line: number;
-  /** Text of the enclosing filter block (`{% filter … %}`), to which a filter without an object applies. */
+  /** Text of the enclosing filter block (`{% filter … %}`). A filter without an object is applied to this text. */
   readonly blockText: string;
 }
 

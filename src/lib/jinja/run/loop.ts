@@ -9,7 +9,7 @@ export interface LoopOptions {
   /** Number of items; null if it is known only after all items are read. */
   readonly length: number | null;
   readonly depth0: number;
-  /** Renders the loop's body for other items; null if the loop is not recursive. */
+  /** Renders the loop's body again for the given items; null if the loop is not recursive. */
   readonly recurse: ((items: Value) => string) | null;
   readonly budget: Budget;
 }

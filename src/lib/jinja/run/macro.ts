@@ -17,7 +17,8 @@ interface Extras {
 }
 
 /**
- * Surplus arguments that each macro's body reads. Cached, because each definition of the macro in each run needs them.
+ * For each macro's body: which surplus arguments it reads. Cached, because each definition of the macro in each run
+ * needs this.
  */
 const extrasOf = new WeakMap<Body, Extras>();
 

@@ -30,7 +30,7 @@ export type Expression = { readonly line: number } & (
       readonly step: Expression | null;
     }
   | { readonly kind: "call"; readonly callee: Expression; readonly args: CallNode }
-  /** A filter; a null object stands for the text of the filtered block. */
+  /** A filter that is applied to `object`, or to the text of the filtered block if `object` is null. */
   | {
       readonly kind: "filter";
       readonly object: Expression | null;

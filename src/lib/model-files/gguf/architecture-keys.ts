@@ -7,12 +7,12 @@ import type { GgufMetadata } from "./metadata.ts";
 /** A key that Hone does not read, because its value usually does not affect results. */
 interface HarmlessKey {
   /**
-   * True if the value does not affect results.
+   * Returns true if the value does not affect results.
    *
    * @param value never null
    */
   readonly isHarmless: (value: GgufValue, context: KeyContext) => boolean;
-  /** Part of the error message for a harmful value, which says what Hone computes instead. */
+  /** Part of the error message for a value that affects results; says what Hone computes instead. */
   readonly cure: string;
 }
 

@@ -103,7 +103,10 @@ function decodeQ8_0(bytes: Uint8Array, from: number, values: Float32Array, to: n
   for (let index = 0; index < 32; index++) values[to + index] = scale * signed(bytes[from + 2 + index]);
 }
 
-/** Layout: sixteen groups of 16, with a byte of scale and minimum for each, then two bits a weight. */
+/**
+ * Layout: sixteen groups of 16 weights; first a byte with the scale and the minimum of each group, then two bits a
+ * weight.
+ */
 function decodeQ2K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const [scale, least] = [half(bytes, from + 80), half(bytes, from + 82)];
   for (let group = 0; group < 16; group++) {
@@ -117,7 +120,10 @@ function decodeQ2K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** Layout: sixteen groups of 16, with third bits (inverted), two bits a weight, then scales of six bits. */
+/**
+ * Layout: sixteen groups of 16 weights; first the third bit of every weight (inverted), then the two low bits of every
+ * weight, then a scale of six bits for each group.
+ */
 function decodeQ3K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from + 108);
   for (let group = 0; group < 16; group++) {
@@ -141,7 +147,9 @@ function twoBitPlace(group: number): { readonly offset: number; readonly shift: 
   return { offset: 32 * (group >> 3) + 16 * (group & 1), shift: 2 * ((group >> 1) & 3) };
 }
 
-/** Layout: eight groups of 32, with scales and minima of six bits, then four bits a weight. */
+/**
+ * Layout: eight groups of 32 weights; first a scale and a minimum of six bits for each group, then four bits a weight.
+ */
 function decodeQ4K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {
@@ -183,7 +191,10 @@ export function sixBitMinimum(bytes: Uint8Array, from: number, group: number): n
   return (bytes[from + 4 + group] >> 4) | ((bytes[from + group] >> 6) << 4);
 }
 
-/** Layout: sixteen groups of 16, with four low bits a weight, then two high bits a weight, then signed scales. */
+/**
+ * Layout: sixteen groups of 16 weights; first the four low bits of every weight, then the two high bits of every
+ * weight, then a signed scale for each group.
+ */
 function decodeQ6K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from + 208);
   for (let group = 0; group < 16; group++) {
@@ -212,8 +223,8 @@ function decodeIQ4NL(bytes: Uint8Array, from: number, values: Float32Array, to: 
 }
 
 /**
- * Layout: eight groups of 32 with the levels of IQ4_NL, with two high bits and four low bits of each scale, then four
- * bits a weight.
+ * Layout: eight groups of 32 weights with the levels of IQ4_NL; first the two high bits of every group's scale, then
+ * the four low bits of every group's scale, then four bits a weight.
  */
 function decodeIQ4XS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);

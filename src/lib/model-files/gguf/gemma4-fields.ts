@@ -17,14 +17,17 @@ export const gemma4Keys = [
   "final_logit_softcapping",
 ] as const;
 
-/** Parts of the names of layers' tensors that other architectures do not have. */
+/**
+ * Maps parts of the names of layers' tensors in the file to the Hugging Face layout, for tensors that other
+ * architectures do not have.
+ */
 export const gemma4LayerParts: Readonly<Record<string, string>> = {
   inp_gate: "per_layer_input_gate",
   proj: "per_layer_projection",
   post_norm: "post_per_layer_input_norm",
 };
 
-/** Parts of the names of tensors outside the layers. */
+/** Maps parts of the names of tensors outside the layers to the Hugging Face layout. */
 export const gemma4OuterParts: Readonly<Record<string, string>> = {
   per_layer_token_embd: "model.embed_tokens_per_layer",
   per_layer_model_proj: "model.per_layer_model_projection",

@@ -22,15 +22,18 @@ interface GgufArchitecture {
    * True if the file stores each norm weight as a factor, while the Hugging Face layout stores the factor minus one.
    */
   readonly hasWholeNorms: boolean;
-  /** Parts of tensor names in the Hugging Face layout, by the part of the file's name between `blk.0.` and `.weight`. */
+  /**
+   * Maps parts of tensor names in the file, between `blk.0.` and `.weight`, to the corresponding parts in the Hugging
+   * Face layout.
+   */
   readonly layerParts: Readonly<Record<string, string>>;
   /**
-   * Names of tensors outside the layers in the Hugging Face layout, by the part of the file's name before `.weight`.
+   * Maps names of tensors outside the layers, without the ending `.weight`, to their names in the Hugging Face layout.
    */
   readonly outerParts: Readonly<Record<string, string>>;
   /** Tensors with factors for the rotary embedding, which become numbers in config.json. */
   readonly ropeTensors: readonly string[];
-  /** True if Hone reads the values of `rope.scaling.yarn_*`; otherwise they must be the default ones. */
+  /** True if Hone reads the keys `rope.scaling.yarn_*`; if false, these keys must have their default values. */
   readonly readsYarnSettings: boolean;
   /** Keys that only this architecture reads, without the architecture's name. */
   readonly ownKeys: readonly string[];
@@ -44,7 +47,10 @@ interface GgufArchitecture {
     prefix: string,
     tensors: GgufFile["tensors"],
   ) => Readonly<Record<string, unknown>>;
-  /** True if {@link fields} has the width of the feed-forward part, and the rotary embeddings. */
+  /**
+   * True if {@link fields} returns the width of the feed-forward part and the rotary embeddings, instead of the code
+   * for all architectures.
+   */
   readonly hasOwnSizes: boolean;
   /** Names of parameters without the ending `weight` or `bias`, by the part of the file's name after `blk.0.`. */
   readonly bareParts: Readonly<Record<string, string>>;
@@ -370,7 +376,10 @@ const olmo3: GgufArchitecture = {
 /** Supported architectures of GGUF files. */
 export const ggufArchitectures: readonly string[] = Object.keys(architectures);
 
-/** Mistral models whose files say `mistral3` but whose queries are not scaled by position. */
+/**
+ * Properties of Mistral models whose files give their architecture as `mistral3`, but whose queries are not scaled by
+ * position.
+ */
 const mistral: GgufArchitecture = {
   ...paired,
   architecture: "MistralForCausalLM",
@@ -547,9 +556,9 @@ function layerCount(metadata: GgufMetadata, prefix: string): number {
 
 /**
  * Returns how llama.cpp's converter rearranged a tensor of a delta rule: the first value head of each key head, then
- * the second of each, and so on. Returns null if it changed nothing.
+ * the second value head of each, and so on. Returns null if the converter changed nothing.
  *
- * @param part the part of the tensor's name in the Hugging Face layout within `linear_attn`
+ * @param part end of the tensor's Hugging Face name after `linear_attn.`, such as `out_proj.weight`
  */
 function tiledHeads(part: string, metadata: GgufMetadata, prefix: string): TiledHeads | null {
   const sizes = qwen35Fields(metadata, prefix);
@@ -729,8 +738,8 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
 }
 
 /**
- * Returns the key of the width of the feed-forward part. Files whose layers all have experts may have only the key of
- * the experts' width.
+ * Returns the key that contains the width of the feed-forward part. Files whose layers all have experts may have only
+ * the key with the experts' width.
  */
 function feedForwardKey({ ownKeys }: GgufArchitecture): string {
   const [own] = expertKeys.slice(2);
@@ -763,8 +772,8 @@ function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"])
 }
 
 /**
- * Refuses YaRN and factors of the rotary embedding in models with sliding windows: llama.cpp also applies the factor in
- * sliding layers, and Transformers does not.
+ * Refuses YaRN, and values of `rope.scaling.attn_factor` other than 1, in models with sliding windows: llama.cpp
+ * applies the factor in sliding layers too, and Transformers does not.
  */
 function refuseScaledMagnitude(metadata: GgufMetadata, prefix: string): void {
   const [typeKey, factorKey] = [`${prefix}.rope.scaling.type`, `${prefix}.rope.scaling.attn_factor`];
@@ -781,7 +790,10 @@ function onlyRopeTensors(
   return new Map([...tensors].filter(([name]) => ropeTensors.includes(name)));
 }
 
-/** Returns the fields about biases. Queries, keys and values may have biases although the output projection has none. */
+/**
+ * Returns the config.json fields about biases. Queries, keys and values may have biases although the output projection
+ * has none.
+ */
 function biasFields(
   tensors: GgufFile["tensors"],
   { architecture }: GgufArchitecture,

@@ -95,7 +95,10 @@ function addedTokens(
   });
 }
 
-/** Phi-3's tokens that do not consume the blanks after them, as in llama.cpp; Phi-3's files do not say so. */
+/**
+ * Tokens of Phi-3 that do not consume the blanks after them, as in llama.cpp. Phi-3's GGUF files do not contain this
+ * information.
+ */
 const phi3BlanksLeft: ReadonlySet<string> = new Set(["<unk>", "<s>", "<|endoftext|>"]);
 
 function takeBlanks(metadata: GgufMetadata, added: readonly AddedToken[]): readonly AddedToken[] {
@@ -256,8 +259,8 @@ function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Read
 }
 
 /**
- * Returns repeated tokens. tokenizer.json maps each token to one id, the last; its other ids are listed separately, so
- * that they can be decoded too.
+ * Returns tokens that occur under several ids. tokenizer.json maps each token to one id, the last one; the token's
+ * other ids are listed separately, so that they can be decoded too.
  */
 function repeatedTokens({ tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
   const last = new Map(tokens.map((token, id) => [token, id]));

@@ -11,7 +11,7 @@ export interface RopeScalingSource {
   /** Architecture name in the file (`general.architecture`). */
   readonly architecture: string;
   readonly contextLength: number;
-  /** True if the file may set YaRN's limits and magnitude; otherwise the default values apply. */
+  /** True if the file may set YaRN's limits and magnitude; if false, they must have their default values. */
   readonly readsYarnSettings: boolean;
   readonly rotarySize: number;
 }
@@ -107,8 +107,8 @@ function explicit({ factor, attentionFactor }: Settings, factors: readonly numbe
 }
 
 /**
- * Returns Llama 3.1's scaling. The file lists a factor for each pair, while config.json names the method that computes
- * them.
+ * Returns Llama 3.1's scaling. The GGUF file lists a factor for each pair, while config.json only names the method that
+ * computes these factors.
  */
 function listedOnce(source: RopeScalingSource, settings: Settings, tensor: StoredTensor): RopeScalingFields {
   if (settings.type === "yarn") {

@@ -81,8 +81,8 @@ function withParity(signs: number): number {
 }
 
 /**
- * Layout: eight groups of 32, with indices of table entries, their ninth bits, a sign bit for each weight, then scales
- * of four bits.
+ * Layout: eight groups of 32 weights; first the indices of table entries, then the ninth bit of each index, then a sign
+ * bit for each weight, then a scale of four bits for each group.
  */
 export function decodeIQ3S(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);

@@ -189,7 +189,7 @@ test("accepts common mistakes of models and reads what was meant", () => {
     ["now", null],
   ]);
   const qwen = callFormats["qwen-coder"];
-  // The text has Python's literals, blanks are missing, and so is the outer tag.
+  // The text has Python's literals, and lacks blanks and the outer tag.
   assert.deepEqual(
     calls(
       qwen,

@@ -35,8 +35,8 @@ interface Keyword {
 }
 
 /**
- * Returns a format for keywords in their order. The first keyword that is written may be any one up to the first
- * required one.
+ * Returns a format for keywords in their order. A model may omit optional keywords, so the first one that it writes may
+ * be any up to the first required one.
  */
 function firstOf(keywords: readonly Keyword[]): Json {
   const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);

@@ -27,7 +27,7 @@ export interface ParameterReading {
   readonly schema: JsonObject | null;
   /** Words that end the call, after the last parameter. */
   readonly end: readonly string[];
-  /** Words after the end of the call. One of them must follow, unless the answer ends there. */
+  /** Words after the end of the call. One of them must follow a call, unless the answer ends there. */
   readonly next: readonly string[];
   /** True if a constraint enforces the call's form, so that no mark can be missing. */
   readonly isConstrained: boolean;
@@ -187,8 +187,8 @@ function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading):
 }
 
 /**
- * True if the end of the call comes next. This also requires the text that follows a call, because a value may contain
- * the call's end mark.
+ * True if the end of the call comes next. A value may contain the word that ends a call; such a word counts only if the
+ * answer ends after it, or one of the words `next` follows.
  */
 function* seesEnd(cursor: Cursor, { end, next }: ValueReading): Reading<boolean> {
   for (const word of end) {

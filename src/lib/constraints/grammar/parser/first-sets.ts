@@ -19,7 +19,7 @@ export interface Start {
   readonly rest: Stacks;
 }
 
-/** A symbol that a production may begin with, and the rest of that production. */
+/** A symbol that a production may begin with, and the symbols of the production after it. */
 interface Corner {
   readonly symbol: GrammarSymbol;
   readonly behind: Production;
@@ -140,7 +140,10 @@ export class FirstSets {
     return corners;
   }
 
-  /** Computes whether the rule can be empty, and the same for all rules that the answer depends on. */
+  /**
+   * Computes whether the rule can match the empty text. For this, also computes it for all rules on which the answer
+   * depends.
+   */
   #findEmpty(rule: GrammarSymbol): void {
     const open = new Set([rule]);
     const empty = new Set<GrammarSymbol>();

@@ -26,7 +26,7 @@ export interface Threads {
   readonly mayEnd: boolean;
 }
 
-/** Measured memory of a state (its threads and their key), and of its row of transitions. */
+/** Measured memory in bytes of a state (its threads and their key), and of the state's row of transitions. */
 const [bytesPerState, bytesPerRow] = [500, 1200];
 
 export class Machine {

@@ -4,7 +4,7 @@ import { present } from "../../../../base/domain/assert.ts";
 import type { GrammarSymbol, Productions, Rules } from "./rules.ts";
 
 export interface Recall {
-  /** Returns the productions that may follow the terminal if this is the terminal's text. */
+  /** Returns the productions that may follow the terminal if `text` is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
    * Returns the productions after a terminal of unknown text. They exclude the earlier texts, but not the unknown one.

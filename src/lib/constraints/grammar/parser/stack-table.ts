@@ -20,7 +20,7 @@ interface GraphSource {
   readonly united: KnownStacks["united"];
 }
 
-/** Measured memory of a set (its tops and their key), and of a cached union or concatenation. */
+/** Measured memory in bytes of a set (its tops and their key), and of a cached union or concatenation. */
 const [bytesPerStacks, bytesPerPair] = [350, 60];
 
 /** Greater than the number of sets under any limit, so two sets combine into one numeric key. */

@@ -135,8 +135,9 @@ function equalSize({ expressions, zeros }: Sizes, { whole, behind }: Digits): Ex
 }
 
 /**
- * Returns the numbers without sign that are greater than the digits or, unless exclusive, equal to them. A number is
- * greater if it has more integer digits, or the greater digit at the first difference.
+ * Returns an expression for the unsigned numbers that are greater than the number with these digits or, unless
+ * exclusive, equal to it. A number is greater if it has more integer digits, or the greater digit at the first
+ * difference.
  */
 function sizeAtLeast(sizes: Sizes, digits: Digits, isExclusive: boolean): Expression {
   const { expressions, fraction } = sizes;

@@ -54,7 +54,7 @@ export class Goals {
     return this.#intern([...numbers].sort((first, second) => first - second));
   }
 
-  /** True if each value of `one` is known to satisfy `other`. */
+  /** True if each value that satisfies `one` is known to satisfy `other`. */
   implies(one: Goal, other: Goal): boolean {
     if (one === other || one === noValue || other === anyValue) return true;
     return (

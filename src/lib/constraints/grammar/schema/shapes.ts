@@ -25,7 +25,10 @@ export interface NumberShape {
   readonly isInteger: boolean;
   /** Decimal texts of the allowed numbers, in any notation; null if all numbers are allowed. */
   readonly within: Expression | null;
-  /** True if the shape involves multiples. JSON readers can check these only up to the digits of their number type. */
+  /**
+   * True if the numbers must be multiples of some number. They then have few digits, because JSON readers can check
+   * multiples only up to the digits that their number type holds.
+   */
   readonly isShort: boolean;
   /** A superset of the allowed numbers, as far as it is known; ignored if the shape has `values`. */
   readonly span: Span;

@@ -17,8 +17,8 @@ export interface LexemeWalk {
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
   readonly exits: readonly Exits[];
   /**
-   * Tails (the parts of tokens after the lexeme) of tokens that leave the lexeme at exits which `exits` does not list;
-   * null if `exits` lists all.
+   * Tails (the parts of tokens after the lexeme) of the tokens that leave the lexeme at exits missing in `exits`; null
+   * if `exits` lists all exits.
    */
   readonly tails: BorrowedTails | null;
   readonly byteLength: number;
@@ -26,11 +26,13 @@ export interface LexemeWalk {
 
 export interface BorrowedTails {
   readonly tails: Tails;
-  /** Tokens of `tails` to ignore, because this walk did not borrow them from the walk that owns the tails. */
+  /**
+   * Tokens that this walk ignores in `tails`, because they belong only to the walk from which the tails were borrowed.
+   */
   readonly excluded: ReadonlySet<number>;
 }
 
-/** Walk of the state that most harmless bytes lead to, both from the walked state and from that state itself. */
+/** Walk from the state to which most harmless bytes lead, both from the walked state and from that state itself. */
 interface BorrowedWalk {
   readonly state: LexerState;
   readonly bits: Uint32Array;

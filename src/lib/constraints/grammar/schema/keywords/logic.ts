@@ -113,7 +113,10 @@ function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[
   );
 }
 
-/** Returns the values of exactly one branch: removes the values that two branches share from both. */
+/**
+ * Returns the shapes of the values that satisfy exactly one branch: each branch without the values that another branch
+ * allows too.
+ */
 function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
   const alone = overlappingBranches(context, forms).map((rivals, index) =>
@@ -125,7 +128,7 @@ function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): rea
   return context.union(alone);
 }
 
-/** Returns the complement of `oneOf`: values of no branch, or of at least two. */
+/** Returns the shapes of the values that violate `oneOf`, because they satisfy no branch or at least two. */
 function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
   const several = overlappingBranches(context, forms).flatMap((rivals, index) =>
@@ -137,8 +140,8 @@ function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): 
 }
 
 /**
- * Returns the values that satisfy the dependencies: for each name, an object either lacks the property or satisfies
- * the name's requirement.
+ * Returns the shapes of the values that satisfy the dependencies: for each name, an object either lacks the property or
+ * satisfies the requirement of that name.
  */
 function dependencies(context: KeywordContext, value: ExactJson, pointer: string): readonly Shape[] {
   const { anyBody } = context.texts;

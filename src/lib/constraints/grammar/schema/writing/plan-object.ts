@@ -18,8 +18,8 @@ export interface ObjectPlan {
   readonly min: number;
   readonly max: number;
   /**
-   * Number of needs (requirements for at least one property of a kind) that undeclared names must satisfy, and the
-   * names that satisfy some of these needs.
+   * Number of needs (requirements for at least one property of a kind) that undeclared names must satisfy; `wanted` has
+   * the names that satisfy some of these needs.
    */
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
