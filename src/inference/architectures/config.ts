@@ -74,7 +74,7 @@ export interface AttentionLayer {
   readonly rotary: number | null;
   /** Index of a separate rotary embedding for queries; absent if queries use the same one as keys (`rotary`). */
   readonly queryRotary?: number;
-  /** Heads of keys and values; absent if the layer has the model's. */
+  /** Heads of keys and values; absent if their number and size are those of the model. */
   readonly heads?: CacheShape;
   /** Earlier layer whose keys and values this layer attends to; absent if the layer computes its own. */
   readonly keysFrom?: number;
@@ -94,9 +94,9 @@ export interface CacheShape {
 
 /** Additional embedding that has a separate part for each layer (Gemma 4). */
 export interface LayerEmbedding {
-  /** Width of a layer's part. */
+  /** Width of the part that each layer has. */
   readonly size: number;
-  /** Number of rows, at least the size of the vocabulary. */
+  /** Number of rows of the additional embedding, at least the size of the vocabulary. */
   readonly rowCount: number;
 }
 
@@ -171,7 +171,10 @@ export interface ModelConfig {
   readonly kvHeadCount: number;
   /** Size of a head; may differ from width / headCount. */
   readonly headSize: number;
-  /** Number of leading dimensions of each head that the rotary embedding rotates; the rest are unchanged. Even. */
+  /**
+   * Number of leading dimensions of each head that the rotary embedding rotates; an even number. The other dimensions
+   * are unchanged.
+   */
   readonly rotarySize: number;
   /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;

@@ -52,7 +52,9 @@ export interface ConvolutionInputs {
 export interface DecoderParts {
   /** Returns a weight that does not belong to a projection, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
-  /** Maps tokens [B, T] to their rows [B, T, D] of the embedding `table`; if absent, of the token embedding. */
+  /**
+   * Maps tokens [B, T] to their rows [B, T, D] of the embedding `table`; of the token embedding if `table` is absent.
+   */
   readonly embed: (tokens_BT: Value, table?: string) => Value;
   readonly linear: Linear;
   readonly expertLinear: ExpertLinear;

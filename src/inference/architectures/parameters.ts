@@ -59,7 +59,7 @@ const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly Projec
   convolution: ["in_proj", "out_proj"],
   delta: ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"],
   mamba: ["in_proj", "out_proj"],
-  // The only class with such layers has no gate.
+  // The only class with such layers has no gate projection.
   "feed-forward": ["up_proj", "down_proj"],
 };
 

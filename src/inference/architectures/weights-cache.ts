@@ -141,7 +141,7 @@ function write(file: string, entries: readonly CacheEntry[]): void {
 }
 
 /**
- * On Windows, a file that a process has mapped cannot be replaced. The file there is kept, because it has the same
+ * On Windows, a file that a process has mapped cannot be replaced. The existing file is kept, because it has the same
  * bytes.
  */
 function putInPlace(partial: string, file: string): void {

@@ -1,5 +1,5 @@
 // Finds the field at fault when an engine refuses a constraint: the request's own constraint, or a tool whose schema is
-// part of the constraint. The engine cannot do that, because it does not know the fields of chat requests.
+// part of the constraint. The engine cannot find the field, because it does not know the fields of chat requests.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import {

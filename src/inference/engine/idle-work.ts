@@ -1,6 +1,6 @@
-// Idle work of an engine: prepares what the first request of some kind would otherwise wait for, one task at a time,
-// and collects garbage. A task that fails is dropped. A request that needs its result runs the task again and receives
-// the error.
+// Idle work of an engine. Prepares data that the first request of some kind would otherwise wait for, one task at a
+// time, and collects garbage. If a task fails, it is dropped; a request that needs the task's result runs it again and
+// receives the error.
 import type { Clock } from "../../base/domain/clock.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -1,6 +1,6 @@
-// Exchange of prompts between this server and others: makes an engine hold a prompt, gives others its address,
-// sends it, and fetches prompts from other servers. Uses engines only through their contract; knows neither HTTP routes
-// nor chat.
+// Exchange of prompts between this server and other servers: makes an engine hold a prompt, says where another server
+// can fetch it, sends it there, and fetches prompts from other servers. Uses engines only through their contract; knows
+// neither HTTP routes nor chat.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
 import type {

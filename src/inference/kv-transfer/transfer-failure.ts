@@ -21,8 +21,8 @@ export class TransferFailure extends Error {
   readonly kind: FailureKind;
 
   /**
-   * @param clause reason that calls the other server `it`, such as `it holds no such prompt any more`; reveals nothing
-   * internal
+   * @param clause reason for the failure, in which `it` means the other server, such as `it holds no such prompt any
+   * more`; reveals nothing internal
    */
   constructor(kind: FailureKind, clause: string, options: { readonly cause?: unknown } = {}) {
     super(clause, options);

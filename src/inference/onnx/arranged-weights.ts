@@ -30,8 +30,8 @@ type Weights = SessionOptions["weights"];
 /** Index of a file. Offsets are counted from the end of the index. */
 interface ArrangedIndex {
   /**
-   * A parameter whose bytes this file holds too. The runtime accepts arranged weights only together with a parameter in
-   * the same file.
+   * A parameter whose bytes this file contains too. The runtime accepts arranged weights only together with a parameter
+   * in the same file.
    */
   readonly carrier: { readonly name: string; readonly offset: number };
   readonly arranged: readonly ArrangedWeight[];

@@ -1,5 +1,5 @@
-// Environment variables for processes that run ONNX Runtime. The parent sets one of them before it starts such a
-// process; the process itself sets the other before its first session.
+// Environment variables for processes that run ONNX Runtime. The parent sets `computeEnvironment` before it starts such
+// a process; the process itself turns off telemetry before its first session.
 import { isMainThread } from "node:worker_threads";
 import { assert } from "../../base/domain/assert.ts";
 

@@ -3,7 +3,10 @@
 import { posix, win32, type PlatformPath } from "node:path";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** A folder that contains all files, and a function that returns a file's path relative to it. */
+/**
+ * A folder that contains all files, directly or in subfolders, and a function that returns a file's path relative to
+ * this folder.
+ */
 export interface FileRoot {
   readonly folder: string;
   readonly pathOf: (file: string) => string;

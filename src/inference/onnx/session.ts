@@ -85,7 +85,7 @@ export async function createSession(graph: Graph, options: SessionOptions): Prom
  */
 export interface SavedProgram {
   readonly modelFile: string;
-  /** Name of the data file, next to the model file. */
+  /** Name of the data file, which is in the folder of the model file. */
   readonly dataName: string;
 }
 

@@ -574,7 +574,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Runs the chunks of a delta rule in turn, starting with a state of zeros; see `OpAttributes.deltaScan`.
+   * Runs the chunks of a delta rule one after another, starting with a state of zeros; see `OpAttributes.deltaScan`.
    *
    * @returns [N, B, H, C, V]
    */

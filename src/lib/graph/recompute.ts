@@ -62,8 +62,8 @@ export function recomputedGradients(backward: RecomputedBackward): readonly (Val
   pullBack(nodes, gradients, (value) => copies.of(value));
   const found = (values: readonly Value[]) =>
     values.map((value) => (isActive(value) ? gradients.get(value.id) : undefined));
-  // Computes the gradients of the inputs only after the gradients of captured parameters, because the latter read the
-  // recomputed values. In another order, these values would have to stay in memory.
+  // Computes the gradients of the captured parameters first, because they read the recomputed values. If the gradients
+  // of the inputs came first, these values would have to stay in memory.
   const learned = found(captured);
   const signals = learned.filter((value) => value !== undefined);
   const passed = found(starts).map((value) =>

@@ -198,7 +198,8 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
  * for the field.
  */
 function readIsTied(reader: ConfigReader, { isTied, modelType }: FamilyRule): boolean {
-  // Transformers never ties Nemotron-H; only GGUF files, which become configurations with the other field, may do so.
+  // Transformers never ties Nemotron-H, even if `tie_word_embeddings` is true. Only configurations that Hone derives
+  // from GGUF files tie it, with the field `tie_embedding`.
   if (modelType === "nemotron_h") return reader.flag("tie_embedding", false);
   return reader.flag(
     reader.get("tie_embedding") === undefined ? "tie_word_embeddings" : "tie_embedding",

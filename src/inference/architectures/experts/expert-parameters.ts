@@ -10,7 +10,7 @@ export interface ExpertNames {
   readonly routerBias: string;
   /** For each expert, its gate weight followed by its up weight: [E, 2 I, D]. */
   readonly gateUp: string;
-  /** Weights of down of each expert: [E, D, I]. */
+  /** For each expert, its down weight: [E, D, I]. */
   readonly down: string;
   /** Weight of the projection that computes the shared expert's factor, [1, D]. */
   readonly sharedGate: string;
@@ -33,12 +33,12 @@ export function stackBiasName(stack: string): string {
   return `${stack}_bias`;
 }
 
-/** True for the biases of all experts of a layer. */
+/** True for the name of the biases of all experts of a layer. */
 export function isStackBias(name: string): boolean {
   return name.endsWith("_proj_bias");
 }
 
-/** True for a parameter with the weights of all experts of a layer. */
+/** True for the name of a parameter with the weights of all experts of a layer. */
 export function isExpertStack(name: string): boolean {
   return /\.experts\.(gate_up|down)_proj$/.test(name);
 }

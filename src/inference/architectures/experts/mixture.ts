@@ -15,7 +15,7 @@ import { expertNames, stackBiasName } from "./expert-parameters.ts";
  */
 export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
 
-/** Tokens of a graph: many, or a few decoded ones. */
+/** Number of tokens that a graph computes: many, or a few decoded ones. */
 export type TokenCount = "many" | "few";
 
 /**
@@ -70,7 +70,7 @@ function activated(builder: GraphBuilder, { experts }: ModelConfig, gate: Value,
   const { limit, factor } = clamp;
   const clampedGate = builder.minimum(gate, limit);
   const clampedUp = builder.clip(up, -limit, limit);
-  // g · sigmoid(factor · g).
+  // Computes g · sigmoid(factor · g), where g is the clamped gate.
   const inner = builder.multiply(builder.silu(builder.multiply(clampedGate, factor)), 1 / factor);
   return builder.multiply(inner, builder.add(clampedUp, 1));
 }

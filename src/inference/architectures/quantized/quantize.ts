@@ -27,8 +27,8 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
     if (scale < tinyScale) {
       for (let k = 0; k < K; k++) rows[start + k] = scale === 0 ? 0 : int8Code(values[start + k], scale);
     } else {
-      // The quotient exceeds 127 by at most the rounding of the scale, so the code needs no clamping, which takes a third
-      // of the time. `Math.floor(x + 0.5)` takes a third of the time of `Math.round`.
+      // The quotient exceeds 127 by at most the rounding of the scale, so the code needs no clamping, which would take
+      // a third of the time. `Math.floor(x + 0.5)` takes a third of the time of `Math.round`.
       for (let k = start; k < start + K; k++) rows[k] = Math.floor(values[k] / scale + 0.5);
     }
   }

@@ -52,7 +52,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Default outcome, which remains if the client stops reading early. In that case neither the end nor an error sets
+    // Default outcome, which remains if the client stops reading early, because then neither an end nor an error sets
     // another outcome.
     outcome: "cancelled",
     usage: noUsage,

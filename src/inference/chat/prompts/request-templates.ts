@@ -61,8 +61,8 @@ export function createRequestTemplates(
     try {
       return await pool.run("render", task, options);
     } catch (error) {
-      // Reaching the worker's limit has ended its process. A new one is started now, so that the next template need not
-      // wait for it.
+      // The template exceeded the worker's limit, which has ended the worker's process. A new process is started now,
+      // so that the next template need not wait for it.
       if (exceededWorkerLimit(error)) pool.prepare();
       throw error;
     }

@@ -21,7 +21,7 @@ export interface PromptTask {
   readonly fit: PromptFit;
   /** True if the result must include the text of each token. */
   readonly wantsTexts: boolean;
-  /** Texts that must not appear in the answer; none of them is empty. */
+  /** Bad words, which must not appear in the answer; none of them is empty. */
   readonly badWords: readonly string[];
   readonly modelName: string;
   /** Number of ids in the vocabulary. All ids in the prompt must be lower. */
@@ -135,8 +135,8 @@ function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): Servi
 }
 
 /**
- * Returns the tokens of a word at the start of a text. Also returns the tokens of the word after a blank if they differ
- * from the former only in the first token. This is vLLM's rule for `bad_words`.
+ * Returns the tokens of a word at the start of a text. If the word has the same tokens after a blank except for the
+ * first one, also returns the tokens after a blank. This is vLLM's rule for `bad_words`.
  */
 function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
   const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });

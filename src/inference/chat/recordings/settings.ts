@@ -30,7 +30,7 @@ const fixed = {
   batchMax: 100,
   batchBytesMax: 4 * mebibyte,
   /**
-   * Pauses in milliseconds before each retry of a failed write. If the attempt after the last pause fails too, the
+   * Pauses in milliseconds before the retries of a failed write. If the attempt after the last pause fails too, the
    * batch is lost.
    */
   pausesMs: [200, 1000, 5000] as readonly number[],

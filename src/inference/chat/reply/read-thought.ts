@@ -9,7 +9,7 @@ export interface ThoughtMarks {
   readonly end: string;
 }
 
-/** Marks that most models write. */
+/** Marks that most models write around a thought. */
 export const thinkMarks: ThoughtMarks = { begin: "<think>", end: "</think>" };
 
 /** All known marks: those of most models, and Gemma 4's. A model is recognized by the end mark in its chat template. */

@@ -63,8 +63,8 @@ export interface CallFormat {
   /** Returns the tags for calls of one tool that the formats of {@link calls} and {@link textWithCalls} contain. */
   tags(tool: CallableTool): readonly Json[];
   /**
-   * Returns null if this format can constrain calls to the schema; otherwise the reason, and the schema keyword at
-   * fault.
+   * Returns null if this format can constrain calls to the schema. If it cannot, returns the reason, and the schema
+   * keyword at fault.
    */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
   /** Wraps the format of an answer's text in the frame that the model writes around it; absent if there is no frame. */

@@ -122,7 +122,7 @@ const parameters: JsonObject = {
 
 /**
  * Removes the end of a prompt if it opens a thought or writes an empty one. Templates write earlier answers without
- * thoughts, so the prompt would otherwise differ there.
+ * thoughts, so such an end would differ from what the template writes there.
  */
 function withoutThought(prompt: string): string {
   for (const { begin, end } of knownMarks) {

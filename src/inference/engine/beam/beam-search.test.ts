@@ -24,7 +24,7 @@ const tokenOf = (id: number, logprob: number): GeneratedToken => ({ id, logprob,
 
 /**
  * Creates a model with random probabilities. With `allows` = "some", some hypotheses have few next tokens, and some
- * none; the latter are complete answers or dead ends.
+ * have none. Hypotheses without next tokens are complete answers or dead ends.
  */
 function tinyModel(seed: number, vocabularySize: number, allows: "all" | "some"): TinyModel {
   return (answer) => {

@@ -50,7 +50,7 @@ interface Resizing {
   readonly slab: Slab;
   /** For each slot, the number of positions that have been copied in all parts. */
   readonly copiedCounts: number[];
-  /** For each slot, the number of positions that will have been copied in all parts after the current pass. */
+  /** For each slot, the number of positions that are copied in all parts once the current pass is over. */
   readonly passCounts: number[];
   /** Part and slot to copy next; null between passes. */
   cursor: { part: number; slot: number } | null;

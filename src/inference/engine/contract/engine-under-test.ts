@@ -71,7 +71,10 @@ export interface EngineUnderTest {
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
   /** Returns true for a request that combines features which the engine offers only separately. */
   readonly refuses?: (request: GenerationRequest) => boolean;
-  /** Absent if the engine uses the reference model's weights without rounding. */
+  /**
+   * Differences that rounded weights may cause; absent if the engine uses the reference model's weights without
+   * rounding.
+   */
   readonly rounding?: Rounding;
 }
 

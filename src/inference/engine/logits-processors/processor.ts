@@ -16,7 +16,7 @@ export interface ProcessorModule {
 export interface ProcessorCall {
   readonly args: readonly Json[];
   readonly kwargs: JsonObject;
-  /** Arguments that the request gives to all its processors. */
+  /** Extra arguments of the request, which it gives to all of its processors. */
   readonly extra: JsonObject;
   readonly model: ProcessorModel;
 }

@@ -394,8 +394,8 @@ export class EngineLoop {
   }
 
   /**
-   * Preempts sequences to make room for waiting sequences that have a better priority, or whose owners have smaller
-   * shares. A preempted sequence waits again, and later continues where it stopped.
+   * Preempts sequences to make room for waiting sequences that have a better priority, or whose owners use smaller
+   * shares of the slots and memory. A preempted sequence waits again, and later continues where it stopped.
    */
   #preempt(): readonly Sequence[] {
     if (this.#waiting.length === 0) return [];

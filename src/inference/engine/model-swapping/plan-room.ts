@@ -166,8 +166,8 @@ function planIdleUnloads(
 }
 
 /**
- * Returns the bases to load at startup. Considers them in the given order, and takes each that fits in memory next to
- * those already taken.
+ * Returns the bases to load at startup. Considers them in the given order, and takes each base that fits in memory
+ * together with those taken before.
  */
 export function readyAtStart(
   bases: readonly { readonly name: string; readonly bytes: number }[],

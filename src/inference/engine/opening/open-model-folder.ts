@@ -62,8 +62,8 @@ async function open(
     adapterCountMax,
     clock: systemClock,
     preparesAhead,
-    // Drafts need a device on which a row's results do not depend on the other rows of its batch; otherwise they would
-    // change answers. Only the CPU guarantees that.
+    // Drafts need a device on which a row's results do not depend on the other rows of its batch; on any other device,
+    // drafts would change answers. Only the CPU guarantees this independence.
     takesDrafts: draftTokensMax > 0 && device === "cpu",
     weightsHash: weights,
     arrangedCache: {

@@ -36,7 +36,10 @@ export class PrefixCache {
   readonly #endScores = new EndScores();
   /** Snapshots of states; null if the model has none. */
   readonly #snapshots: StateSnapshots | null;
-  /** Memory of blocks that readers have borrowed. If such a block is used for other entries, it gets new memory. */
+  /**
+   * Memory of blocks that readers have borrowed. If a borrowed block is used for other entries, the block gets new
+   * memory.
+   */
   readonly #lent = new WeakSet<Float32Array>();
 
   /** @param bytesMax maximum size in bytes; 0 disables the cache */

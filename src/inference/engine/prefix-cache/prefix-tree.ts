@@ -82,7 +82,8 @@ export class PrefixTree {
     let node = present(match.path.at(-1), "the root of a path");
     let offset = match.matchedCount;
     for (let start = match.count; start < count;) {
-      // A partly filled block is continued if the new tokens begin exactly at its end. Otherwise they need a new block.
+      // A partly filled block is continued if the new tokens begin exactly at its end. If they begin elsewhere, they
+      // need a new block.
       if (node.block === null || offset < node.tokenIds.length || offset === this.blockPositions) {
         const block = this.#takeBlock(path);
         if (block === null) break;

@@ -59,7 +59,7 @@ export interface PromptTime {
 export interface StepPlan<Prompt> {
   /** Calls in the order in which they run. */
   readonly calls: readonly PlannedCall<Prompt>[];
-  /** Counts that decide which prompt has its turn, to be passed to the planning of the next step. */
+  /** Counts that decide which prompt has its turn. The caller passes them to the planning of the next step. */
   readonly turns: Turns;
 }
 
@@ -129,8 +129,8 @@ export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): C
 }
 
 /**
- * Drops prompts that should wait, because another prompt computes a prefix that both share. That prompt is ahead, or
- * comes first in the list.
+ * Drops each prompt that should wait because another prompt computes a prefix that the two share. The other prompt is
+ * ahead, or comes earlier in the list.
  */
 function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
   return prompts.filter(

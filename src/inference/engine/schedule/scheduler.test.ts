@@ -180,6 +180,7 @@ test("makes room for several waiting prompts in their order", () => {
   ];
   checkPreempted(waiting.slice(0, 1), running, [4]);
   checkPreempted(waiting.slice(0, 2), running, [2, 3, 4]);
-  // The third prompt does not fit next to the first two, so nothing is preempted for the fourth, although it would fit.
+  // The third prompt does not fit together with the first two, so nothing is preempted for the fourth, although that
+  // would fit.
   checkPreempted(waiting, running, [2, 3, 4]);
 });

@@ -12,7 +12,7 @@ import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } fr
 import { SharedSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
-  /** Name of the thread in messages to people. */
+  /** Readable name of the thread, for messages. */
   readonly name: string;
   /** Module that the thread runs. */
   readonly module: URL;

@@ -168,8 +168,8 @@ export class TransferStore implements PromptTransfers {
   }
 
   /**
-   * Removes a prompt after its time. If another engine has taken the prompt by then, the prompt stays for the same time
-   * once more.
+   * Removes a prompt after the seconds for which it is held. If another engine has taken the prompt by then, the prompt
+   * stays for the same number of seconds once more.
    */
   async #expireAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
     const { signal } = entry.end;

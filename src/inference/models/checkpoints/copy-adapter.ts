@@ -52,7 +52,10 @@ export async function copyAdapter(
   }
 }
 
-/** Copies state stored next to the adapter. State kept by a remote trainer is not copied. */
+/**
+ * Copies the state for further training if it is a file in the adapter's folder. State that a remote trainer keeps is
+ * not copied.
+ */
 async function copyState(
   artifacts: ArtifactStore,
   { adapterFolder, trainerState }: ModelVersion,

@@ -21,7 +21,7 @@ export function isAdapterName(name: string): boolean {
   return /:\d+@[0-9a-f]{16}$/.test(name);
 }
 
-/** True if a name is that of an adapter with this id, whatever the adapter's contents. */
+/** True if a name is that of an adapter with this id, regardless of the adapter's contents. */
 export function isNameOf(name: string, id: string): boolean {
   return isAdapterName(name) && name.slice(0, -(digitCount + 1)) === id;
 }

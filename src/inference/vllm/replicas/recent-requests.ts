@@ -39,8 +39,8 @@ export class RecentRequests<Replica extends object> {
   }
 
   /**
-   * Sets the count of a returning replica to the average of the others. Otherwise it would get prompts of all other
-   * replicas, none of which it has in its cache, until its count had caught up.
+   * Sets the count of a returning replica to the average of the other replicas. With a lower count, it would get
+   * prompts of all other replicas, none of which it has in its cache, until its count had caught up.
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;

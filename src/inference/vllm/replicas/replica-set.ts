@@ -76,7 +76,7 @@ export class ReplicaSet {
     );
   }
 
-  /** Explains why no replica is reachable, as a text for people. */
+  /** Reason why no replica is reachable, as a text for operators. */
   get fault(): string {
     return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
   }

@@ -90,7 +90,9 @@ export class Automaton {
     return this.expressions.byteLength + states + ownPages * bytesPerPage;
   }
 
-  /** Computes all reachable states. After that the automaton adds no more, so other automata can build on it. */
+  /**
+   * Computes all reachable states. After that, this automaton adds no more states, so other automata can build on it.
+   */
   complete(): void {
     // The bound is read again each time, so states added meanwhile are visited too.
     for (let state = 0; state < this.#expressionOf.length; state++)

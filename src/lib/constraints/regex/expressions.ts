@@ -399,7 +399,7 @@ export class Expressions {
     for (const part of members) {
       const node = this.node(part);
       if (node.kind === "not" && members.has(node.part)) return this.anything;
-      // In a union of A and (A and B), the latter adds nothing.
+      // In a union of A and (A and B), the member (A and B) adds nothing.
       if (node.kind === "and" && node.parts.some((inner) => members.has(inner))) members.delete(part);
     }
     return this.#list("or", members, nothing);

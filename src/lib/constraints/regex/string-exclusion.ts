@@ -8,7 +8,10 @@ import type { TextRange } from "./text-list.ts";
 /** The listed texts that are still possible, and the part of an escape already written for their next character. */
 export interface StringMatch {
   readonly range: TextRange;
-  /** Lowercase; empty between two characters and inside a literal character. */
+  /**
+   * The part of an escape that has been written, in lower case; empty between two characters and inside a literal
+   * character.
+   */
   readonly escape: string;
 }
 

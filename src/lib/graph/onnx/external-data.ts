@@ -4,7 +4,7 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ArrangedWeight, FilePiece } from "../weight-source.ts";
 
-/** A parameter whose data is in a file next to the model. */
+/** A parameter whose data is in a separate file, outside the model. */
 export interface ExternalParameter extends FilePiece {
   readonly name: string;
   readonly arranged: readonly ArrangedWeight[];

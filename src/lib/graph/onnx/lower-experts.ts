@@ -1,7 +1,7 @@
 /**
  * Lowers products of rows with the weights of their own experts. Rows of one expert form tiles of a fixed number of
- * rows. All products thus have one shape, and the runtime sums a row in the same order whichever rows share its tile. A
- * loop multiplies one tile at a time: it copies one expert's weights, and does not read those of unused experts.
+ * rows, so all products have one shape, and the runtime sums a row in the same order in any tile. A loop multiplies one
+ * tile at a time: it copies one expert's weights, and does not read those of unused experts.
  */
 import type { DataType } from "../graph.ts";
 import { codeProduct, rowCodes, signedNumbers } from "./integer-codes.ts";

@@ -8,7 +8,9 @@ export type KeyOf = (item: Value) => Value;
 
 export interface KeyOptions {
   readonly ignoresCase?: boolean;
-  /** Value that replaces an undefined key. */
+  /**
+   * Value that stands for an attribute that the item does not have; if absent or null, such an attribute is undefined.
+   */
   readonly otherwise?: Value;
 }
 

@@ -62,8 +62,8 @@ function rangeOf({ positional, named }: CallArguments): Range {
 }
 
 /**
- * Returns Python's class `dict`. Some templates call its methods with a dict as the first argument. Any other
- * subscript of it counts as a type parameter, as in `dict[str]`, which also creates dicts.
+ * Returns Python's class `dict`. Some templates call its methods with a dict as the first argument. Any other subscript
+ * of the class counts as a type parameter: `dict[str]` creates dicts like `dict`.
  */
 function dictClass(run: Run): Callable {
   const methods = Object.entries(dictMethods).map(([name, method]): [string, Value] => [

@@ -180,7 +180,7 @@ export class Interpreter implements ExpressionRun {
       this.#assign(target, item, inner);
       const ending = this.#execute(body, inner, output);
       if (ending === "break") break;
-      // As in Jinja, a loop in which no iteration reaches its end counts as a loop without items.
+      // As in Jinja, a loop counts as a loop without items if `break` or `continue` ends each of its iterations early.
       if (ending === null) isCompleted = true;
     }
     return isCompleted ? null : this.#execute(otherwise, new Scope(scope), output);

@@ -110,8 +110,8 @@ export type Statement = { readonly line: number } & (
       readonly body: Body;
     }
   /**
-   * Renders its body in a separate scope, so that names set in it are not visible outside. If outermost, the body sees
-   * only the names of the outermost scope.
+   * Renders its body in a separate scope, so that names set in the body are not visible outside. If `isOutermost` is
+   * true, the body sees only the names of the outermost scope.
    */
   | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
   | { readonly kind: "break" | "continue" }

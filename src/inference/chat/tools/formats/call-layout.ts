@@ -23,11 +23,14 @@ export interface CallLayout {
   /** Quote mark around texts, if `{arguments}` are not JSON but have unquoted names; null if they are JSON. */
   readonly quote: string | null;
   /**
-   * True if calls may occur only at the beginning of an answer. Such a layout needs no mark, but its calls are read
-   * only if they name a known function.
+   * True if calls may occur only at the beginning of an answer. Calls in such a layout need no mark, but are read only
+   * if they name a known function.
    */
   readonly isAtStart: boolean;
-  /** True if constraints produce this layout. Otherwise it is only read, and only in unconstrained answers. */
+  /**
+   * True if constraints produce this layout. If false, calls in this layout are only read, and only in unconstrained
+   * answers.
+   */
   readonly isWritten: boolean;
 }
 
@@ -58,8 +61,8 @@ export interface FormatDescription {
   /** Text that suggests the format if a template contains it, for templates that write no calls themselves. */
   readonly hint?: string;
   /**
-   * Form of the ids of calls. `long`: as vLLM's; `short`: nine letters and digits; otherwise a text with `{name}` and
-   * `{index}`.
+   * Form of the ids of calls. `long`: ids like vLLM's; `short`: nine letters and digits; any other text is a template
+   * with `{name}` and `{index}`.
    */
   readonly ids: "long" | "short" | (string & {});
 }

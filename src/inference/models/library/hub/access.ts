@@ -17,7 +17,7 @@ export interface HubAccess {
 
 export interface Pause {
   readonly seconds: number;
-  /** Reason for the wait, as a clause of a sentence for people. */
+  /** Reason for the wait, as a clause that can be part of a message. */
   readonly reason: string;
 }
 

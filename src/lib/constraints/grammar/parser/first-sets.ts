@@ -108,8 +108,8 @@ export class FirstSets {
   }
 
   /**
-   * Returns the rule and all rules in the same left-recursive cycle: those that it can begin with and that can begin
-   * with it.
+   * Returns the rule and all rules in the same left-recursive cycle: rules with which this rule can begin, and which
+   * can begin with this rule.
    */
   #cycleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
     const known = this.#cycles.get(rule);

@@ -7,8 +7,9 @@ export interface Recall {
   /** Returns the productions that may follow the terminal if `text` is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Returns the productions after a terminal of unknown text. They exclude the earlier texts, but not the unknown one.
-   * So they allow too much only if a later value repeats the unknown text, or can only be completed to it.
+   * Returns the productions after a terminal of unknown text. They exclude the earlier texts, but not the unknown text.
+   * So they allow too much only if a later value repeats the unknown text, or can only be completed to the unknown
+   * text.
    */
   readonly afterUnknown: () => Productions;
 }

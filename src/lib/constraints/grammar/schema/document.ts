@@ -49,7 +49,7 @@ export class SchemaDocument {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
     this.#source = schema;
     this.#usesPlainId = /draft-0[34]/.test(dialect);
-    // Draft 7 (section 8.3) and earlier drafts ignore keywords next to a reference.
+    // In draft 7 (section 8.3) and earlier drafts, all other keywords of a schema with a `$ref` have no effect.
     this.#refersAlone = /draft-0[3-7]/.test(dialect);
     this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
     this.#resources.set(unnamedDocument, "#");
@@ -58,8 +58,8 @@ export class SchemaDocument {
   }
 
   /**
-   * Keywords that were ignored in the subschemas read so far, because the schema's draft ignores keywords next to a
-   * reference.
+   * Keywords that were ignored in the subschemas read so far, because in their draft, all other keywords of a schema
+   * with a `$ref` have no effect.
    */
   get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
     return this.#besideReferences;

@@ -314,7 +314,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["2"],
     ["3", "1.5"],
   ],
-  // Drafts up to 7 ignore keywords next to a reference.
+  // In drafts up to 7, all other keywords of a schema with a `$ref` have no effect.
   [
     {
       $schema: "http://json-schema.org/draft-07/schema#",

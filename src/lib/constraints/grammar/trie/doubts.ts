@@ -1,5 +1,6 @@
-// Doubtful tokens: each ends a lexeme whose text is recorded, and continues after it. A cached mask is right for any
-// recorded text unless such a token's continuation repeats that text. These tokens are therefore checked separately.
+// Doubtful tokens: a token is doubtful if it ends a lexeme whose text is recorded, and continues after the lexeme. A
+// cached mask is right for any recorded text unless the continuation of such a token repeats that text. So doubtful
+// tokens are checked separately.
 
 export interface Doubt {
   readonly token: number;

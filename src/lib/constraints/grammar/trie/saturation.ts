@@ -19,7 +19,7 @@ export class Saturation {
    */
   readonly #isNear: (boolean | undefined)[] = [];
 
-  /** @param length of the longest token, in bytes */
+  /** @param length number of bytes in the longest token */
   constructor(automaton: Automaton, length: number) {
     this.#automaton = automaton;
     this.#length = length;

@@ -1,5 +1,5 @@
-// Keywords of objects. `properties`, `patternProperties` and `additionalProperties` are read together. A name is
-// subject to all schemas that the first two have for it, or, if they have none, to `additionalProperties`.
+// Keywords of objects. `properties`, `patternProperties` and `additionalProperties` are read together. A property must
+// satisfy all schemas that the first two keywords have for its name or, if they have none, `additionalProperties`.
 import { limitExceeded } from "../../../regex/limits.ts";
 import { anyValue, noValue } from "../goals.ts";
 import type { Goal } from "../goals.ts";
