@@ -443,7 +443,7 @@ class DecoderLayer {
     return builder.multiply(this.#activation(gate), up);
   }
 
-  /** Adds the layer's embedding to the residual stream, gated by the residual stream. */
+  /** Gates the layer's embedding by the residual stream, and adds it to the residual stream. */
   #withEmbedding(x: Value, embedding: Value): Value {
     const builder = this.#builder;
     const gate = this.#activation(builder.kept(this.#linear("per_layer_input_gate", x)));

@@ -35,7 +35,7 @@ export const embeddingName = `${embeddingPath}.weight`;
 /** Parameter name of the embedding that has a part for each layer. */
 export const layerEmbeddingName = "model.embed_tokens_per_layer.weight";
 
-/** Parameter name of the norm of {@link layerEmbeddingProjection}'s results. */
+/** Name of the parameter of the norm that is applied to the results of {@link layerEmbeddingProjection}. */
 export const layerEmbeddingNorm = "model.per_layer_projection_norm.weight";
 
 /** Returns the projection from the embedding to the parts of all layers. */

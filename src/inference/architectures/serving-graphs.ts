@@ -356,7 +356,9 @@ export function draftPlaces(kvHeads: number): string {
   return `places.${kvHeads}`;
 }
 
-/** Computes the logits of the selected rows, and the hidden states from which they are computed. */
+/**
+ * Computes the logits of the selected rows, and returns them with the hidden states from which the logits are computed.
+ */
 function addScores(
   builder: GraphBuilder,
   config: ModelConfig,

@@ -24,7 +24,7 @@ export interface MessageReading {
    * True if the template handles the role `developer`. For other templates, developer messages become system messages.
    */
   readonly knowsDeveloper: boolean;
-  /** True to join all system messages into the first, for templates that refuse later ones. */
+  /** True to join all system messages into the first, for templates that refuse any later system message. */
   readonly joinsSystem: boolean;
 }
 

@@ -50,7 +50,7 @@ export class GenerationStream implements Generation {
     return this.#hasBegun;
   }
 
-  /** Marks the request as begun. Called before its first event if it leaves the queue earlier. */
+  /** Marks the request as begun. The engine calls this if the request leaves the queue before its first event. */
   begin(): void {
     if (this.#hasBegun || this.#hasEnded) return;
     this.#hasBegun = true;

@@ -51,7 +51,7 @@ export async function measureKernels(): Promise<KernelMeasurement> {
 
 /**
  * Returns the type of codes whose products are exact. Tries signed codes first, because a processor with exact
- * instructions for them computes them faster.
+ * instructions for signed codes computes them faster than unsigned codes.
  */
 async function exactCodes(): Promise<IntegerKernels["codes"]> {
   for (const form of ["int8", "uint8"] as const) {

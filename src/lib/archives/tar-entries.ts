@@ -54,10 +54,10 @@ const describe: Readonly<Record<string, (text: string, known: Descriptions) => D
 };
 
 /**
- * Yields the entries in order, then reads the rest of the archive.
+ * Yields the entries in order, then reads the archive to its last byte.
  *
- * @throws ServiceError `invalid` if the data is not an archive, is truncated, or has too many entries. `too_large` as
- * soon as a header shows that a limit is exceeded. Errors of reading `bytes`
+ * @throws ServiceError `invalid` if the data is not an archive, is truncated, or has too many entries; `too_large` as
+ * soon as a header shows that a limit is exceeded; the errors of reading `bytes`
  */
 export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): AsyncGenerator<TarEntry, void> {
   const count = countWithin(limits);

@@ -183,9 +183,9 @@ export interface OpAttributes {
    */
   readonly causalAttention: FusedAttention;
   /**
-   * (q [1, T, Hq*K], k and v [1, T, Hkv*K], past keys and values [1, Hkv, C, K], past length int64 [1]) → [1, T,
-   * Hq*K]: tokens that continue after the filled part of a cache. Serving only. A seventh operand is as the fourth of
-   * `causalAttention`.
+   * (q [1, T, Hq*K], k and v [1, T, Hkv*K], past keys and values [1, Hkv, C, K], past length int64 [1]) → [1, T, Hq*K]:
+   * tokens that continue after the filled part of a cache. Serving only. A seventh operand has the same meaning as the
+   * fourth operand of `causalAttention`.
    */
   readonly continuedAttention: FusedAttention;
   /**
@@ -216,8 +216,8 @@ export interface OpAttributes {
    */
   readonly blockedAttention: FusedAttention;
   /**
-   * (q, k, v, the attended values, the gradient with respect to them) → the gradients with respect to q, k and v, also
-   * in blocks.
+   * (q, k, v, the attended values, the gradient with respect to the attended values) → the gradients with respect to q,
+   * k and v. Computed in blocks, like `blockedAttention`.
    */
   readonly blockedAttentionGradient: FusedAttention;
 }

@@ -1,4 +1,4 @@
-// Reads configurations of Gemma 4 as published, and refuses what is not computed.
+// Tests that configurations of Gemma 4 are read as published, and that unsupported ones are refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { positionBytes } from "../../engine/cache/slab.ts";

@@ -15,7 +15,7 @@ import { expertNames, stackBiasName } from "./expert-parameters.ts";
  */
 export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
 
-/** Number of tokens that a graph computes: many, or a few decoded ones. */
+/** Number of tokens that a graph computes: `many`, as for prompts, or `few`, as when decoding. */
 export type TokenCount = "many" | "few";
 
 /**

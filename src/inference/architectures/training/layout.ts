@@ -41,18 +41,18 @@ interface TokenList {
   readonly tokens_L: Value;
   /** int64 [L]: each token's position in its sequence, from 0. */
   readonly positions_L: Value;
-  /** int64 [R, T]: index in the list of each row's tokens; any index for padding, which is on the right. */
+  /** int64 [R, T]: for each token of each row, its index in the list; any index for padding, which is on the right. */
   readonly rows_RT: Value;
   /**
-   * int64 [L]: each token's index in the flattened rows. In a layout with prefixes, the index refers to the flattened
-   * prefixes followed by the flattened rows.
+   * int64 [L]: for each token of the list, its index in the flattened rows. In a layout with prefixes, the flattened
+   * prefixes come before the flattened rows, and count too.
    */
   readonly places_L: Value;
 }
 
 /** G prefixes of at most P tokens, which rows continue. */
 interface Prefixes {
-  /** int64 [G, P]: index in the list of each prefix's tokens, with padding as in `rows_RT`. */
+  /** int64 [G, P]: for each token of each prefix, its index in the list; padding as in `rows_RT`. */
   readonly prefixes_GP: Value;
   /** float32 [R, G]: 1 if row r continues prefix g, else 0. */
   readonly prefixOfRow_RG: Value;

@@ -45,8 +45,8 @@ interface Running {
 }
 
 /**
- * Returns prompt threads for a model with that template, and functions that take the content of the first message. The
- * context is long enough for every prompt.
+ * Returns prompt threads for a model with the template above, and functions that take the content of the first message.
+ * The context is long enough for every prompt.
  */
 function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hone-prompts-"));

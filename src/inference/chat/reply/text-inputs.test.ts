@@ -1,4 +1,4 @@
-// Tests that a tool's text input is extracted from the JSON that a model writes, regardless of how it is split.
+// Tests that a tool's text input is extracted from the JSON that a model writes, regardless of how the JSON is split.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

@@ -87,7 +87,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
   test(`${name}: the same tokens have the same embedding, regardless of other and earlier requests`, async () => {
     const engine = await shared();
     const expected = await embed(engine, ask(tokenIds));
-    // If an engine caches the scores of prompts, its cache contains the scores of this prompt after the answer.
+    // After this answer, an engine that caches the scores of prompts has the scores of this prompt in its cache.
     await answerOf(engine, requestOf(tokenIds, { maxTokens: 2 }));
     const running = read(engine.submit(requestOf(recorded.prompt, { id: "beside", maxTokens: 60 })));
     const crowd = await Promise.all(

@@ -26,8 +26,8 @@ const budget: StepBudget = {
 const cost = { callMs: 24, tokenMs: 1, pairMs: 1e-4 };
 const costs: CallCosts = { first: cost, later: cost, decode: cost };
 /**
- * Time that prompts may always take in a step: enough for a call with the smallest part, and for a small rest of the
- * prompt.
+ * Time that prompts may take in any step: enough for a call with the smallest part of a prompt, plus a few tokens that
+ * would remain of the prompt.
  */
 const partMsMax = expectedMs(cost, { tokenCount: 32, pairCount: 32 * 200 });
 

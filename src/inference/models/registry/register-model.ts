@@ -54,7 +54,7 @@ export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "ada
  * Registers a model. If two concurrent calls register the same name, the second call finds the model of the first.
  *
  * @throws ServiceError, at the fields of {@link Registration}, and as `findForkSource`:
- * - `invalid` for names that requests could not spell
+ * - `invalid` for names that a model name in a request cannot express
  * - `forbidden` for another entity, `not_found` for an unknown base model
  * - `conflict` if the model exists
  */

@@ -50,7 +50,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Returns the error for a refusal within a stream, with the status that it names. */
+/** Returns the error for a refusal within a stream, with the status that the refusal names. */
 export function refusalInStream(error: unknown): ServiceError {
   const code = error !== null && typeof error === "object" && "code" in error ? error.code : 500;
   return refusalOf(typeof code === "number" ? code : 500, { error }, { isInStream: true });

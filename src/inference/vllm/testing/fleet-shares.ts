@@ -77,7 +77,7 @@ export class FleetShares {
     if (request !== undefined) request.asked = asked;
   }
 
-  /** Counts the answer to a request for the server that was asked last. */
+  /** Counts a request's answer as an answer of the server that was asked last for this request. */
   answered(requestId: string): void {
     const request = this.#begun.get(requestId);
     this.#begun.delete(requestId);

@@ -85,7 +85,9 @@ test("masks equal those found by trying each token, no matter which requests cam
   );
 });
 
-/** Before each byte of a text, compares the mask of a shared constraint with that of a newly compiled one. */
+/**
+ * Before each byte of a text, compares the mask of a shared constraint with the mask of a newly compiled constraint.
+ */
 function checkAlong(constraint: Constraint, tokens: readonly string[], text: string): void {
   const language = () => readLanguage(constraint, defaultGrammarLimits);
   const shared = new CompiledConstraint(language(), vocabularyOf(tokens));

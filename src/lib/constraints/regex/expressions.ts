@@ -458,7 +458,8 @@ export class Expressions {
   }
 
   /**
-   * True if the expression visibly has no match in common with the members. Compares structure only, without a search.
+   * True if the structure of the expressions shows that the expression has no match in common with the members. Makes
+   * no search.
    */
   #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
     const opposite = this.#opposites.get(part);
@@ -617,7 +618,7 @@ export class Expressions {
       case "or":
         return this.or(...node.parts.map((part) => this.unbounded(part, above)));
       case "and": {
-        // Unchanged: for an intersection that only bounds a length, the distance to the maximum is known exactly.
+        // Left unchanged: for an intersection that only bounds a length, the distance to the maximum is known exactly.
         if (this.#bounded.get(expression) !== undefined) return expression;
         return this.and(...node.parts.map((part) => this.unbounded(part, above)));
       }
@@ -773,8 +774,8 @@ export class Expressions {
   }
 
   /**
-   * True if every text that matches all members visibly matches this expression. Compares structure only, without a
-   * search.
+   * True if the structure of the expressions shows that every text that matches all members also matches this
+   * expression. Makes no search.
    */
   #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
     if (members.has(other)) return true;

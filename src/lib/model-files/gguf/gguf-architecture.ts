@@ -548,7 +548,7 @@ function gptOssFields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
   };
 }
 
-/** Returns the number of layers, without those that predict further tokens, which come last. */
+/** Returns the number of layers, not counting the layers at the end that predict further tokens. */
 function layerCount(metadata: GgufMetadata, prefix: string): number {
   const count = metadata.needed(`${prefix}.block_count`, metadata.uniform(`${prefix}.block_count`));
   return count - (metadata.number(`${prefix}.nextn_predict_layers`) ?? 0);

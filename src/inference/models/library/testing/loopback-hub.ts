@@ -8,7 +8,7 @@ import type { TestContext } from "node:test";
 
 export interface HubRepository {
   readonly files: Readonly<Record<string, Buffer>>;
-  /** True for files that are in the store of large files; by default the weights. */
+  /** Returns true for the path of a file that is in the store of large files; by default, true for weights. */
   readonly isLarge?: (path: string) => boolean;
   /**
    * True if large files are in the hub's newer store. Clients that ask for that store get its address instead of a

@@ -3,8 +3,8 @@
 import type { StackTops } from "./stacks.ts";
 
 /**
- * A set of stacks that belongs to a cycle. Each entry of `below` is the number of a known set or refers to a member of
- * the cycle. The first member is -1, the second -2, and so on.
+ * A set of stacks that belongs to a cycle. Each entry of `below` is the number of a known set, or a negative number for
+ * a member of the cycle: -1 for the first member, -2 for the second, and so on.
  */
 export type Member = StackTops;
 

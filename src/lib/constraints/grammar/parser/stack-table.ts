@@ -186,7 +186,8 @@ export class StackTable {
 
   /** Returns the numbers of a cycle's members, some of which may be equal. */
   #numberCycle(members: readonly Member[]): readonly Stacks[] {
-    // Members of this cycle may equal members of a known cycle that they lead to, so both are compared.
+    // Members of this cycle may equal members of a known cycle to which they lead, so the members of both cycles are
+    // compared.
     const led = new Set(members.flatMap(({ below }) => below));
     const beside = [...new Set([...led].flatMap((stacks) => this.#cycles.get(stacks) ?? []))];
     const places = new Map(beside.map((stacks, index) => [stacks, memberAt(members.length + index)]));

@@ -1,5 +1,5 @@
-// Bounds and step of a set of numbers, as far as the keywords show them. If only few values are possible, they are
-// listed, which costs far less than an automaton with the remainders of several divisors.
+// Bounds and step of a set of numbers, as far as they follow from the schema's keywords. If only few values are
+// possible, they are listed, which costs far less than an automaton with the remainders of several divisors.
 import { bezout } from "../../regex/multiple.ts";
 import { doubleDecimal } from "./decimals.ts";
 

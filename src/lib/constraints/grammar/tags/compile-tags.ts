@@ -17,9 +17,10 @@ import { FreeText } from "./free-text.ts";
 export type ReadContent = (rule: ConstraintRule) => GrammarSymbol;
 
 /**
- * Compiles a structural tag to the symbol of its texts.
+ * Compiles a structural tag to the grammar symbol that matches the tag's texts.
  *
- * @throws ConstraintRefusal for refused content, at a location that begins with the content's location
+ * @throws ConstraintRefusal if content of the tag is refused; the refusal's location begins with the location of that
+ * content
  */
 export function compileTags(
   format: Format,

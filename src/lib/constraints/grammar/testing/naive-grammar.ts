@@ -62,7 +62,7 @@ export function prefixGrammar(grammar: PlainGrammar): PlainGrammar {
 /** Returns for each length whether the rule matches the text's prefix of that length. */
 export function matchesOf(grammar: PlainGrammar, rule: number, text: string): readonly boolean[] {
   const places = Array.from({ length: text.length + 1 }, (_, place) => place);
-  /** For each rule and start position, the end positions of its matches as bits. */
+  /** For each rule and start position, a bit set of the positions where the rule's matches end. */
   const ends = grammar.map(() => places.map(() => 0));
   const endsOf = (one: readonly Part[], start: number): number => {
     let from = 1 << start;

@@ -62,7 +62,7 @@ const parts = fc.letrec<Parts>((tie: fc.LetrecTypedTie<Parts>): fc.LetrecValue<P
   };
 });
 
-/** A format whose tags begin with triggers, with no trigger a prefix of another. */
+/** A format whose tags begin with triggers. No trigger is a prefix of another trigger. */
 function triggered(
   tags: readonly JsonObject[],
   flags: { readonly [name: string]: fc.Arbitrary<boolean> },

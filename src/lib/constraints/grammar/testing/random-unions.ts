@@ -71,8 +71,8 @@ const keyword: fc.Arbitrary<JsonObject> = fc.oneof(
 );
 
 /**
- * Returns the keywords if, then and else: if `on` matches, `wanted` must match, otherwise `other`. Omits a keyword
- * whose schema is null.
+ * Returns the keywords if, then and else: a value that matches `on` must match `wanted`, and any other value must match
+ * `other`. Omits a keyword whose schema is null.
  */
 export function conditional(on: Json, wanted: Json, other: Json = null): JsonObject {
   const keywords: readonly (readonly [string, Json])[] = [

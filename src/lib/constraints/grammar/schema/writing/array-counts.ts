@@ -22,7 +22,7 @@ export type ItemPlan = readonly ItemWay[];
 
 export interface ItemWay {
   readonly goal: Goal;
-  /** Indexes of the counters that count an item written as this alternative. */
+  /** Indexes of the counters (`contains` keywords) that count an item written in this way. */
   readonly countedBy: readonly number[];
 }
 
