@@ -1,6 +1,6 @@
 // Tests models whose forward pass overflows: a base model with such weights, and an adapter whose matrices are each
-// within bounds. Hone refuses every request for such a model with an error that names the model, and other computations
-// in the same engine are unaffected.
+// within bounds. Every request for such a model fails with an error that contains the model's name. Other requests to
+// the same engine are not affected.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -115,7 +115,7 @@ test("a model whose logits are not finite is refused by name, without affecting 
     assert.equal(embedding.status, 400, JSON.stringify(embedding.body));
     assert.match(embedding.body.error.message, new RegExp(`The model "${model}"`));
   }
-  // These requests run in the same steps as the broken one, and reuse its memory.
+  // These requests run in the same steps as the request that overflows, and reuse that request's memory.
   const together = await Promise.all(
     Array.from({ length: 12 }, (_, index) => chat(index % 2 === 0 ? "tiny" : "p/chained")),
   );

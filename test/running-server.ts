@@ -187,9 +187,9 @@ interface FileServer {
 const fileServers = new Map<string, FileServer>();
 
 /**
- * Returns a function that returns a server for all tests of a file. The server starts before the first test and is
- * stopped and deleted after the last; the function may not be called earlier. Files in one process with the same
- * options share a server, and each uses its own models.
+ * Returns a function, to be called within the tests of a file, that returns the server of this file. The server starts
+ * before the first test, and is stopped and deleted after the last. Files in one process with the same options share a
+ * server, and each uses its own models.
  */
 export function serverOfFile({
   flags = [],

@@ -1,5 +1,5 @@
-// Tests named pipes in place of files that commands and servers read: the error names the pipe, which is never opened,
-// since opening would wait for a writer.
+// Tests named pipes in place of files that commands and servers read. They refuse the pipe with an error that contains
+// its path. They never open the pipe, because opening would wait for a writer.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";

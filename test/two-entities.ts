@@ -1,5 +1,6 @@
-// A server with all kinds of objects of several entities, created over its own routes: models, versions, jobs with
-// events, logs, feedback. Its stores and services are real, its engine is the naive one, and nothing is trained.
+// A server with all kinds of objects of several entities: models, versions, jobs with events, logs, feedback. The test
+// creates these objects over the server's own routes. The server's stores and services are real, its engine is the
+// naive one, and nothing is trained.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { LightMyRequestResponse } from "fastify";

@@ -1,6 +1,6 @@
-// Repeatedly backs up a server while clients write to it and its model trains, restores each backup elsewhere, and
-// checks that it is consistent: it contains every file, every referenced row, and everything acknowledged before the
-// backup.
+// Repeatedly backs up a server while clients write to it and its model trains. Restores each backup to another folder,
+// and checks that the backup is consistent: it contains every file, every referenced row, and everything acknowledged
+// before the backup began.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";

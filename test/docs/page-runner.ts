@@ -29,7 +29,10 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** Runs pages. They share one server, unless a page starts a different one. */
+/**
+ * Runs the code blocks of pages. All pages use the same server, except pages whose blocks start a server with other
+ * flags.
+ */
 export class PageRunner {
   readonly #root = mkdtempSync(join(tmpdir(), "hone-pages-"));
   readonly #bin = putHoneInto(join(this.#root, "bin"));

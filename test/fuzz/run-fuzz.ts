@@ -122,7 +122,7 @@ class Fuzzer {
     if (faults.length > 0) this.#fail(`${index}: ${what}: ${faults.join("; ")}`);
   }
 
-  /** Sends one request and prints it with its result. */
+  /** Sends one request, and prints the request with its result. */
   async show(index: number): Promise<void> {
     const { bytes } = fuzzRequest(this.#seed, index, this.#world);
     this.#log(bytes.toString("latin1").slice(0, shownLength));

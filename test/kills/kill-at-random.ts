@@ -1,5 +1,5 @@
-// Kills the server, its training processes and its engine, at random times and during writes, while clients send jobs,
-// logs and feedback, the disk fills, the clock steps and other processes lock the database. Then checks that no
+// Kills the server, its training processes and its engine at random times and during writes. Meanwhile, clients send
+// jobs, logs and feedback, the disk fills, the clock steps, and other processes lock the database. Then checks that no
 // acknowledged data is lost or duplicated, no job failed, no file is left over, and every version equals that of an
 // undisturbed run.
 import { seededRandom } from "../../src/base/domain/random.ts";

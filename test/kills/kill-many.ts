@@ -1,6 +1,6 @@
-// Kills servers that share one PostgreSQL database and one folder, and the database itself, at random times while
-// clients send jobs, logs, feedback and chats to any of them. Then checks on each server that no acknowledged data is
-// lost or duplicated, no job failed, and every version equals that of an undisturbed run.
+// Kills servers that share one PostgreSQL database and one folder, and the database itself, at random times. Meanwhile,
+// clients send jobs, logs, feedback and chats to any of the servers. Then checks on each server that no acknowledged
+// data is lost or duplicated, no job failed, and every version equals that of an undisturbed run.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import {
@@ -181,7 +181,10 @@ class Servers {
     return this.#servers[random.index(this.#servers.length)];
   }
 
-  /** Kills the server and starts it again without waiting. If it is starting, kills it once it has started. */
+  /**
+   * Kills the server, and starts it again without waiting for the start. If the server is still starting, kills it once
+   * it has started.
+   */
   async kill(index: number): Promise<void> {
     await this.#starting[index];
     await this.#servers[index].kill();

@@ -1,6 +1,6 @@
-// Measures how much drafts by prompt lookup gain when an answer copies from its prompt, and what they cost when it
-// does not. The same requests run through the engine's loop in this process with and without drafts, alternating. A
-// real model is required, since the model decides what an answer copies.
+// Measures how much drafts by prompt lookup save if an answer copies text from its prompt, and how much time they cost
+// if it does not. The same requests run through the engine's loop in this process in alternation, with and without
+// drafts. The benchmark needs a real model, since the model decides which text an answer copies.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

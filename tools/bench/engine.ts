@@ -76,8 +76,8 @@ async function measure(subject: Subject, limits: Limits, { rounds, threads }: Be
 }
 
 /**
- * Counts the weights in matrix products: those of all layers, those of the last layer that apply only to a prompt's
- * last token, and those of the output projection.
+ * Counts the weights in matrix products, separately for three groups: the layers, the part of the last layer that
+ * applies only to a prompt's last token, and the output projection.
  */
 function weightCounts(config: ModelConfig): { layers: number; lastRowOnly: number; output: number } {
   const count = (names: Parameters<typeof loraProjections>[1]): number =>

@@ -1,6 +1,6 @@
 // Measures the cost of prompts with a common prefix. Compares many requests with the same prompt with one request for
-// many choices, and the second turn of a chat with the same prompt uncached. Measures the engine's loop in this
-// process, and a real server over HTTP.
+// many choices. Also compares the second turn of a chat with the same prompt without a cache; both in the engine's loop
+// in this process, and on a real server over HTTP.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { plainSampling } from "../../src/base/domain/sampling.ts";

@@ -49,7 +49,10 @@ interface Phases {
   /** From there to the end of the first step, which may load a program. */
   readonly firstStep: number;
   readonly otherSteps: number;
-  /** From the last step until the version exists: checking it, writing it, and loading it into the engine. */
+  /**
+   * Seconds from the last step until the version exists: checking the version, writing it, and loading it into the
+   * engine.
+   */
   readonly publish: number;
   /** A chat with an answer of one token. */
   readonly chat: number;

@@ -1,6 +1,6 @@
-// Measures how fast Hone writes and reads feedback over HTTP, and how much this delays other requests. Runs the server
-// in a separate process on the same machine as its clients. Compares it with its database writing the same rows
-// directly.
+// Measures how fast Hone writes and reads feedback over HTTP, and how much this delays other requests. The server runs
+// in a separate process on the same machine as the clients. For comparison, the benchmark writes the same rows directly
+// to the same kind of database.
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

@@ -42,7 +42,7 @@ interface Shape {
   readonly size: "tiny" | "135m";
   readonly rows: number;
   readonly length: number;
-  /** True to compare with the other side; false for shapes for which one step of the other side would take a minute. */
+  /** True to run the step in PyTorch too; false for shapes for which a step in PyTorch would take a minute. */
   readonly isCompared: boolean;
 }
 

@@ -197,7 +197,8 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
   };
 
   /**
-   * Creates a feedback record. If a record with this id exists, replaces it, or leaves it unchanged if it is identical.
+   * Creates a feedback record. If a record with this id exists already, replaces that record, or leaves it unchanged if
+   * its content is the same.
    */
   async function put(
     input: FeedbackInput & { readonly id: string },

@@ -54,15 +54,15 @@ export interface ArtifactStore {
   /** Removes unfinished writes at or below a key. Processes of this server left them behind when they died. */
   removeUnfinished(key: string): Promise<void>;
   /**
-   * Notes that this server holds everything below a key: it is about to remove these artifacts, or has stored them
-   * before their owner is in the database. If the server dies before `release`, {@link sweepAbandoned} decides whether
-   * to remove them.
+   * Records that this server is responsible for everything at and below a key. Call it before removing these artifacts,
+   * or before storing them if their owner is not in the database yet. If the server dies before `release`, {@link
+   * sweepAbandoned} decides whether to remove them.
    */
   hold(key: string): Promise<void>;
   release(key: string): Promise<void>;
   /**
-   * Removes unfinished writes of dead servers, and artifacts that dead servers held if they have no owner. Returns the
-   * keys of these artifacts.
+   * Removes unfinished writes of dead servers. Also removes artifacts that dead servers held (see `hold`), if these
+   * artifacts have no owner, and returns their keys.
    *
    * @param among.isLive true if a server has a lease
    * @param among.isKnown true if a held artifact has an owner and must be kept

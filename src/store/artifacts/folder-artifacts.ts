@@ -204,7 +204,7 @@ export class FolderArtifacts implements PlacedArtifacts {
 
 /**
  * Moves an unfinished artifact to its final path. A file replaces an existing file atomically. An existing folder is
- * deleted first: only a lost attempt at the same write can have left it, and nobody uses it.
+ * deleted first, which is safe: only a lost attempt at the same write can have left that folder, and nobody uses it.
  */
 async function place(
   unfinished: string,

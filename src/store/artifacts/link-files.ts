@@ -12,8 +12,8 @@ import { isMissing } from "./folder-names.ts";
 const withoutLinks = ["EPERM", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EACCES"];
 
 /**
- * Duplicates a file or folder, and opens only plain files. Links other entries, such as named pipes and symbolic links
- * to folders, without opening them if the file system can do that. The caller can then detect such entries.
+ * Duplicates a file or folder, and opens only plain files. Other entries, such as named pipes and symbolic links to
+ * folders, are never opened; if the file system allows it, they are linked too, so that the caller can detect them.
  *
  * @returns false if `from` does not exist; files that are removed meanwhile are skipped
  */

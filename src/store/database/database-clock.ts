@@ -24,8 +24,9 @@ export function createDatabaseClock(clock: Clock, readTime: () => Promise<Date>)
     synchronize: async () => {
       const askedMs = clock.monotonicMs();
       const time = (await readTime()).getTime();
-      // The database read its time between this server's question and the arrival of the answer, so the estimate must
-      // lie between two bounds. It changes only if it lies outside them. A slow answer therefore does not worsen it.
+      // The database read its time after this server asked for it and before the answer arrived. So the estimate must
+      // lie between two bounds, and changes only if it does not. A slow answer gives bounds that are far apart, and
+      // therefore does not make the estimate worse.
       const [earliest, latest] = [time - clock.monotonicMs(), time - askedMs];
       startMs = Math.min(latest, Math.max(earliest, startMs ?? (earliest + latest) / 2));
     },

@@ -218,8 +218,8 @@ export interface ModelVersionTable {
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;
   /**
-   * 1 if the version was deleted, otherwise 0. Its row is kept, so that its number is never reused, and page cursors
-   * that name it stay valid.
+   * 1 if the version was deleted, otherwise 0. The row of a deleted version is kept, so that the version's number is
+   * never reused, and page cursors with this number stay valid.
    */
   readonly is_deleted: number;
 }

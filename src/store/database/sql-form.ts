@@ -41,8 +41,8 @@ export interface SqlForm {
    */
   givenRecords(pack: FeedbackPack): RawBuilder<unknown>;
   /**
-   * Returns SQL for lists of numbers of equal length as rows of a table named `given`, with one column and one
-   * parameter per list. Null for databases in which one parameter per number is as fast.
+   * Returns SQL that presents several lists of numbers, all of equal length, as rows of a table named `given`. Each
+   * list is one column and one parameter. Null for databases in which one parameter per number is as fast.
    */
   readonly givenNumbers: ((lists: Readonly<Record<string, Float64Array>>) => RawBuilder<unknown>) | null;
   /**

@@ -309,7 +309,7 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Runs an attempt. If an earlier attempt at the same job has not ended yet, waits for it, so that two attempts at a
+   * Runs an attempt at a job. First waits for the end of an earlier attempt at the same job, so that two attempts at a
    * job never run at the same time.
    */
   async #run(id: string, attempt: Attempt, earlierOver: Promise<void> | undefined): Promise<void> {

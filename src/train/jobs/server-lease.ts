@@ -28,8 +28,8 @@ export interface LeaseDependencies {
 }
 
 /**
- * Difference in milliseconds between the machine's clock and the shared clock above which the server logs a warning. It
- * matters because some times, such as those in the log, come from the machine's clock.
+ * If the machine's clock and the shared clock differ by more than this number of milliseconds, the server logs a
+ * warning. The difference matters because some times, such as those in the log, come from the machine's clock.
  */
 const offMsMax = 5000;
 

@@ -1,4 +1,5 @@
-// Plans and creates training jobs from existing feedback. Serves requests for a job and requests only for its plan.
+// Plans and creates training jobs from existing feedback: for requests that create a job, and for previews, which only
+// return the plan.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";

@@ -65,8 +65,8 @@ export interface TurnModel {
 }
 
 /**
- * Creates a renderer for turns. It renders and tokenizes the prompt as serving does. It tokenizes the text that the
- * template adds for the answer separately.
+ * Creates a renderer for turns. The renderer renders and tokenizes the prompt as serving does. It tokenizes the
+ * answer's text, as the template writes it, separately from the prompt.
  */
 export function createTurnRenderer(model: TurnModel): TurnRenderer {
   const { tokenizer, template, vocabularySize } = model;

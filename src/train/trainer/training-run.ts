@@ -40,8 +40,8 @@ export interface StartVersion {
 }
 
 /**
- * Returns the artifact key of a job's result. A replay makes no version, so its result is in its work folder and is
- * removed with it.
+ * Returns the artifact key of a job's result. A replay makes no version, so the result of a replay is in the job's work
+ * folder, and is removed with that folder.
  */
 export function resultFolderOf({ job, model, pins, replay }: JobAssignment): string {
   return replay === null

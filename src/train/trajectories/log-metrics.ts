@@ -37,8 +37,8 @@ export interface LogTally {
  * Measures one log of trajectories.
  *
  * @param answers the model's answers in all trajectories
- * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`, by the
- * index of its group
+ * @throws ServiceError `invalid` with every number that is not finite and every metric whose name begins with `costs_`,
+ * each with the index of its group
  */
 export function tallyLog(
   split: string,

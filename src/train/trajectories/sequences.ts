@@ -70,10 +70,10 @@ export interface TrajectorySequences {
 /**
  * Converts a trajectory with all its histories to sequences.
  *
- * @param trainsTexts true to train also on assistant messages and on choices without tokens if the trajectory has
+ * @param trainsTexts true to train also on assistant messages, and on choices without tokens, in a trajectory that has
  * choices with tokens
- * @throws ServiceError `invalid` if a record contradicts itself or has a token id outside the vocabulary; its fault
- * names the path in the trajectory
+ * @throws ServiceError `invalid` if a record contradicts itself or has a token id outside the vocabulary; its fault has
+ * the path in the trajectory
  */
 export function trajectorySequences(
   trajectory: Trajectory,

@@ -33,8 +33,8 @@ function stepFaults(modelId: string, { versions, jobs }: Remains): readonly stri
 }
 
 /**
- * Returns the matrices that an adapter has if every job worked correctly. For an imported version these are the stored
- * ones, identified by the hash of its files; null if nothing identifies them.
+ * Returns the matrices that an adapter must have if every job worked correctly. For an imported version, returns the
+ * matrices on disk, if the hash of their files is the stored hash; otherwise null.
  */
 export function matricesOf(modelId: string, step: number, remains: Adapters): string | null {
   if (step === 0) return "";

@@ -163,7 +163,7 @@ export class DiskCalls {
   }
 }
 
-/** An open file or folder. It stays the same one even if its path changes. */
+/** An open file or folder. It refers to the same file or folder even after that file or folder has got another path. */
 class FileCalls {
   readonly #calls: DiskCalls;
   readonly #path: string;

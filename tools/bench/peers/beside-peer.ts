@@ -1,6 +1,6 @@
-// Compares the model runner with another program that computes the same model, each in a separate process. Both do the
-// same work alternately, and the best of each side counts, so that a busy machine hardly changes the ratios. Neither
-// side samples tokens.
+// Compares the model runner with another program that computes the same model, each in a separate process. Both
+// programs do the same work in alternation, and the best time of each counts, so that a busy machine hardly changes the
+// ratios. Neither program samples tokens.
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/domain/clock.ts";
 import { computeEnvironment } from "../../../src/inference/onnx/environment.ts";

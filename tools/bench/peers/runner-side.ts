@@ -1,6 +1,6 @@
 // Hone's side of benchmarks against other programs: the model runner in a separate process, as the server runs it. The
-// first input line is JSON and names the model to load. The process answers each further line with the time of a
-// decode step or a prompt.
+// first input line is JSON with the model to load. The process answers each further line with the time of a decode step
+// or a prompt.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Quantization } from "../../../src/base/domain/model.ts";

@@ -52,8 +52,8 @@ export async function runTask(
     rollout: (one, trajectory) => one.attempt(trajectory),
     seed,
     rounds: count,
-    // The last version has no round of its own. A validation measures it in the same way, by rollouts of the same
-    // prompts.
+    // No round follows the last version, so no rollouts measure it. A validation measures it instead, with as many
+    // rollouts of the same prompts.
     validation: { tasks: task.cases, every: count, tries },
     ...other,
     onRound: async (report) => {

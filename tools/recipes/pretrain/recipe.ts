@@ -56,8 +56,8 @@ export const vocabularyMixture: Mixture = { factors: new Map(), toolChats: 0.2 }
 const harder = { copying: 1.3, sums: 2.2, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
 
 /**
- * Returns the mixture for a step. The first fifth of a run mostly contains short exercises: a chat with tools is as
- * long as five of them, and requires what they teach, such as copying and distinguishing words.
+ * Returns the mixture of exercises for a step. The first fifth of a run mostly contains short exercises. A chat with
+ * tools is as long as five of them, and requires skills that they teach, such as copying words and telling them apart.
  */
 export function mixtureAt(recipe: Recipe, step: number): Mixture {
   const isEarly = step < stepCountOf(recipe) / 5;

@@ -94,7 +94,10 @@ export async function queueAgreement(
   });
 }
 
-/** Free text has no kappa: it has no categories, because two texts are rarely equal even if they mean the same. */
+/**
+ * Answers in free text have no kappa. Kappa compares categories, and two free texts are rarely equal even if they mean
+ * the same.
+ */
 function agreementOn({ form }: AskedQuestion, ratings: Ratings): Agreement {
   const agreement = agreementOf(ratings);
   if (agreement.observed === null || (form?.kind !== "text" && form?.kind !== "number")) return agreement;

@@ -131,7 +131,7 @@ class Reading {
     for (const part of fragment.split("/").slice(1)) {
       const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
       if (typeof value !== "object" || value === null) return undefined;
-      // This also works for lists, because their indices are property names.
+      // This line also works if `value` is a list, because the indices of a list are property names.
       value = Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
     }
     return isJsonObject(value) || typeof value === "boolean" ? value : undefined;

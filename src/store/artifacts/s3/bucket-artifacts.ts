@@ -38,8 +38,8 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   : 0];
 
 /**
- * Time in milliseconds for which a manifest is cached. It is short, because the artifact may be replaced or removed,
- * and the pieces that its old manifest names then no longer exist.
+ * Time in milliseconds for which a manifest is cached. The time is short, because the artifact may be replaced or
+ * removed; the pieces in its old manifest then no longer exist.
  */
 const freshMs = 10_000;
 /** Maximum number of cached manifests; the oldest is dropped first. */

@@ -90,8 +90,8 @@ function keyOf({ projectId, requestId }: CompletionKey): string {
 /**
  * Stores completions in one transaction.
  *
- * @param earlier existing rows with the same keys, which the completions replace
- * @throws keysTaken if there are other rows with these keys
+ * @param earlier existing rows with the keys of these completions; the completions replace them
+ * @throws keysTaken if the database has other rows with these keys
  */
 async function addAll(
   transaction: Transaction<Schema>,

@@ -1,6 +1,6 @@
 // The tables and columns that a backup must have, by database version. They are read from an empty SQLite database of
-// that version. Without this check, a backup that lacks a table or column would load and silently lose rows; one with
-// unknown names would fail midway.
+// that version. Without this check, a backup without some table or column would load and silently lose rows, and a
+// backup with an unknown table or column would fail midway.
 import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";

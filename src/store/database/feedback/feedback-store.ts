@@ -256,8 +256,9 @@ function outcomes(
 }
 
 /**
- * If a record is a retry, returns the stored record with the same id; otherwise null. It is a retry if its content
- * equals the stored record's current content or the content of its first revision.
+ * If a record is a retry of an earlier request, returns the stored record with the same id; otherwise null. The record
+ * is a retry if its content equals the stored record's current content, or the content with which the stored record was
+ * created.
  */
 async function findStoredAnswer(
   transaction: Transaction<Schema>,

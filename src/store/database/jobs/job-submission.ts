@@ -96,7 +96,7 @@ async function findPlace(
 }
 
 /**
- * Inserts a job. Gives it its sequence number only at the end of the transaction, because from that moment on, other
+ * Inserts a job. Assigns the job's sequence number only at the end of the transaction, because from then on, other
  * submissions wait until the transaction ends.
  */
 async function insertJob(

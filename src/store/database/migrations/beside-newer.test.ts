@@ -1,5 +1,5 @@
-// Tests two programs on one database, of which the newer one knows one more migration step. If that step only adds, the
-// older program continues to work.
+// Tests two programs on one database. The newer program has one more migration step than the older one. If that step
+// only adds to the database, the older program continues to work.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -75,7 +75,8 @@ export class PostgresAnnouncer implements Announcer {
 
   /** Sends announcements until none is waiting; never rejects. */
   async #send(): Promise<void> {
-    // Waits for one microtask, so that announcements that are made in the same one are sent in a single statement.
+    // Waits for one microtask, so that all announcements that are made in the current microtask are sent in a single
+    // statement.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const payloads = [...this.#waiting];

@@ -32,8 +32,8 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   const close = async (): Promise<void> => {
     if (!isOpen) return;
     isOpen = false;
-    // Closes the connection instead of returning it to the pool. It may be lost already, and its settings must not
-    // apply to other users.
+    // Closes the connection instead of returning it to the pool: the connection may be lost already, and the session's
+    // settings must not apply to other users of the pool.
     client.release(true);
   };
   try {

@@ -20,8 +20,9 @@ export class FairTurns {
   readonly #waiting = new Map<string, readonly Waiter[]>();
 
   /**
-   * @param countMax maximum number of simultaneous turns of all clients
-   * @param waitingMax maximum number of waiting requests of all clients, of which each client has a share
+   * @param countMax maximum number of turns at the same time, of all clients together
+   * @param waitingMax maximum number of waiting requests of all clients together; each client may use only its share of
+   * this number
    */
   constructor(countMax: number, waitingMax: number) {
     this.#countMax = countMax;

@@ -23,7 +23,8 @@ export interface Searches {
 }
 
 /**
- * Returns searches for a database that cannot interrupt queries. They run one after another, like all other statements.
+ * Returns searches for a database that cannot interrupt queries. Searches then run one after another, like all other
+ * statements.
  */
 export function directSearches(queries: Kysely<Schema>): Searches {
   return { run: async (query) => (await queries.executeQuery(query)).rows };

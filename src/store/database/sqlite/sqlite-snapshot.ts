@@ -1,6 +1,6 @@
-// Reads a consistent snapshot of a SQLite file, in a read transaction. It sees the write-ahead log as of its start, and
-// blocks no other connection. It runs in the calling thread and blocks on the disk, so it is for commands, not for a
-// server.
+// Reads a consistent snapshot of a SQLite file, in a read transaction. The snapshot includes the write-ahead log as of
+// the transaction's start, and blocks no other connection. Reading runs in the calling thread and blocks on the disk,
+// so it is for commands, not for a server.
 import Database from "libsql";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { damagedDatabaseError } from "../../../base/domain/transient-errors/damaged-database.ts";

@@ -124,8 +124,8 @@ async function insertContents(
 }
 
 /**
- * If an earlier deletion of the same table was incomplete, rows already exist at some positions. They are kept, because
- * tables with the same digest have the same rows.
+ * If an earlier deletion of the same table was incomplete, rows already exist at some positions. These rows are kept,
+ * because tables with the same digest have the same rows.
  */
 async function insertDigests(
   transaction: Transaction<Schema>,

@@ -203,8 +203,8 @@ function answerOf({ model, callOf }: PlanInput, reference: string): Found | Left
 }
 
 /**
- * If a record compares its answer with a worse one, returns the worse answer, or the reason why it is unusable. Returns
- * null if the record compares nothing.
+ * If a record says that its answer is better than another answer, returns that worse answer, or the reason why the
+ * worse answer is unusable. Returns null if the record compares nothing.
  */
 function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOutReason | null {
   for (const term of input.rule.terms) {

@@ -1,4 +1,5 @@
-// Plans and creates preference jobs from existing feedback. Serves requests for a job and requests only for its plan.
+// Plans and creates preference jobs from existing feedback: for requests that create a job, and for previews, which
+// only return the plan.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobDraft } from "../../../base/domain/job.ts";

@@ -46,7 +46,7 @@ export interface SequenceOrigin {
    * from messages.
    */
   readonly isRendered: boolean;
-  /** The oldest policy version that the trajectory names; null if it names none. */
+  /** Number of the oldest policy version in the trajectory's record; null if the record has none. */
   readonly policyVersion: number | null;
 }
 

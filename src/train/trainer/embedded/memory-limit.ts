@@ -44,7 +44,10 @@ const valueSlack = 1.5;
  * the most memory.
  */
 export interface ProgramUse {
-  /** Graphs of the programs. A thread runs one of them at a time, and the next reuses its memory. */
+  /**
+   * Graphs of the programs. A thread runs the programs one after the other, and each reuses the memory of the previous
+   * one.
+   */
   readonly graphs: readonly Graph[];
   /** The rounds that may need the most memory; all have the same number of microbatches. */
   readonly largest: readonly Round[];

@@ -4,7 +4,7 @@ import { mean } from "../../trajectories/statistics.ts";
 import type { Trajectory } from "../../../base/domain/trajectory.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 
-/** Returns the oldest version that a trajectory names; null if it names none. */
+/** Returns the number of the oldest policy version in a trajectory's record; null if the record has none. */
 export function oldestVersionOf({
   initialPolicyVersion,
   finalPolicyVersion,

@@ -32,7 +32,7 @@ const SAVED_SHARE_MIN = 0.1;
 /**
  * Groups sequences by common prefixes. The same sequences in the same order always give the same groups.
  *
- * @param options.savedShareMin minimum share of its tokens that a group must save
+ * @param options.savedShareMin minimum share of a group's tokens that sharing the prefix must save
  */
 export function groupByPrefix<Sequence extends PackedSequence>(
   sequences: readonly Sequence[],

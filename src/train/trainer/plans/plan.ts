@@ -85,7 +85,7 @@ export interface JobMetrics {
    */
   startWarning(recorded: OptimizerBatch, computed: ForwardResult): string | null;
   /**
-   * Judges the model after the last step. Null for those kinds of jobs that do not judge it.
+   * Judges the model after the last step; null for kinds of jobs that do not judge the trained model.
    *
    * @param steps metrics of all steps of the job
    * @param compared the checked sequences, with the log-probabilities of the policy before the job

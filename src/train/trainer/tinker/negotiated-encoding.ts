@@ -1,5 +1,5 @@
-// Finds the encoding in which a server accepts requests. If the kind of server does not determine it, requests are
-// protocol buffers until the server refuses one because of its encoding; from then on, they are JSON.
+// Finds the encoding in which a server accepts requests. If the kind of server does not determine the encoding, Hone
+// first sends protocol buffers. Once the server has refused a request because of its encoding, Hone sends JSON.
 import type { ServerKind } from "./server-kinds.ts";
 import { reasonOf, type Reply } from "./http/refusals.ts";
 import {

@@ -89,8 +89,8 @@ test("training never contains held-out contents: words, pairs of numbers or tool
 });
 
 /**
- * True for everyday words and names. A held-out one must not occur anywhere in training, not even outside the content
- * of a question.
+ * True for everyday words and names. An everyday word that is held out must not occur anywhere in training, not even
+ * outside the content of a question.
  */
 function isEveryday(word: string): boolean {
   return [...everydayWords, ...names].some((one) => one.toLowerCase() === word);

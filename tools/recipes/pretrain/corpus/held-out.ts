@@ -6,7 +6,10 @@ import { createHash } from "node:crypto";
 import type { Exercise } from "./exercise.ts";
 import { names, words } from "./words.ts";
 
-/** Disjoint subsets of all exercises: those trained on, those with an unseen wording, and those with unseen contents. */
+/**
+ * Disjoint subsets of all exercises: exercises to train on, exercises whose wording does not occur in training, and
+ * exercises whose contents do not occur in training.
+ */
 export const splits = ["training", "wordings", "contents"] as const;
 export type Split = (typeof splits)[number];
 

@@ -30,9 +30,12 @@ export interface KindAccuracy {
   readonly kind: string;
   /** Score on prompts whose wording is held out of training; their contents may occur in training. */
   readonly prompts: Score;
-  /** Description of the contents that are held out in any wording; null if the kind holds none out. */
+  /**
+   * Description of the contents (such as words) that are excluded from training in any wording; null if the kind
+   * excludes none.
+   */
   readonly heldOut: string | null;
-  /** Score on held-out contents; null if the kind holds none out. */
+  /** Score on contents that are excluded from training; null if the kind excludes none. */
   readonly contents: Score | null;
 }
 

@@ -87,7 +87,9 @@ async function logsIn({ trajectories }: Stores, modelId: string): Promise<readon
   return items.map(({ id }) => id);
 }
 
-/** Stores a job that has ended. It has one event besides its last event. */
+/**
+ * Stores a job that has ended. The job has two events: the last event, which says how it ended, and one earlier event.
+ */
 async function endedJob(
   { jobs }: Stores,
   id: string,

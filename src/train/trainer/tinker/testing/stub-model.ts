@@ -52,8 +52,8 @@ export class StubModel {
         this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
       return { datum, slopes: slopes.map((slope) => slope / divisor) };
     });
-    // Makes two sequences of each datum, one with its positive and one with its negative slopes, because token weights
-    // must be at least 0.
+    // Converts each datum to two sequences, one with the positive slopes and one with the negative ones, because token
+    // weights must be at least 0.
     const halves = [1, -1].flatMap((sign) =>
       scaled.map(({ datum, slopes }) => ({
         ...sequenceOf(datum),

@@ -277,7 +277,10 @@ export class StubOperations {
     return state;
   }
 
-  /** Starts an operation. If one with the same sequence number was started before, returns that one's future. */
+  /**
+   * Starts an operation, and returns its future. If an operation with the same sequence number was started before,
+   * starts nothing and returns the future of that operation.
+   */
   #once(
     id: string,
     seqId: number,
