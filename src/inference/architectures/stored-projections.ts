@@ -31,7 +31,7 @@ export interface StoredPart {
   readonly from: number;
 }
 
-/** Returns the file matrices of all layers' projections, in a fixed order. */
+/** Returns the matrices that files store for the projections of all layers, in a fixed order. */
 export function storedProjections(config: ModelConfig): readonly StoredProjection[] {
   const matrices = Object.entries(moduleNames(config.architecture).matrices);
   return config.layers.flatMap((layerConfig, layer) => {

@@ -247,7 +247,7 @@ test("training over 8 bits uses the served weights, and one more file for gradie
   }
 });
 
-/** Returns inputs for a prompt of five tokens, or for one token after eleven earlier ones. */
+/** Returns inputs for a prompt of five tokens, or for one token after eleven earlier tokens. */
 function feedsOf(kind: "prompt" | "token", config: ModelConfig): Readonly<Record<string, Tensor>> {
   if (kind === "prompt") {
     return { tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]), places: int64Tensor([2], [2, 4]) };

@@ -222,8 +222,8 @@ export function readModelWeights(
 }
 
 /**
- * Returns a function that reads one weight of a model folder in float32, or one rotary table, by its name. It keeps
- * nothing in memory.
+ * Returns a function that reads one weight of a model folder in float32, or one rotary table, by its name. The function
+ * keeps nothing in memory.
  *
  * @throws ServiceError as {@link readModelWeights}
  */

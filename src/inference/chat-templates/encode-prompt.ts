@@ -26,8 +26,8 @@ export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infin
 /**
  * Tokenizes a prompt.
  *
- * @throws ServiceError `unsupported` for a prompt that does not fit; one that is far too long is refused before it is
- * tokenized
+ * @throws ServiceError `unsupported` for a prompt that does not fit; a prompt that is far too long is refused before it
+ * is tokenized
  */
 export function encodePrompt(
   tokenizer: Tokenizer,

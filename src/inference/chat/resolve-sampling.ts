@@ -9,7 +9,7 @@ import { cut, ServiceError, type Fault } from "../../base/domain/service-error.t
 
 /**
  * A temperature below `greedyBelow` means greedy sampling. A temperature between `greedyBelow` and `temperatureMin` is
- * raised to `temperatureMin`, because dividing logits by a smaller one overflows.
+ * raised to `temperatureMin`, because dividing logits by a lower temperature overflows.
  */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;

@@ -99,7 +99,10 @@ export interface ModelRunner {
     adapter: LoadedAdapter | null,
     tokenIds: readonly (readonly number[])[],
   ): Promise<readonly Float32Array[]>;
-  /** True if {@link ModelRunner.decodeDrafts} can run without delay. If false, idle work will prepare it. */
+  /**
+   * True if {@link ModelRunner.decodeDrafts} can run without delay. If false, the graph that it needs will be prepared
+   * in idle time.
+   */
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean;
   /**
    * Decodes the rows of two lanes, each as {@link ModelRunner.decode} does. Uses one call if that is faster, because

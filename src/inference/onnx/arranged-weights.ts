@@ -45,8 +45,8 @@ const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
  * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another file
- * already holds. Meanwhile it needs memory for the arranged weights, and disk space for the weights plus twice the
- * arranged ones.
+ * already holds. While writing, it needs memory for the arranged weights, and disk space for the weights plus twice the
+ * arranged weights.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */

@@ -1,4 +1,5 @@
-// The builder refuses shapes that do not fit, with a message, and leaves out repeated or redundant operations.
+// Tests that the builder refuses shapes that do not fit, with a message, and that it leaves out repeated or redundant
+// operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { causalMask } from "./attention.ts";

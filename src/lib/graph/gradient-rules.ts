@@ -16,7 +16,7 @@ import { dimensionAt, replaceAt } from "./shape-rules.ts";
 /** Inputs of a rule: the operation to differentiate. */
 export interface Backward<K extends OpKind> extends Omit<RecomputedBackward, "inputCount"> {
   readonly attributes: OpAttributes[K];
-  /** Operands; copies of the original ones if the operation is in a recomputed part. */
+  /** Operands of the operation; copies of the original operands if the operation is in a recomputed part. */
   readonly inputs: readonly Value[];
   /** First result of the operation; other results are never differentiated. */
   readonly output: Value;

@@ -80,8 +80,8 @@ export class ConfigReader {
   }
 
   /**
-   * Returns a reader of the JSON object in a field, or of the fallback if the field is absent or null; null if there is
-   * neither. The new reader adds its faults to the same list.
+   * Returns a reader of the JSON object in a field. If the field is absent or null, returns a reader of `fallback`, or
+   * null without a fallback. The new reader adds its faults to the same list.
    */
   object(field: string, fallback: JsonObject | null = null): ConfigReader | null {
     const value = this.#fields[field] ?? fallback;

@@ -169,7 +169,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
     "compressed weights are not read; use the original in float32, float16 or bfloat16",
   );
   unless("mlp_bias", [false], "biases in the feed-forward part are not computed; use a model without");
-  // With "vision", only the tokens of images attend to later ones.
+  // With "vision", only the tokens of images attend to later tokens.
   unless(
     "use_bidirectional_attention",
     [false, "vision"],

@@ -19,8 +19,8 @@ export type ExpertLinear = (name: string, x: Value, experts: Value) => Value;
 export type TokenCount = "many" | "few";
 
 /**
- * Rows of one expert that are computed together. With few tokens, an expert rarely has several rows; the runtime has a
- * fast product for single rows of float32, while up to four rows of 8-bit codes take as long as one.
+ * Number of rows of one expert that are computed together. With few tokens, an expert rarely has several rows. The
+ * runtime has a fast product for single rows of float32, while up to four rows of 8-bit codes take as long as one row.
  */
 export const tileRows: Readonly<Record<TokenCount, Readonly<Record<"float32" | "codes", number>>>> = {
   many: { float32: 32, codes: 32 },

@@ -1,5 +1,5 @@
 // Renders conversations with templates that come with requests, for one base model, in a process that does nothing
-// else. The limits in this module apply to every template; if they fail to stop one, the pool ends the process.
+// else. The limits in this module apply to every template; if they fail to stop a template, the pool ends the process.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
 import { chatFault, plainConversation, type Conversation } from "../../../base/domain/chat.ts";

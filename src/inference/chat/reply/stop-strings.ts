@@ -25,8 +25,8 @@ export interface StopRule {
 
 /**
  * Returns a factory of scanners with the same rule. The stop string that is completed first ends the text; if several
- * are completed together, the first in the list counts. If stop strings are not shown, scanners hold back as many
- * characters as the longest one has, minus one.
+ * are completed together, the first in the list counts. If stop strings are not shown, scanners hold back one character
+ * less than the longest stop string has.
  */
 export function stopScanners({ stops, includesStop }: StopRule): () => StopScanner {
   const longest = stops.reduce((count, stop) => Math.max(count, characterCount(stop)), 1);

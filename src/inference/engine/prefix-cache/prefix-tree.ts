@@ -103,7 +103,7 @@ export class PrefixTree {
   }
 
   /**
-   * Changes the maximum number of blocks, and evicts the excess ones.
+   * Changes the maximum number of blocks, and evicts blocks in excess of it.
    *
    * @returns the evicted block numbers
    */

@@ -52,8 +52,8 @@ export class Shares {
 }
 
 /**
- * Yields waiting holders in the order in which they will start. Each one is chosen by the shares after all earlier ones
- * have started.
+ * Yields waiting holders in the order in which they will start. Each holder is chosen by the shares that owners have
+ * once all earlier holders have started.
  *
  * @param waiting holders by priority, then first come, first served
  */

@@ -158,7 +158,7 @@ export function positionsThatFit(
   return Math.max(0, Math.floor(bytes / bytesPerGranule)) * positionGranule;
 }
 
-/** Slots and positions that a lane needs, either in total or in addition to its present ones. */
+/** Slots and positions that a lane needs, either in total or in addition to those that it has. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
 /** Sum of reserved slots and memory, compared with a budget. */

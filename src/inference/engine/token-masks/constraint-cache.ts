@@ -71,9 +71,9 @@ export class ConstraintCache {
 
   /**
    * Measures the size of a constraint, which grows while the constraint is used. Evicts unused constraints if all
-   * together take too much memory.
+   * constraints together take too much memory.
    *
-   * @returns false if the constraints in use still take too much memory and this one is the largest
+   * @returns false if the constraints in use still take too much memory and this constraint is the largest of them
    */
   measure(constraint: CachedConstraint): boolean {
     const usage = this.#usageOf(constraint);

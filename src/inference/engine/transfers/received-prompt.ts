@@ -31,7 +31,7 @@ export class ReceivedPrompt {
     this.#release = release;
     const common = commonCount(prompt.tokenIds, tokenIds);
     this.#isWhole = common === tokenIds.length && common === prompt.tokenIds.length;
-    // Without the logits after the request's prompt, its last token must be computed to get them.
+    // If the logits after the request's prompt were not received, the prompt's last token must be computed to get them.
     const count = this.#isWhole ? common : Math.min(common, tokenIds.length - 1);
     // Keys and values are usable for any number of leading tokens. The states are usable only after the last received
     // token.

@@ -101,7 +101,8 @@ function isIndex(path: string, names: ReadonlySet<string>): boolean {
 
 interface GgufModel {
   /**
-   * Quantization in capitals, from the end of the file's name. If the name does not end in one, this is the whole name.
+   * Quantization in capitals, from the end of the file's name. If the name does not end in a quantization, this is the
+   * whole name.
    */
   readonly kind: string;
   readonly isNamed: boolean;

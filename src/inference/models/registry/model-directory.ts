@@ -220,7 +220,9 @@ async function findModel(
   return matches[0];
 }
 
-/** Maximum number of matches to read. The error lists all but the last one, which only shows that there are more. */
+/**
+ * Maximum number of matches to read. The error lists all matches but the last, which only shows that there are more.
+ */
 const matchCountMax = 6;
 
 function matching(

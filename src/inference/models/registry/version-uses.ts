@@ -34,7 +34,7 @@ export class VersionUses implements Service {
   readonly #dependencies: VersionUsesDependencies;
   /** Recorded uses of versions, by adapter id. */
   readonly #uses = new Map<string, Use>();
-  /** The last write, after which the next one begins. */
+  /** The latest write to the database. The next write begins when this one has ended. */
   #writing: Promise<unknown> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("version uses", {

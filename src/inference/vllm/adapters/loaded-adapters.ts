@@ -1,5 +1,6 @@
 // The adapters that one vLLM server has loaded, each under its own name. An adapter is loaded at its first use or ahead
-// of time. It is unloaded when it is dropped, or when another adapter needs its slot and it is the least recently used.
+// of time. It is unloaded when it is dropped, or when another adapter needs a slot and this adapter is the least
+// recently used.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";

@@ -44,7 +44,7 @@ export interface WholeAnswer {
   readonly chunks: readonly CompletionChunk[];
   /**
    * Parameters for another server that will continue with the prompt; null if the answering server does not hold the
-   * prompt for another one.
+   * prompt for another server.
    */
   readonly passed: PassedParameters | null;
 }
@@ -175,7 +175,7 @@ function readPromptToken(id: number, entry: Fields): PromptLogprob {
   return { ...own, alternatives: ranked };
 }
 
-/** Orders more probable tokens first, and equally probable ones by id. */
+/** Orders more probable tokens before less probable ones, and equally probable tokens by id. */
 function byProbability(one: TokenAlternative, other: TokenAlternative): number {
   return other.logprob - one.logprob || one.id - other.id;
 }

@@ -63,7 +63,7 @@ const usualLogprobCountMax = 20;
 
 /**
  * Returns a function that sends a value above a limit, and returns the limit that the refusal names. The function
- * returns null if the refusal names none.
+ * returns null if the refusal names no limit.
  */
 function refusedLimits(server: VllmServer, model: string, options: { readonly signal: AbortSignal }) {
   return async (greater: Partial<CompletionBody>, limit: RegExp): Promise<number | null> => {

@@ -28,7 +28,8 @@ export interface FleetFigures {
 interface Begun {
   readonly wellServers: readonly number[];
   /**
-   * The server that was asked last, from which an answer comes, and the prompt's prefix; null before a server is asked.
+   * The server that was asked last, which is the one that an answer comes from, and the prompt's prefix. Null before a
+   * server is asked.
    */
   asked: { readonly server: number; readonly prefix: number } | null;
 }

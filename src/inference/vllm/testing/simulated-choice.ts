@@ -26,7 +26,10 @@ export interface ChoiceLoad {
 }
 
 export interface ChoiceReport extends FleetFigures {
-  /** Number of requests that had begun on a dying replica, or that found three dead replicas. */
+  /**
+   * Number of lost requests: those that had begun on a dying replica, and those that tried three replicas, all of which
+   * were dead.
+   */
   readonly lostCount: number;
   /** Number of requests per second of virtual time. */
   readonly perSecond: number;

@@ -728,7 +728,10 @@ export class Expressions {
     }
   }
 
-  /** Returns the members of a union or intersection as one set, including the members of nested ones of the same kind. */
+  /**
+   * Returns the members of a union or intersection as one set. Nested unions or intersections of the same kind are
+   * replaced by their members.
+   */
   #flat(kind: "or" | "and", parts: readonly Expression[]): Set<Expression> {
     const members = new Set<Expression>();
     for (const part of parts) {

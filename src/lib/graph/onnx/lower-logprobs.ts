@@ -11,7 +11,7 @@ import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 /** Returns the current block's rows of a tensor that has as many rows as x. */
 type RowsOf = (of: string) => string;
 
-/** The computation of a block's logits x · Wᵀ, and the parts of W that their gradients need. */
+/** The computation of a block's logits x · Wᵀ, and the parts of W that the gradients of the logits need. */
 export interface Scores {
   readonly vocabularySize: number;
   /** Returns the block's rows of x [M, D], rounded if the product rounds them, and their logits [M, V]. */

@@ -490,7 +490,7 @@ function inSteps(row: Float64Array, blockSize: number): Float64Array {
   });
 }
 
-/** Converts codes to signed numbers: unsigned ones are offset by 128. */
+/** Converts codes to signed numbers. Unsigned codes are offset by 128. */
 function signedCodes(codes: Dense, type: TensorType | undefined): Dense {
   return type?.dtype === "uint8" ? mapDense([codes], (code) => code - 128) : codes;
 }

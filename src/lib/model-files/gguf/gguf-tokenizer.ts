@@ -334,7 +334,10 @@ function rankedPieces(
   };
 }
 
-/** Replaces blanks in user-defined tokens by the spelling of all other tokens; converters write them as plain blanks. */
+/**
+ * Replaces the plain blanks that converters write in user-defined tokens by the spelling that blanks have in all other
+ * tokens.
+ */
 function spellBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
   const taken = new Set(tokens);
   const spelled = (token: string, id: number): string => {

@@ -194,7 +194,9 @@ const plainEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** Returns the length and the meaning of an escape sequence. An unknown one stands for its two characters. */
+/**
+ * Returns the length and the meaning of an escape sequence. An unknown escape sequence stands for its two characters.
+ */
 function escapeAt(text: string, at: number): readonly [length: number, meant: string] {
   const kind = text.charAt(at + 1);
   const digits = { x: 2, u: 4, U: 8 }[kind];

@@ -34,8 +34,8 @@ export interface ParameterReading {
 }
 
 /**
- * Reads parameters as long as another one follows, and emits them as one JSON object. If the text ends within the
- * parameters, the object is not closed.
+ * Reads parameters until none follows, and emits them as one JSON object. If the text ends within the parameters, the
+ * object is not closed.
  */
 export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: ParameterReading): Reading {
   const { marks, schema } = reading;
@@ -65,8 +65,8 @@ function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
 }
 
 /**
- * Reads all of the given words, each after optional blanks. Reads nothing if one is missing. Must not be called while a
- * position is saved.
+ * Reads all of the given words, each after optional blanks. Reads nothing if a word is missing. Must not be called
+ * while a position is saved.
  */
 function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   cursor.keep();

@@ -32,7 +32,7 @@ export function compileTags(
 
 /** Context of a format in its enclosing tag. */
 interface Surroundings {
-  /** Ends of the enclosing tag. Free text must not contain the non-empty ones. */
+  /** Ends of the enclosing tag. Free text must not contain those ends that are not empty. */
   readonly ends: readonly string[];
   /** True if the format is the last one in the tag, so that an end of the tag must follow it. */
   readonly closes: boolean;

@@ -93,7 +93,10 @@ export class HarmlessSteps {
       (!this.#automaton.isAccepting[state] && state !== deadState && this.after(state) === state));
   }
 
-  /** Returns the state that all multi-byte harmless characters lead to; the dead state if they lead to different ones. */
+  /**
+   * Returns the state to which all multi-byte harmless characters lead; the dead state if they do not all lead to the
+   * same state.
+   */
   afterSeveralBytes(state: LexerState): LexerState {
     return (this.#afterSeveralBytes[state] ??=
       this.#baseOf(state)?.afterSeveralBytes(state) ??
@@ -116,7 +119,9 @@ export class HarmlessSteps {
     return count;
   }
 
-  /** Returns the state that all harmless characters lead to; the dead state if they lead to different ones. */
+  /**
+   * Returns the state to which all harmless characters lead; the dead state if they do not all lead to the same state.
+   */
   after(state: LexerState): LexerState {
     return (this.#afterAny[state] ??= this.#baseOf(state)?.after(state) ?? this.#findAfter(state));
   }

@@ -8,7 +8,7 @@ export interface ArrayPlan {
   readonly max: number;
   /** Plans of the first items, by index. */
   readonly items: readonly ItemPlan[];
-  /** Plan of each item after the first ones. */
+  /** Plan of each item after those in `items`. */
   readonly rest: ItemPlan;
   readonly counters: readonly Counter[];
   /** Texts of items that must be unique; null if items may repeat, or may be arrays or objects. */

@@ -55,7 +55,10 @@ export class UsedTexts {
     return expressions.and(texts, ...this.#groups, ...this.#texts.map((text) => this.#others([text])));
   }
 
-  /** True if at least `count` of the given texts are unused, regardless of which texts the unknown ones are. */
+  /**
+   * True if at least `count` of the given texts are unused, regardless of which texts the used texts with unknown
+   * content are.
+   */
   leaves(texts: Expression, count: number): boolean {
     const { automaton } = this.#compilation;
     return automaton.hasTexts(automaton.start(this.leftOf(texts)), count + this.#unknownCount);
