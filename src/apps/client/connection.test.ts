@@ -232,7 +232,7 @@ test("names an unreachable server in the error, and throws the caller's abort re
     assert.ok(error instanceof HoneError && error.status === 0 && error.code === "connection");
     assert.match(
       error.message,
-      /^No answer from http:\/\/127\.0\.0\.1:\d+ \(.+\)\. Is the server running there\?$/,
+      /^No answer from http:\/\/127\.0\.0\.1:\d+ \(.+\)\. Is the server running there\? HONE_BASE_URL sets another address\.$/,
     );
     return true;
   });

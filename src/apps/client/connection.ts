@@ -275,6 +275,6 @@ function noAnswer(error: unknown, deadline: Deadline, baseUrl: string): HoneErro
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
-  const message = `No answer from ${baseUrl} (${reason}). Is the server running there?`;
+  const message = `No answer from ${baseUrl} (${reason}). Is the server running there? HONE_BASE_URL sets another address.`;
   return new HoneError({ code: "connection", message, cause: error });
 }

@@ -36,7 +36,7 @@ export function addFitCommand(models: Command): void {
     .addHelpText("after", about)
     .action(async (named: string | undefined, { data, threads, context, json }: FitFlags) => {
       const { fitModels } = await import("../../server/model-fit/fit-models.ts");
-      if (process.stderr.isTTY) process.stderr.write("measuring this machine …\n");
+      process.stderr.write("measuring this machine for a few seconds …\n");
       const report = await fitModels(named ?? null, {
         data: data ?? null,
         threads: threads ?? null,

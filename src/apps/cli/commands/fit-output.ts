@@ -17,9 +17,11 @@ export function printFits({ machine, models }: FitReport, isList: boolean): void
     models.flatMap((model) => model.fits.map((fit) => rowOf(model, fit))),
     { columns: [...first, "weights", "serving", "training", ...speedColumns, "suits"] },
   );
+  process.stdout.write("\nSpeeds are estimates, measured with the load that this machine has now.\n");
 }
 
-const speedColumns = ["tokens/s", "8 requests", "prompt"] as const;
+/** Columns in tokens per second: decoding one request, decoding eight requests together, and reading a prompt. */
+const speedColumns = ["tok/s of 1", "tok/s of 8", "prompt tok/s"] as const;
 
 function rowOf({ name, parameterCount }: FittedModel, fit: ModelFit) {
   const { speed } = fit;
@@ -47,7 +49,9 @@ function suitsText({ isServable, isTrainable }: ModelFit): string {
 }
 
 function countText(count: number): string {
-  return count < 0.9995e9 ? `${Math.round(count / 1e6)} M` : `${(count / 1e9).toFixed(1)} B`;
+  if (count >= 0.9995e9) return `${(count / 1e9).toFixed(1)} B`;
+  const millions = count / 1e6;
+  return `${millions < 10 ? millions.toFixed(1) : Math.round(millions)} M`;
 }
 
 /** Returns a report in the form for `--json`. */
