@@ -185,7 +185,10 @@ test("the installed package serves, chats, and learns the task of the starter pr
   userEnvironment["HONE_URL"] = "http://127.0.0.1:1";
   const alone = run(process.execPath, ["learn.js"], "my-task");
   assert.equal(alone.status, 1);
-  assert.match(alone.stderr, /^No answer from http:\/\/127\.0\.0\.1:1 .+ Is the server running there\?\n$/);
+  assert.match(
+    alone.stderr,
+    /^No answer from http:\/\/127\.0\.0\.1:1 .+ Is the server running there\? HONE_BASE_URL sets another address\.\n$/,
+  );
 
   const url = await serve();
   const seen = ["--url", url];

@@ -5,7 +5,7 @@ import type { AnnotationQuestion } from "../../client/api.ts";
 
 /** Allowed forms of a question, as shown in help and errors. */
 export const questionForms =
-  "name of a question and its kind of answer: name=a|b|c, name=yes-no, name=1..5, name=number or name=text. Append ? if the answer is optional, and then `: ` and the text of the question";
+  "name=a|b|c, name=yes-no, name=1..5, name=number or name=text. Append ? if the answer is optional, and then `: ` and the text of the question";
 
 /** Parses the value of --question. @throws InvalidArgumentError that lists the allowed forms */
 export function readQuestion(text: string): AnnotationQuestion {

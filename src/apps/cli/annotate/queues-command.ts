@@ -48,7 +48,11 @@ export function addQueuesCommand(program: Command): void {
       .command("create <project/name>")
       .description("Create an annotation queue, with the questions that annotators answer for each item."),
   )
-    .option("--question <question>", questionForms, repeated(readQuestion))
+    .option(
+      "--question <question>",
+      `name of a question and its kind of answer: ${questionForms}`,
+      repeated(readQuestion),
+    )
     .option(
       "--spec <reference>",
       "reference of a published annotation spec, which becomes a question of the queue; repeatable",
