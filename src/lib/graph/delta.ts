@@ -73,11 +73,11 @@ function intoChunks(
 
 /** Factors by which the state decays between positions of a chunk. */
 interface ChunkDecays {
-  /** Factor from the start of the chunk to each position, including the position's own decay: [..., C, 1]. */
+  /** Decay factor from the start of the chunk to each position, including the position's own decay: [..., C, 1]. */
   readonly sinceStart: Value;
-  /** Factor from each position to the end of the chunk: [..., C, 1]. */
+  /** Decay factor from each position to the end of the chunk: [..., C, 1]. */
   readonly untilEnd: Value;
-  /** Factor from the column's position to the row's position; 0 above the diagonal: [..., C, C]. */
+  /** Decay factor from the column's position to the row's position; 0 above the diagonal: [..., C, C]. */
   readonly between: Value;
   /** Logarithm of the decay over the whole chunk: [..., 1, 1]. */
   readonly logWhole: Value;

@@ -60,7 +60,7 @@ export function quantizedStack(
   });
   for (let expert = 0; expert < count; expert++) {
     const parts = expert === 0 ? first : quantizedParts(matrixOf(tensor, expert), form, use);
-    // Safe casts: both arrays are of the same kind.
+    // Safe casts: both arrays have the same type.
     for (const [index, part] of parts.entries())
       (whole[index] as Uint8Array).set(part as Uint8Array, expert * part.length);
   }

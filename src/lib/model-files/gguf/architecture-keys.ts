@@ -74,7 +74,7 @@ const wholeHeads: HarmlessKey = {
 const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
   // The embedding and the list of tokens determine the size of the vocabulary.
   vocab_size: { isHarmless: isAny, cure: "" },
-  // Hone's text embeddings are always the last token's.
+  // Hone computes a text's embedding always from the last token.
   pooling_type: {
     isHarmless: (value) => value === 0 || value === 3,
     cure: "embeddings of the last token are computed (0 or 3)",

@@ -10,7 +10,7 @@ import type { Stacks, StackTops } from "./stacks.ts";
  * `symbols[i]`.
  */
 export interface Draft {
-  /** Nodes of the graph; the set's stacks are the paths from them. */
+  /** Nodes of the graph. The set's stacks are the paths that begin at these nodes. */
   readonly nodes: readonly GraphNode[];
   readonly mayEnd: boolean;
   readonly symbols: readonly GrammarSymbol[];
