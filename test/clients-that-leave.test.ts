@@ -22,7 +22,7 @@ async function listening(t: TestContext): Promise<{ readonly server: Server; rea
   return { server, calls };
 }
 
-/** Opens a connection; returns both the client's and the server's side. */
+/** Opens a connection. Returns the client's socket and the server's socket of this connection. */
 async function connected({ app }: Server): Promise<{ readonly client: Socket; readonly served: Socket }> {
   const accepted = once(app.server, "connection");
   const client = connect(Number(new URL(app.listeningOrigin).port), "127.0.0.1");

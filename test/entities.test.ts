@@ -44,8 +44,8 @@ function registeredRoutes({ server }: World): readonly string[] {
 }
 
 /**
- * Returns the answer without the parts that differ between any two requests, and with the names of things replaced by
- * placeholders.
+ * Returns an answer in a form that can be compared with other answers: without the parts that differ between any two
+ * requests, and with placeholders in place of the names of objects.
  */
 function comparable({ statusCode, headers, body }: LightMyRequestResponse, things: Things): string {
   const { date: _, ...rest } = headers;

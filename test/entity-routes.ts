@@ -90,7 +90,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
       ...status,
     })),
-    // This request cannot name anything of another entity.
+    // This request has no field for an id or name of another entity.
     "POST /v1/files": [post("/v1/files", upload, 200, uploading)],
     "GET /v1/files": [
       ...lists("/v1/files", other),
@@ -495,7 +495,7 @@ function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attemp
   return [...otherIds(other), ...modelIds(other)].map(attempt);
 }
 
-/** Returns attempts for a path that takes a rule's id; includes ids and names of other things. */
+/** Returns attempts for a path that takes a rule's id: with rules' ids, and with ids and names of other objects. */
 function ofRule(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { ruleId, modelId, jobId, name } = other;
   return [ruleId, ruleId.toUpperCase(), modelId, jobId, name].map(attempt);
@@ -506,7 +506,7 @@ function fromFeedback(modelId: string): object {
   return { model_id: modelId, rule: { terms: rewardTerms } };
 }
 
-/** Returns attempts for a path that takes a file's id; includes ids and names of other things. */
+/** Returns attempts for a path that takes a file's id: with files' ids, and with ids and names of other objects. */
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
@@ -633,7 +633,7 @@ function registrations(other: Things, own: Things): readonly Attempt[] {
     { ...model, entity: entity.toUpperCase(), return_existing: true },
   ];
   return [
-    // These are sent while the caller has no model of that name yet.
+    // These attempts are sent before the caller creates a model with that name.
     ...forks(other),
     ...foreign.map((body) => post(models, body, 403)),
     post(models, { ...model, entity: fullNameOf(other), return_existing: true }, 422),
@@ -784,7 +784,7 @@ const queues = "/annotation_queues";
 /** Returns attempts on another entity's queues, addressed through its project and through the caller's own. */
 function queueAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   const { queueId, itemId } = other;
-  /** Attempts that name the project in the body; `path` names another entity's queue. */
+  /** Attempts whose body contains the project; `path` contains the id of another entity's queue. */
   const inBody = (method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): readonly Attempt[] => [
     ...projects(other).map(({ projectId, status }) => ({
       ...post(path, { project_id: projectId, ...body }, status),

@@ -52,7 +52,7 @@ test(
     assert.ok(url !== undefined, output);
 
     process.kill(pid, "SIGTERM");
-    // The output closes only when every process that holds it has ended.
+    // The output closes only when every process that has it open has ended.
     assert.deepEqual(await closed, { code: 0, signal: null });
     await assert.rejects(fetch(`${url}/health`));
   },

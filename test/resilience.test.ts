@@ -29,8 +29,8 @@ function childrenThatRun(server: RunningServer, part: string): readonly number[]
 }
 
 /**
- * Long and seeded. It reaches its maximum length, since sampling the end-of-text token is very unlikely and the seed
- * is fixed.
+ * A request for a long answer with a fixed seed. The answer reaches its maximum length, since sampling the end-of-text
+ * token is very unlikely, and the seed makes the answer the same each time.
  */
 const longChat = {
   model: "tiny",

@@ -30,7 +30,10 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Maximum wait in milliseconds. It is much longer than anything here takes, so a longer wait would never end. */
+/**
+ * Maximum wait in milliseconds. Nothing in the tests takes nearly as long, so a wait that reaches this limit would
+ * never end.
+ */
 const waitMs = 180_000;
 
 const builtEntry = "dist/src/apps/cli/main.js";

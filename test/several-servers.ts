@@ -50,7 +50,7 @@ export async function shared(
       ...build,
       dataFolder,
       flags: [...model, ...shares, ...flags],
-      // Short times, so that a dead server and its leftovers are detected soon.
+      // Short times, so that servers soon detect a dead server, and soon remove the files that it left behind.
       limits: { jobs: { leaseMs: 4000 }, retention: { sweepSeconds: 1 } },
     });
     const server = { ...started, apiKey: adminKey };

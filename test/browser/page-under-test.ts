@@ -51,8 +51,8 @@ export async function openPage(
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(`error: ${message}`));
   page.on("console", (message) => {
-    // The browser also logs answers with 401 and 404 as errors. They are expected, for a wrong key and for missing
-    // objects.
+    // The browser also logs responses with the status 401 or 404 as errors. The tests expect these responses, for a
+    // wrong key and for missing objects.
     if (message.type() === "error" && !/status of 40[14]/.test(message.text())) faults.push(message.text());
   });
   page.on("request", (request) => {

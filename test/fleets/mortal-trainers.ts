@@ -34,7 +34,8 @@ const base = "there";
 const trainerCount = 2;
 
 /**
- * Number of requests for which a trainer is down. This is about as many seconds, since the waits between retries grow.
+ * Number of requests that fail while a trainer is down. Because the waits between retries grow, the trainer is down for
+ * about as many seconds.
  */
 const awayCount = 4;
 const hangMs = 1500;

@@ -14,7 +14,10 @@ export interface FuzzRequest {
   readonly reads: string | null;
   readonly method: string;
   readonly bytes: Buffer;
-  /** True if the body is incomplete. The client then closes its side, and may get no answer. */
+  /**
+   * True if the body is incomplete. The client then closes its side of the connection after sending, and may get no
+   * answer.
+   */
   readonly isCut: boolean;
   /** Delay in milliseconds after which the client disconnects; null if it waits for the answer. */
   readonly leavesAfterMs: number | null;
@@ -23,7 +26,10 @@ export interface FuzzRequest {
 /** Maximum delay before a disconnect, as by a cancel button, a deadline or a proxy. */
 const leavingMsMax = 5;
 
-/** Returns the request for a seed and index. It is always the same, except for the ids of the world's objects. */
+/**
+ * Returns the request for a seed and index. The same seed and index always give the same request, except for the ids of
+ * the world's objects.
+ */
 export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): FuzzRequest {
   const random = seededRandom("fuzz", seed, index);
   const valid = oneOf(random, validRequests(world));

@@ -119,7 +119,7 @@ export async function killAtRandom({
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     const busy = await busyGauges(world.server);
     await world.server.terminate();
-    // Restarts the server, because the next start removes leftovers of the last death.
+    // Restarts the server, because each start removes the files that the last death of the server left behind.
     await world.startAgain();
     await world.server.terminate();
     const acknowledged = {

@@ -116,8 +116,8 @@ export async function killMany({
     const [stored, ...others] = await Promise.all(servers.all.map((server) => checkStored(server, clients)));
     const all = [stored, ...others];
     await servers.sweep();
-    // Excludes files that were moved into place just before their server died. They are kept for an hour, since
-    // another server may be about to publish them.
+    // Excludes adapters that were moved into place just before their server died. Servers keep such adapters for an
+    // hour, since another server may be about to publish them.
     const left = leftOver(servers.blobs, stored.steps).filter((name) => !/^adapters\/[^/]+\/\d+$/.test(name));
     return {
       serverKills: kills - databaseKills,

@@ -175,8 +175,8 @@ class World {
   }
 
   /**
-   * Starts a server later, since a start removes leftovers of dead servers only after their leases have expired, and
-   * files after an hour.
+   * Starts a server later, to remove what dead servers left behind. A start removes these leftovers only after the dead
+   * servers' leases have expired, and files only after an hour.
    */
   async #tidy(): Promise<void> {
     this.#database.setClock(2 * 3_600_000);

@@ -1,5 +1,5 @@
-// Service for annotation queues. Restricts callers to their entity, validates content, and adds ids, times and
-// annotators' names.
+// Service for annotation queues. Allows callers to access only queues of their own entity, validates content, and adds
+// ids, times and annotators' names.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationItem, AnnotationQueue, QueueContent } from "../../base/domain/annotation/queue.ts";

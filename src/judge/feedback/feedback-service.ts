@@ -329,7 +329,7 @@ function recordOf(
 }
 
 /**
- * Converts an error of the store, which names a record's index and a field, to one with the location in the caller's
+ * Converts an error of the store, which has a record's index and a field, to an error with the location in the caller's
  * request. Returns other errors unchanged.
  */
 function relocated(

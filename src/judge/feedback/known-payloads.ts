@@ -90,7 +90,8 @@ function knownTypeOf(feedbackType: string): KnownType {
   const [, known, rest] = match;
   if (known === "reaction.1") return { kind: "reaction" };
   if (known === "note.1") return { kind: "note" };
-  // A type without a dot contains no name with which the names in references could be compared.
+  // A feedback type without a dot has no name after it, so there is nothing with which to compare the names in
+  // references.
   const name = rest.startsWith(".") ? rest.slice(1) : "";
   return { kind: known === "annotation" ? "annotation" : "runnable", name };
 }

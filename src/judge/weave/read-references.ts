@@ -18,8 +18,8 @@ export interface ReferredValue {
   /** JSON of the value; null if the object has no part at the reference's path. */
   readonly text: string | null;
   /**
-   * Number of JSON characters that were read to find the value. It exceeds the length of the value if the value is only
-   * a part of the object.
+   * Number of JSON characters that were read to find the value. The number exceeds the value's own length if the value
+   * is only a part of the object.
    */
   readonly readLength: number;
 }

@@ -8,9 +8,9 @@ export interface ArtifactStore {
   /** Returns the id of this storage, the same for all servers that share it. The first call creates the id. */
   placeId(): Promise<string>;
   /**
-   * Calls `write` with an empty folder, then atomically and durably stores the folder's files under the key. They
-   * replace everything at and below the key. If `write` throws, for example because its own output is faulty, nothing
-   * is stored and the old artifact stays.
+   * Calls `write` with an empty folder, then atomically and durably stores the folder's files under the key. The files
+   * replace everything at and below the key. If `write` throws, for example because it detects that its own output is
+   * faulty, nothing is stored and the old artifact stays.
    *
    * @param options.mayPut called just before the artifact is moved into place; if it throws, nothing is stored
    */
@@ -19,7 +19,7 @@ export interface ArtifactStore {
     write: (folder: string) => Promise<Result>,
     options?: Pick<ArtifactWriter, "mayPut">,
   ): Promise<Result>;
-  /** Stores a single file under a key, in the same way as `put`. */
+  /** Stores a single file under a key. Like `put`, but `write` gets the path of a file instead of a folder. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
    * Returns a path on this machine to an artifact's folder or file; for a missing artifact, a path that does not exist.

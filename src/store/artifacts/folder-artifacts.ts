@@ -113,8 +113,8 @@ export class FolderArtifacts implements PlacedArtifacts {
     await rm(path, { recursive: true, force: true });
     // Also removes the parent folder if it is now empty, because an empty folder belongs to no artifact.
     const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
-    // Makes the removal durable. Otherwise, the artifact could reappear after a power failure, and nothing would remove
-    // it.
+    // Flushes the removal to disk. Otherwise, the artifact could reappear after a power failure, and nothing would
+    // remove it then.
     await flushNearest(dirname(isAlone ? dirname(path) : path), this.#options.root);
   }
 

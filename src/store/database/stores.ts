@@ -160,8 +160,8 @@ export interface DatabaseVersions {
   /** True if this program can use the database, directly or after migrating it. */
   readonly isServable: boolean;
   /**
-   * The oldest program that can use the database at the same time as this one. It is given as the newest database
-   * version that the program must know.
+   * The oldest program that can use the database at the same time as this program, given as the newest database version
+   * that the older program must know.
    */
   readonly servesFrom: number;
 }

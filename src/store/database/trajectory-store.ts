@@ -147,8 +147,8 @@ async function addContentBytes(
 }
 
 /**
- * Returns the combined measurements of all logs of a version under the split, which are stored with the newest of these
- * logs. Null if there are none.
+ * Returns the combined measurements of all logs of a version under the split; null if there are none. The newest of
+ * these logs has them in its row.
  */
 async function newestTally(
   transaction: Transaction<Schema>,

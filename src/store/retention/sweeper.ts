@@ -1,5 +1,5 @@
-// Removes expired data in small steps. Of the servers that share a database, one runs the sweep. It counts removed data
-// by kind and entity, in the log, in metrics and in the audit log.
+// Removes expired data in small steps. If several servers share a database, only one of them sweeps at a time. The
+// sweeper counts the removed data by kind and entity, in the log, in metrics and in the audit log.
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import {

@@ -141,8 +141,8 @@ export function createReport(
           requireFinite(data);
           await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
         }
-        // Preparing the last line does not count as progress for a later attempt. Otherwise, every first attempt would
-        // count as one that made progress.
+        // A report that all lines are prepared does not count as progress for a later attempt. Otherwise, every first
+        // attempt would count as an attempt that made progress.
         const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
         await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
         if (tenth > reportedTenth) onEvent();

@@ -249,8 +249,8 @@ export class Attempt {
       case "end":
         await jobs.end(id, ending.state, ending.message, now, {
           owner,
-          // This callback runs only while this server owns the job. Later, the output path may belong to another server
-          // that took the job, or to the model's next job.
+          // This callback runs only while this server owns the job. After that, the output path may belong to another
+          // server that took over the job, or to the model's next job.
           discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
         });
         return;

@@ -1,4 +1,5 @@
-// Reads the beginnings of the answers that a plan would train on. They are shown with the plan before a job is created.
+// Reads the beginnings of the answers that a planned job would train on. Users see these texts in the plan, before they
+// create the job.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { type AnswerKey, answerId } from "../../base/domain/rewards/training-source.ts";
 import type { Gathered } from "./gather-feedback.ts";

@@ -283,8 +283,8 @@ async function resumeTrainer(
 }
 
 /**
- * Opens a trainer. If a version cannot be read, writes the cause only to the log; the error for the job's creator names
- * the version.
+ * Opens a trainer. If the files of a version cannot be read, writes the cause only to the log; the error for the job's
+ * creator contains only the version's number.
  */
 async function openTrainer(
   { trainers, artifacts, signal }: TrainingJobDependencies,

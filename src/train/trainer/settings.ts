@@ -71,8 +71,8 @@ const fixed = {
   /** Number of compute threads for training. The inference engine uses as many. */
   threads: 1,
   /**
-   * Maximum time in milliseconds without progress. After it, the attempt counts as stalled, and the job is tried again.
-   * It is ten times as long as the longest possible step.
+   * Maximum time in milliseconds without progress. After this time, the attempt counts as stalled, and the job is tried
+   * again. The time is ten times as long as the longest possible step.
    */
   stallDeadlineMs: 900_000,
   /**

@@ -102,8 +102,8 @@ export interface PreferenceSide {
   /** True if the sequence belongs to the preferred answer. */
   readonly isChosen: boolean;
   /**
-   * KTO's reference point z in nats, with which an answer's log ratio is compared. It says how far the model has moved
-   * from the reference. At least 0, equal for all sequences of a call, and 0 if absent.
+   * KTO's reference point z in nats, an estimate of how far the model has moved from the reference; KTO compares each
+   * answer's log ratio with it. At least 0, equal for all sequences of a call, and 0 if absent.
    */
   readonly referencePoint?: number;
 }

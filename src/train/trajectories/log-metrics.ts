@@ -26,7 +26,7 @@ const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 const runningSum = /^(costs|time|data)\/cum\//;
 
-/** Measurements of all logs of one split, in a form that can be merged with those of another log. */
+/** Measurements of all logs of one split. The measurements of another log can be added to them. */
 export interface LogTally {
   /** For each metric, its mean and the number of values in the mean. */
   readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;

@@ -13,8 +13,8 @@ export function leftoverFaults(history: readonly Operation[], remains: Remains):
       .map(({ modelId, step }) => `/${adapterFolderOf(modelId, step)}/`),
     ...files.map((id) => `/files/${id}`),
   ];
-  // A server that died while deleting a model on a full disk could not record the removal, but the log names the
-  // leftovers.
+  // If a server died while it deleted a model on a full disk, it could not record the removal in the database. The
+  // operator finds the remaining files in the log.
   if (remains.wasFull)
     known.push(...asked(history, "delete model").map(({ modelId }) => `/${adaptersOf(modelId)}/`));
   // An import whose commit was lost leaves files until the next version replaces them.

@@ -205,7 +205,7 @@ export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Formats a value for an error message. For a list or an object, which can be large, names only the type. */
+/** Formats a value for an error message. Returns only the type of a list or an object, because these can be large. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
   if (isJsonObject(value)) return "the object";

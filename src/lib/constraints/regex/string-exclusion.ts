@@ -8,10 +8,7 @@ import type { TextRange } from "./text-list.ts";
 /** The listed texts that are still possible, and the part of an escape already written for their next character. */
 export interface StringMatch {
   readonly range: TextRange;
-  /**
-   * The part of an escape that has been written, in lower case; empty between two characters and inside a literal
-   * character.
-   */
+  /** Part of an escape written so far, in lower case; empty between two characters and inside a literal one. */
   readonly escape: string;
 }
 

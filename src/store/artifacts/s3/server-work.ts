@@ -1,6 +1,6 @@
 // Notes of servers under `work/` in a bucket. A note says which content a server is writing or removing, or which key
-// it holds. No request can change two objects atomically, so a server writes a note before an operation that may be
-// interrupted; a sweep later keeps the content only if a manifest refers to it.
+// the server holds. No request can change two objects atomically, so a server writes a note before an operation that
+// may be interrupted; a sweep later keeps the content only if a manifest refers to it.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { forEachConcurrently } from "./for-each-concurrently.ts";

@@ -16,7 +16,7 @@ export interface SharedMemory {
    * is a single file.
    */
   readonly files: Map<string, { readonly bytes: Buffer; readonly at: Date }>;
-  /** Artifact keys that each server holds, by server id. */
+  /** For each server, by its id, the keys of the artifacts that the server holds (see `ArtifactStore.hold`). */
   readonly held: Map<string, Set<string>>;
 }
 

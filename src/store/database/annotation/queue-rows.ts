@@ -1,5 +1,5 @@
-// Converts annotation queues and items to rows and back. Lists of fields are stored as JSON. So are texts written by
-// people, because they may contain characters that a database cannot store.
+// Converts annotation queues and items to rows and back. Lists of fields are stored as JSON. Texts that people write
+// are stored as JSON strings, because they may contain characters that a database cannot store.
 import type { Selectable } from "kysely";
 import {
   type AnnotationItem,

@@ -126,8 +126,8 @@ function constantSql(constant: Constant): Sql {
   switch (constant.type) {
     case "text":
       return sql`cast(${constant.value} as text)`;
-    // Casts the number from text in the same way as numbers in payloads. The same digits then give the same number on
-    // both sides, however a database rounds.
+    // Casts the number from text, as the numbers in payloads are cast. However a database rounds, the same digits then
+    // give the same number in the query and in the payload.
     case "number":
       return sql`cast(${JSON.stringify(constant.value)} as double precision)`;
     case "time":

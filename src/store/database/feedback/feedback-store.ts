@@ -300,8 +300,8 @@ async function insertNew(
     const key = keyOf(record);
     if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
-  // This statement makes other transactions that write feedback wait. Existing records with these ids are therefore
-  // committed and visible.
+  // This statement makes other transactions that write feedback wait. So if records with these ids exist, they are
+  // committed, and the next query sees them.
   const last = await nextSequences(transaction, "feedback", firstByKey.size);
   const first = last - firstByKey.size + 1;
   const numbered = [...firstByKey.values()].map((record, index) => ({ record, sequence: first + index }));

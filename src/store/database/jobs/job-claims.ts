@@ -26,8 +26,8 @@ export async function claimJob({ queries, form }: Claims, claim: JobClaim): Prom
     const lock = form.lockUnlocked("job");
     const job = await queries.transaction().execute((transaction) => takeJob(transaction, claim, lock));
     if (job !== null) return job;
-    // After the search, another server claimed the job that was found, or the job was cancelled. The search is
-    // repeated, because there may be another job. It finds none if the claiming server has no lease.
+    // Since the search, another server has claimed the found job, or the job was cancelled. The search is repeated,
+    // because there may be another job. The repeated search finds no job if the claiming server has no lease.
     seen = candidate;
   }
 }

@@ -120,7 +120,7 @@ async function insertJob(
     return { id, isNew: false };
   }
   await requireData(transaction, job);
-  // A retry has no groups of its own. It uses the data that is stored with the retried job.
+  // A retry has no groups of its own; it trains on the groups of the retried job.
   await groups?.finish(transaction);
   const contentHash = job.retryOf === null ? content.hash() : await hashOf(transaction, job.retryOf);
   const { bytes } = content;

@@ -9,8 +9,8 @@ const createIndex = /^create (unique )?index \w+ on (\w+) /;
 const addColumn =
   /^alter table \w+ add column \w+ \w+( not null default (-?\d+(\.\d+)?|'[^']*')| default (-?\d+(\.\d+)?|'[^']*'))?$/;
 /**
- * Matches a foreign key. It must say what happens on deletion, because an older server, which does not know the new
- * table, may delete a row to which it refers.
+ * Matches a foreign key. The foreign key must say what happens on deletion: an older server does not know the new
+ * table, so it may delete a row to which a row of the new table refers.
  */
 const reference = /\breferences \w+( \([^)]*\))?(?<onDelete> on delete (cascade|set null)\b)?/g;
 

@@ -8,8 +8,8 @@ import { type Announcer, LocalAnnouncer } from "../pubsub/announcer.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /**
- * Name of the channel for announcements. Servers that use another schema of the same database share it. They ignore
- * announcements of ids that they do not have.
+ * Name of the channel for announcements. Servers that use another schema of the same database use the same channel, so
+ * each server ignores announcements of ids that it does not have.
  */
 const channel = "hone";
 /** Maximum number of announcements that wait to be sent. Further ones are dropped; polling finds their changes. */

@@ -1,5 +1,5 @@
-// Tests how PostgreSQL reads numbers in texts. It parses them differently from JSON and JavaScript, whose results are
-// expected.
+// Tests how PostgreSQL reads numbers in texts. PostgreSQL's own parser differs from those of JSON and JavaScript, whose
+// results the tests expect.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";

@@ -29,8 +29,8 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
 }
 
 /**
- * Time limit in milliseconds that each connection has been given. It is set again only if the next search has another
- * limit.
+ * Time limit in milliseconds that was last set on each connection. The limit is set again only if the next search has
+ * another one.
  */
 const timesGiven = new WeakMap<pg.PoolClient, number>();
 

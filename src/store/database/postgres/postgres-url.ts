@@ -1,6 +1,6 @@
 // Parses database URLs. Imports nothing, so that a server on SQLite loads no PostgreSQL code when it starts.
 
-/** True if a URL names a PostgreSQL database. */
+/** True if a URL is that of a PostgreSQL database. */
 export function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url);
 }
@@ -12,7 +12,7 @@ export function shownUrl(url: string): string {
   return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
 }
 
-/** Returns the paths of the TLS files that a URL names. The driver reads these files when it parses the URL. */
+/** Returns the paths of the TLS files in a URL's parameters. The driver reads these files when it parses the URL. */
 export function filesInUrl(url: string): readonly string[] {
   if (!URL.canParse(url)) return [];
   const { searchParams } = new URL(url);

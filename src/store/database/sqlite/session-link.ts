@@ -70,8 +70,8 @@ interface Asked {
 class ThreadLink implements SessionLink {
   readonly #answers = new AnswerPort<ThreadAnswer>((answer) => this.#settle(answer));
   readonly #worker = new Worker(new URL("./session-thread.js", import.meta.url), {
-    // Does not pass this process's command-line options to the thread. They may contain a program text (`node --eval`),
-    // which the thread would execute.
+    // Does not pass this process's command-line options to the thread. The options may contain a program text (`node
+    // --eval`), which the thread would execute.
     execArgv: [],
     workerData: this.#answers.threadEnd,
     transferList: [this.#answers.threadEnd],
@@ -139,8 +139,8 @@ class ThreadLink implements SessionLink {
 }
 
 /**
- * Maximum time in milliseconds for which answers are delivered in one turn of the event loop. It includes the code that
- * waits for them.
+ * Maximum time in milliseconds for which answers are delivered in one turn of the event loop. The time of the code that
+ * waits for these answers counts too.
  */
 const turnMs = 5;
 

@@ -30,8 +30,8 @@ function haveThreads(count: number): void {
 const cacheKibibytes = 16_384;
 
 /**
- * Interval between interrupts of a search in milliseconds. They are repeated, because SQLite ignores an interrupt
- * before the statement has started, which may happen on a busy machine.
+ * Interval in milliseconds at which a search is interrupted again and again. One interrupt is not enough, because
+ * SQLite ignores an interrupt before the statement has started, which may happen on a busy machine.
  */
 const interruptEveryMs = 20;
 

@@ -13,7 +13,7 @@ export interface PostgresDatabase {
 
 const testServer = process.env["TEST_POSTGRES"] ?? "off";
 
-/** Reason why there is no PostgreSQL server; false if there is one. It is for the option `skip` of tests. */
+/** Value for the option `skip` of tests: the reason why there is no PostgreSQL server, or false if there is one. */
 export const withoutPostgres: string | false =
   testServer === "off" ? "there is no PostgreSQL: see CONTRIBUTING.md" : false;
 

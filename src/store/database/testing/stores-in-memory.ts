@@ -1,6 +1,6 @@
-// For tests: the stores on a SQLite database in memory. It answers in this thread within the caller's microtasks, so
-// that a test with a fake clock sees every answer before it advances the time. Databases are emptied and reused,
-// because creating their tables takes longer than most tests.
+// For tests: the stores on a SQLite database in memory. The database answers in this thread within the caller's
+// microtasks, so that a test with a fake clock sees every answer before it advances the time. Databases are emptied and
+// reused, because creating their tables takes longer than most tests.
 import { after } from "node:test";
 import { sql } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";

@@ -65,8 +65,8 @@ export function deliveryQueries({
         .execute(),
     claim: async (webhookId, { owner, at, until, limit }) => {
       const rows = await database
-        // A separate common table expression is evaluated only once. It therefore locks exactly the rows that it
-        // returns.
+        // Uses a separate common table expression, because the database evaluates it only once. The statement therefore
+        // locks exactly the rows that it returns.
         .with("due", (queries) =>
           queries
             .selectFrom("webhook_deliveries")

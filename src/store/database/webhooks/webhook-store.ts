@@ -17,8 +17,7 @@ export function createWebhookStore(
     create: async (webhook, { countMax }) => {
       outbox.expectWebhooks();
       await database.transaction().execute(async (transaction) => {
-        // This statement comes first, because it is a lock: concurrent creations wait here, so that together they
-        // cannot exceed the maximum number of webhooks.
+        // This statement comes first, because it is a lock: concurrent creations could otherwise exceed the maximum.
         const sequence = await nextSequence(transaction, "webhooks");
         const { count } = await transaction
           .selectFrom("webhooks")

@@ -161,8 +161,8 @@ function readSide(
 }
 
 /**
- * Returns the options of the recorded request, without messages and tools, under their names in the API. With them, the
- * correction is rendered like the recorded answer.
+ * Returns the options of the recorded request, without messages and tools, under their names in the API. The job needs
+ * them to render the correction's prompt as it was rendered for the recorded answer.
  */
 function promptExtra(prompt: RecordedPrompt): JsonObject {
   if (prompt.kind !== "conversation") return {};

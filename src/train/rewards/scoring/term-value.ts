@@ -40,10 +40,7 @@ export function worseReference({ feedbackType }: PreferenceTerm, record: Said): 
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/**
- * Returns the feedback types with this known payload format (`name`), one for each vendor, because each vendor's types
- * have a prefix of their own.
- */
+/** Returns the feedback types with this known payload format: one for each vendor, with the vendor's prefix. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }

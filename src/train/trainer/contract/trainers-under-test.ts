@@ -17,7 +17,10 @@ import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embed
 import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 
-/** Creates trainers for the contract's tiny model. They store versions in `dataFolder` and are freed after the test. */
+/**
+ * Creates trainers for the contract's tiny model. The trainers store versions in `dataFolder`, and are freed after the
+ * test.
+ */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
 
 /**

@@ -178,8 +178,9 @@ export class EmbeddedTrainers implements TrainerProvider {
     // layers must therefore compute the prefix again for each sequence.
     const groups = sharesPrefixes && recurrenceOf(config) === null ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
-    // A KL penalty uses a mean over the whole batch. Dividing the only pack would therefore cost an additional forward
-    // pass before the gradient (`#klElsewhere`). So would parts that share a preference (`#preferenceTerms`).
+    // A KL penalty uses a mean over the whole batch. If there is only one pack, dividing it would therefore cost an
+    // additional forward pass before the gradient (`#klElsewhere`). Dividing the sequences of a preference among parts
+    // would cost one too (`#preferenceTerms`).
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
     return packs.map((pack) => {
       const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);

@@ -58,7 +58,8 @@ function chunkCount({ rows_R }: Microbatch): number {
 }
 
 /**
- * True if each token's output predicts at most one trained token. It may predict several if sequences share a prefix.
+ * True if each token's output predicts at most one trained token. If sequences share a prefix, the output of its last
+ * token may predict several.
  */
 export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
   return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;

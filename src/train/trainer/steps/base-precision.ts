@@ -1,5 +1,6 @@
 // Compares the log-probabilities of a quantized base model with those of the same model in float32, on a sample of a
-// job's data. Every job reports the result before its first step; only the first job of a base model computes it.
+// job's data. Only the first job over a base model makes this comparison; every job reports its result before the first
+// step.
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
@@ -70,7 +71,7 @@ async function compare(
   sequences: OptimizerBatch,
   signal: AbortSignal,
 ): Promise<Differences> {
-  // Leaves out the adapter, so that the result holds for every model over this base.
+  // Omits the adapter, so that the result applies to every model with this base.
   const ofBase = { hasAdapter: false };
   // Float32 comes first, before the pages of the 8-bit weights are in memory.
   const exact = await trainer.forward(

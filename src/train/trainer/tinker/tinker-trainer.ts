@@ -1,6 +1,6 @@
 // A trainer whose model a server trains. The server returns log-probabilities; this class computes the loss and its
-// slopes, and sends them back as token weights. It sends them only with the optimizer step, when the number of
-// sequences is known.
+// slopes, and sends the slopes to the server as token weights. It sends them only with the optimizer step, when the
+// number of sequences is known.
 import { batchLoss } from "../losses/batch-loss.ts";
 import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";

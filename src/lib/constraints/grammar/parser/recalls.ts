@@ -8,8 +8,7 @@ export interface Recall {
   readonly behind: (text: string) => Productions;
   /**
    * Returns the productions after a terminal of unknown text. They exclude the earlier texts, but not the unknown text.
-   * So they allow too much only if a later value repeats the unknown text, or can only be completed to the unknown
-   * text.
+   * So they allow too much only if a later value repeats the unknown text, or can only be completed to that text.
    */
   readonly afterUnknown: () => Productions;
 }

@@ -15,8 +15,8 @@ export interface FutureOptions {
 
 export interface FutureLimits {
   /**
-   * Timeout of an operation in milliseconds. It includes the operations before it in the server's queue; before the
-   * first one, the server may have to load its model.
+   * Timeout of an operation in milliseconds. This time includes earlier operations in the server's queue; before the
+   * first operation, it also includes the time in which the server loads its model.
    */
   readonly operationMs: number;
   /** Timeout of one poll in milliseconds, shorter than the request timeouts of servers and proxies. */
@@ -162,7 +162,7 @@ function resultOf(reply: Reply, what: string): Reply | null {
 /**
  * Returns the name of the future in the server's answer to an operation.
  *
- * @throws ServiceError `unavailable` if the answer names no future
+ * @throws ServiceError `unavailable` if the answer contains no name of a future
  */
 export function requestIdOf(reply: Reply, what: string): string {
   const { request_id: requestId, future_id: futureId } = jsonOf(reply, what);

@@ -1,5 +1,5 @@
-// For tests: a model on the stub server. It contains a trainer that computes, and the data since the last step with the
-// derivatives of the server's own loss.
+// For tests: a model on the stub server. The model has a trainer that computes its results. It also has the data
+// received since the last optimizer step, with the derivatives of the server's own loss.
 import { resolveTrainingConfig } from "../../../../base/domain/training-config.ts";
 import type { Loss, OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
 import type { ReceivedDatum } from "./stub-wire.ts";
