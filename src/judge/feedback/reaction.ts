@@ -53,10 +53,7 @@ function findEmoji(table: EmojiNames, text: string): readonly EmojiMatch[] {
   return matches;
 }
 
-/**
- * Finds the longest emoji that starts at this position of the text. The returned length includes the variation
- * selectors within the emoji and directly after it.
- */
+/** Finds the longest emoji at this position. Its length includes variation selectors within and directly after it. */
 function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | null {
   let longest: EmojiMatch | null = null;
   let bare = "";
@@ -79,10 +76,7 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
 /** Matches emoji in Unicode blocks that are reserved for future emoji. */
 const unnamedEmoji = /[\u{1f6d8}-\u{1f6db}\u{1fa70}-\u{1faff}]\p{Emoji_Modifier}?\ufe0f?/uy;
 
-/**
- * Finds an emoji that is too new for the table of names. Clients may send an emoji before this server's table has its
- * name.
- */
+/** Finds an emoji that is too new for the table of names; clients may send it before this server has its name. */
 function unnamedEmojiAt(text: string, start: number): EmojiMatch | null {
   unnamedEmoji.lastIndex = start;
   const match = unnamedEmoji.exec(text);

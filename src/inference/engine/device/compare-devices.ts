@@ -33,10 +33,7 @@ export async function deviceFault(modelFolder: string, device: Device): Promise<
   }
 }
 
-/**
- * Describes the difference between two arrays of logits as a text for the operator. Returns null if the difference is
- * within the tolerance.
- */
+/** Describes for the operator how two arrays of logits differ; returns null if they differ within the tolerance. */
 export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
   const greatest = greatestOf(expected.map(Math.abs));
   const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));

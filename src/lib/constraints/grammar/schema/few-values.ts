@@ -24,10 +24,7 @@ export class FewValues {
     this.#look = look;
   }
 
-  /**
-   * Returns the shapes of a goal that is known to allow only few scalars. Returns null for any other goal, and for a
-   * goal that is still being read.
-   */
+  /** Returns the shapes of a goal that allows only few scalars; null for other goals and goals still being read. */
   of(goal: Goal): readonly Shape[] | null {
     const known = this.#known.get(goal);
     if (known !== undefined) return known;
