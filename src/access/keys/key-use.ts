@@ -27,7 +27,10 @@ export interface KeyUse extends Service {
 
 /** Minimum time in milliseconds between two writes of a key's last use. */
 const preciseMs = 60_000;
-/** Time in milliseconds after a first use in which further keys' uses are collected, to be written together. */
+/**
+ * Time in milliseconds after the first recorded use of a key. Uses of other keys within this time are stored by the
+ * same write.
+ */
 const gatherMs = 1000;
 /** Maximum number of key ids in one SQL statement. */
 const idsMax = 1000;

@@ -1,5 +1,5 @@
-// Identifies callers who have no API key. A reverse proxy names the user in a header, or an OpenID Connect issuer names
-// the user in a token.
+// Identifies callers who have no API key: by a header in which a reverse proxy sends the user's name, or by a token of
+// an OpenID Connect issuer.
 import { BlockList, isIP } from "node:net";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";

@@ -39,12 +39,12 @@ export class Connections {
     this.#shares = new TenantShares(max);
     this.#closed = metrics.counter({
       name: "hone_http_connections_closed_total",
-      help: "Connections closed because there were too many, by whether they had shown a key.",
+      help: "Connections closed because the maximum number was reached, by whether the client had sent a valid key.",
       labels: ["key"],
     });
     this.#refused = metrics.counter({
       name: "hone_http_connections_refused_total",
-      help: "Requests refused because their entity had its share of connections, all of them busy.",
+      help: "Requests refused because their entity used its whole share of connections, and none of these was idle.",
     });
     metrics.gauge({ name: "hone_http_connections", help: "Open connections." }, () => [
       { value: this.#shares.used },

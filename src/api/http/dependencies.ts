@@ -55,9 +55,9 @@ export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | 
  */
 export interface EngineHealth {
   readonly state: EngineState["kind"];
-  /** Text for people: why the engines are not ready, or which base models failed to load; otherwise empty. */
+  /** Sentence that says why the engines are not ready, or which base models failed to load; otherwise empty. */
   readonly reason: string;
-  /** For each base model, a text for people: that the model is in memory, or why it is not. */
+  /** State of each base model, by name: `loaded`, or another state with the reason. */
   readonly models: Readonly<Record<string, string>>;
 }
 
@@ -72,13 +72,16 @@ export interface HttpDependencies {
   /** Lets other servers fetch the KV caches of prompts; null if this exchange is off. */
   readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;
-  /** Returns a text for people that says why the database is unreachable; null if no fault is known. */
+  /** Returns a sentence that says why the database is unreachable; null if no fault is known. */
   readonly databaseFault: () => string | null;
-  /** Returns a notice about the database that is for people and reports no fault; null if there is none. */
+  /**
+   * Returns a sentence about the database that reports no fault, such as that a newer program upgraded it; null if
+   * there is nothing to report.
+   */
   readonly databaseNote: () => string | null;
   /** Resolves when the database has answered a query; rejects if it cannot be reached. */
   readonly checkDatabase: () => Promise<void>;
-  /** Resolves if training jobs make progress. Otherwise rejects like the functions in `checks`. */
+  /** Resolves if training jobs make progress. Otherwise rejects with the reason, like the functions in `checks`. */
   readonly checkJobs: () => Promise<void>;
   /**
    * Health checks of other components, by name. Each rejects if its component is unhealthy; if the error is a

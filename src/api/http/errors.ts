@@ -29,7 +29,7 @@ interface CodeRule {
   readonly status: number;
   /** Value of the member `type` in the error body, for clients that expect OpenAI's errors. */
   readonly type: string;
-  /** Location in the request for an error whose faults name none. */
+  /** Location in the request that is reported for an error without a location of its own. */
   readonly location: readonly string[];
   /**
    * Default time in seconds after which clients may retry; an error may specify another. Absent if a retry cannot help.
@@ -126,8 +126,8 @@ function answerOf(error: unknown, requestId: string): ErrorAnswer {
 }
 
 /**
- * Maximum number of characters of one text in an answer. `placeLengthMax` limits all parts of a fault's location
- * together.
+ * Maximum number of characters of one text in an error body. `placeLengthMax` limits the total length of a fault's
+ * location.
  */
 const textLengthMax = 2000;
 const placeLengthMax = 1000;

@@ -26,8 +26,8 @@ export function translateError(error: unknown, request: FastifyRequest): unknown
 }
 
 /**
- * True for errors from the file server of the documentation page, which refuses invalid file names and files outside
- * its folder.
+ * True for errors of the file server that serves the documentation page. It refuses invalid file names, and files
+ * outside its folder.
  */
 function isRefusedFile(error: unknown, { url }: FastifyRequest): boolean {
   return url.startsWith("/docs/static/") && !(error instanceof ServiceError);
@@ -58,7 +58,7 @@ export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 
-/** Returns the refusal of a wrong Content-Type. Its message names the type that the route accepts. */
+/** Returns the refusal of a wrong Content-Type, with a message that contains the type which the route accepts. */
 function wrongContentType({ headers, routeOptions }: FastifyRequest): HttpRefusal {
   const given = headers["content-type"];
   const [taken = "application/json"] = routeOptions.schema?.consumes ?? [];

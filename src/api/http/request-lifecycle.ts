@@ -1,6 +1,6 @@
 // Life cycle of a request: its id, its beginning, and its end. A request ends when its answer is complete or the client
-// has disconnected. A callback for the end runs even if it is registered later, because a client may disconnect at any
-// time.
+// has disconnected. A callback that is registered after the end runs immediately, because a client may disconnect at
+// any time.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest, FastifyInstance } from "fastify";
@@ -42,7 +42,7 @@ export function refuseInvalidRequestId({ id, headers }: Pick<FastifyRequest, "id
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Response to this request, for {@link onResponseEnd} in code that has no reply. */
+    /** Response to this request, for code that has no Fastify reply and calls {@link onResponseEnd}. */
     response: ServerResponse;
   }
 }
@@ -51,16 +51,16 @@ declare module "fastify" {
 const closeListenersMax = 20;
 
 /**
- * Delays a request until its response has the connection, and then until its turn in the event loop. A pipelined
- * response that never gets the connection never closes, so anything taken for its request would never be released. Must
- * be called before any other hook is added.
+ * Delays a request until the connection is free for its response, and then until its turn in the event loop. If a
+ * pipelined response never gets the connection, it never closes, so resources that its request had taken would never be
+ * released. Must be called before any other hook is added.
  */
 export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
   app.decorateRequest("response", null as unknown as ServerResponse);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.response = raw;
-    // Each resource taken for a request has a listener for the end of the response, as does a stream that answers the
-    // request.
+    // Each resource that is taken for a request adds a listener for the end of the response. A stream that answers the
+    // request adds another.
     raw.setMaxListeners(closeListenersMax);
     const begin = (socket: Socket): void => connections.inTurn(socket, done);
     if (raw.socket === null) raw.once("socket", begin);

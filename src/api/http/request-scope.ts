@@ -1,5 +1,5 @@
-// Checks each request to one part of the API before its handler runs: that the server is not draining, the credentials,
-// the key's number of requests in flight, and the rate limits.
+// Checks each request to one part of the API before its handler runs. The server must accept work, the credentials must
+// be valid, and neither the key's number of requests in flight nor a rate limit may be exceeded.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";

@@ -20,7 +20,7 @@ export class RouteTable {
     for (const entry of this.#methods.values()) {
       if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
     }
-    // If the method is allowed, a route did match the request, but it found nothing at this path.
+    // If the path has this method, a route handled the request but found no object, so the status is 404.
     return methods.size === 0 || methods.has(method)
       ? noRoute(path)
       : wrongMethod(method, path, [...methods].sort().join(", "));

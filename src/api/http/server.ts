@@ -109,8 +109,8 @@ export async function createHttpServer(
   trackAnswers(app.server);
   answerUnroutedRequests(app);
   leaveBodiesUnasked(app);
-  // Node would silently drop headers beyond a limit, so there is none. The total size of the headers has a limit, and a
-  // hook refuses too many of them.
+  // Node's limit on the number of headers is off, because Node would silently drop further headers. Node limits the
+  // total size of the headers, and a hook refuses too many of them.
   app.server.maxHeadersCount = 0;
   const connections = new Connections(settings.connections, metrics);
   connections.watch(app.server);
@@ -158,7 +158,7 @@ export async function createHttpServer(
   const budget = new ByteBudget(settings.bodyBytesInFlight);
   const answering = { bodies, budget };
   metrics.gauge(
-    { name: "hone_http_body_bytes", help: "Bytes of request bodies being read or answered." },
+    { name: "hone_http_body_bytes", help: "Bytes of memory that request bodies and long answers take." },
     () => [{ value: budget.used }],
   );
   const reads = readBudget(settings, metrics);

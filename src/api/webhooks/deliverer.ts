@@ -72,7 +72,7 @@ export class Deliverer implements Service {
     const { metrics } = dependencies;
     this.#attempts = metrics.counter({
       name: "hone_webhook_attempts_total",
-      help: "Requests to webhook receivers, by outcome.",
+      help: "Finished requests to webhook receivers, by outcome.",
       labels: ["outcome"],
       known: [{ outcome: "delivered" }, { outcome: "failed" }],
     });

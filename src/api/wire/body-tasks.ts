@@ -103,7 +103,7 @@ export interface KindContext {
 
 export type BodyKind = keyof BodyKinds;
 
-/** A body in pieces as received, with the other input for its reader. */
+/** A body in the pieces in which it arrived, with the further input that its reader needs. */
 export interface SentBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly limits: BodyLimits;
@@ -159,8 +159,8 @@ export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
 /**
- * Checks an uploaded file just as a job that names the file would. The first line decides whether the file contains
- * preferences or conversations.
+ * Checks an uploaded file like a job that uses the file. The first line decides whether the file contains preferences
+ * or conversations.
  */
 function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
   const lineCount = isPreference(firstLineOf(bytes, limits))

@@ -60,7 +60,9 @@ export interface Refusal {
   readonly cure?: string;
 }
 
-/** Refusals by field name. Rows may have other properties, which are not used here. */
+/**
+ * Refusal of each field, keyed by the field's name. A row may have other properties, which this module does not use.
+ */
 type Refusals = Readonly<Record<string, Partial<Refusal> & object>>;
 
 export interface BodyForm<Schema extends TObject> {
@@ -80,7 +82,7 @@ export interface DomainForm<Value> extends BodyForm<TObject> {
    * @param body valid according to the schema
    */
   to(this: void, body: object): Value;
-  /** Path in the body of each field of the domain value, for error messages. */
+  /** Location in the request of each field of the domain value, for error messages. */
   readonly fieldPaths: FieldPaths;
 }
 
@@ -119,8 +121,8 @@ export function readWithUnserved<Schema extends TObject>(
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
-    // If the body has other faults, the same error also names the unsupported options. Otherwise they have an error
-    // code of their own.
+    // If the body has other faults, the error for these also lists the unsupported options. Otherwise the unsupported
+    // options are an error with a code of its own.
     if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
   return { ...result, unserved: unservedIn(form, result.value) };

@@ -1,9 +1,9 @@
-// Translates the domain's field names in faults and messages to the field paths that the client knows. No other module
-// translates them.
+// Replaces the domain's field names in faults and messages by the fields that the client knows. No other module does
+// this.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Path in the request of each field, by the domain's name for the field. Names within a group are dotted
+ * Location in the request of each field, keyed by the domain's name for the field. Names within a group are dotted
  * (`stopping.maxTokens`). The key for errors that name no field is their code.
  */
 export type FieldPaths = Readonly<Record<string, readonly string[]>>;

@@ -33,7 +33,7 @@ export const systemCheckSchema = Type.Object(
     gpu_queue: part("The inference engine"),
     note: Type.String({
       description:
-        "Notices that are not faults, for people; for example that a newer release of Hone has upgraded the database while this server continues to run. Otherwise empty.",
+        "Notices that report no fault, for example that a newer release of Hone has upgraded the database while this server continues to run. Empty if there are none.",
     }),
   },
   { additionalProperties: part("Any other part"), title: "SystemCheck" },

@@ -26,7 +26,7 @@ type PageQuery = Static<typeof pageQuerySchema>;
 /**
  * Returns the page to request from a store.
  *
- * @param order order that applies if the query names none
+ * @param order order that applies if the query does not set one
  */
 export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
   // An empty page has an empty `last_id`, which clients send back as their next cursor.

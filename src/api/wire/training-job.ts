@@ -79,7 +79,7 @@ export interface ReadTrainingJob {
   readonly greatestTokenId: GreatestTokenId | null;
 }
 
-/** Returns the id of the model that a job's body names; null if the body's first bytes contain no valid id. */
+/** Returns the model id in the first bytes of a job's request body; null if these bytes contain no valid id. */
 export function modelIdAtHead(head: Buffer): string | null {
   const id = textMemberAtHead(head, "model_id");
   return id !== null && isUuid(id) ? id : null;
@@ -129,7 +129,9 @@ const countsByReason = (description: string) => Type.Object({}, { additionalProp
 
 const replaySchema = Type.Object(
   {
-    is_equal: Type.Boolean({ description: "True if the result equals the version byte for byte." }),
+    is_equal: Type.Boolean({
+      description: "True if the replay's result equals the original version byte for byte.",
+    }),
     files: Type.Array(Type.String(), {
       description: "Names of the compared files: all files of the version.",
     }),
@@ -201,7 +203,7 @@ export const trainingJobSchema = Type.Object(
         "Reason why a queued job waits: a base model that no server has, or a resource that a server lacked at the last attempt. For a running job, the reason of its last wait, until it makes progress. Null if there is none.",
     }),
     warnings: Type.Array(Type.String(), {
-      description: "Warnings about things that work but may not be intended, for people.",
+      description: "Sentences about parts of the job that work, but may not be intended.",
     }),
     cancel_requested: Type.Boolean({
       description: "True if cancellation was requested. A running job stops soon after that.",
@@ -256,12 +258,16 @@ export const trainingJobSchema = Type.Object(
     counts: orNull(
       Type.Object({
         groups_submitted: counted("Number of groups (or conversations or preferences) in the data."),
-        groups_trainable: counted("Number of those that are trained on."),
+        groups_trainable: counted(
+          "Number of these groups (or conversations or preferences) that are trained on.",
+        ),
         trajectories: counted("Number of trajectories in the data."),
         sequences: counted("Number of token sequences that are trained on."),
         trainable_tokens: counted("Number of answer tokens that are trained on, in one pass."),
         skipped: countsByReason("Number of trajectories of which a part is skipped, by reason."),
-        skipped_groups: countsByReason("Number of groups with such trajectories, by reason."),
+        skipped_groups: countsByReason(
+          "Number of groups with a trajectory of which a part is skipped, by reason.",
+        ),
         steps: orNull(
           Type.Object({
             count: Type.Integer({ minimum: 0, description: "Number of optimizer steps, over all passes." }),
@@ -282,8 +288,10 @@ export const trainingJobSchema = Type.Object(
     rewards: Type.Array(
       Type.Object({
         metric: Type.Enum([...rewardMetrics]),
-        before: orNull(Type.Number(), { description: "Value for the version that the job started from." }),
-        after: orNull(Type.Number(), { description: "Value for the version that the job made." }),
+        before: orNull(Type.Number(), {
+          description: "Mean reward of the version that the job started from.",
+        }),
+        after: orNull(Type.Number(), { description: "Mean reward of the version that the job made." }),
       }),
       {
         description:
@@ -292,7 +300,7 @@ export const trainingJobSchema = Type.Object(
     ),
     replay_of: orNull(Type.String({ format: "uuid" }), {
       description:
-        "For a replay: id of the job that it repeats. It compares its result with that job's version, and makes no version. Null for other jobs.",
+        "For a replay: id of the original job, which the replay repeats. The replay compares its result with the original job's version, and makes no version itself. Null for other jobs.",
     }),
     retry_of: orNull(Type.String({ format: "uuid" }), {
       description:
@@ -403,7 +411,10 @@ export function trainingJobBody(
   };
 }
 
-/** Returns the job's settings. The server's settings that the first attempt fixed complete them. */
+/**
+ * Returns the settings that the job trains with: those of the request, completed by the server settings that the job's
+ * first attempt fixed.
+ */
 function effectiveConfig(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
   const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};
   const countsTokens = typeof batchTokens === "number" && batchTokens > 0;

@@ -185,7 +185,7 @@ export interface GroupVisitor {
 /**
  * Reads a body with trajectory groups, one group at a time, and checks it against its form.
  *
- * @returns the rest of the body, the groups as folded lines for storage, and the summaries of their trajectories
+ * @returns the body without the groups, the groups as folded lines for storage, and the summaries of their trajectories
  * @throws ServiceError `invalid` with every fault of the body and its groups
  */
 export function readGroupBody<Schema extends ObjectSchema>(

@@ -1,6 +1,6 @@
-// Takes a consistent snapshot of a running server: its database, and all artifacts that its rows refer to. The server
-// removes a version from the database before it removes the version's files. If files are missing, a new database
-// snapshot therefore no longer refers to them, unless they are lost.
+// Takes a consistent snapshot of a running server: its database, and all artifacts that its rows refer to. A server
+// deletes a version's row before the version's files, so if files are missing, another snapshot of the database is
+// taken. If that still refers to the files, they are lost.
 import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Formats durations for people.
+// Formats durations as readable text.
 
 /** Returns a duration in seconds if below two minutes, in minutes if below two hours, otherwise in hours. */
 export function duration(seconds: number): string {

@@ -118,8 +118,8 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
 }
 
 /**
- * Moves the focus to the content. Following the link itself would change the part of the URL after `#`, which names
- * the view.
+ * Moves the focus to the content. Following the link itself would change the part of the URL after `#`, which
+ * identifies the view.
  */
 function skipToMain(event: Event): void {
   event.preventDefault();

@@ -59,7 +59,7 @@ async function allKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
   return listed;
 }
 
-/** Returns the id of the key that the user named by id, prefix of the id, or name. */
+/** Returns the id of the key for which the user typed the id, a prefix of the id, or the name. */
 async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   if (isUuid(typed)) return typed;
   const all = await allKeys(keys);

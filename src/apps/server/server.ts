@@ -164,8 +164,8 @@ async function composeServer(
 }
 
 /**
- * Waits until nothing runs, or the time is up. The requests that remain are then aborted with an error that names the
- * shutdown.
+ * Waits until no request runs, or the time is up. Requests that still run are then aborted with an error that mentions
+ * the shutdown.
  */
 async function drain(options: { readonly isIdle: () => boolean; readonly seconds: number }): Promise<void> {
   const end = systemClock.monotonicMs() + options.seconds * 1000;

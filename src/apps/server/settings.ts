@@ -63,7 +63,8 @@ const serverSettings = {
     default: 10,
     min: 2,
     max: 1000,
-    about: "Maximum number of PostgreSQL connections of this server. Feedback queries use up to five more.",
+    about:
+      "Maximum number of PostgreSQL connections of this server. Feedback queries use up to five more connections.",
   },
   roles: {
     kind: "list",
@@ -87,7 +88,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Models to serve in addition to the built-in one, separated by commas; the flag can be repeated. A model is a folder or a GGUF file (optionally `name=path`), the name of an added model (`hone models add`), or a model that vLLM servers compute (`name=vllm+http://host:8000,http://host2:8000?files=folder`). An item that begins with `http` is another vLLM server of the model before it. The folder contains the model's configuration, tokenizer and chat template. Default: all added models.",
+      "Models to serve in addition to the built-in one, separated by commas; the flag can be repeated. A model is a folder or a GGUF file (optionally `name=path`), the name of an added model (`hone models add`), or a model that vLLM servers compute (`name=vllm+http://host:8000?files=folder`). In `files`, give a local folder with that model's configuration, tokenizer and chat template. If several vLLM servers compute a model, separate their URLs by commas: `name=vllm+http://host:8000,http://host2:8000?files=folder`. Default: all added models.",
     isEssential: true,
   },
   quantize: {

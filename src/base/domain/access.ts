@@ -15,7 +15,10 @@ export interface AccessKey extends KeyChoices {
   readonly id: string;
   readonly entity: string;
   readonly role: KeyRole;
-  /** Human-readable name of the key's owner. Feedback records that the key writes name it as their author. */
+  /**
+   * Name of the key's owner, such as a person's name. It becomes the author of the feedback records that are written
+   * with the key.
+   */
   readonly owner: string;
   /** SHA-256 of the secret in lower-case hexadecimal. */
   readonly secretHash: string;
@@ -39,8 +42,8 @@ export const keyFields = {
     text({
       lengthMin: 1,
       lengthMax: keyTextMax,
-      about: "Name of the program that uses the key, for people.",
-      aboutShown: "Name of the program that uses the key, for people.",
+      about: "Name of the key, such as that of the program that uses it.",
+      aboutShown: "Name of the key, such as that of the program that uses it.",
       example: "nightly evaluation",
       isStoredAsJson: true,
     }),

@@ -1,5 +1,5 @@
-// Error for a model with unusable logits, such as NaN after an overflow in its weights or adapter. An engine throws the
-// error without the model's name, which only services above the engine know and add.
+// Error for a model with unusable logits, such as NaN after an overflow in its weights or adapter. An engine does not
+// know the model's name, so services above the engine add the name to the error.
 import { quoted, ServiceError } from "./service-error.ts";
 
 const type = "broken_model";

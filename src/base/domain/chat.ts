@@ -264,8 +264,8 @@ export interface ChatHeader {
   readonly echo: string;
   readonly promptTokenIds: readonly number[];
   /**
-   * Log-probabilities of the prompt's tokens. The list has one entry per token, and the first entry is null. It is null
-   * as a whole if the request does not ask for it.
+   * Log-probabilities of the prompt's tokens, with one entry per token, of which the first is null. The field itself is
+   * null if the request does not ask for these log-probabilities.
    */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
   /**
@@ -279,8 +279,8 @@ export interface ChatHeader {
    */
   readonly logprobs: "off" | "text" | "token-id";
   /**
-   * Token ids in the answer. `top` is true if the request asks for them (`return_token_ids`). `inChoices` is true if
-   * each choice contains its own, as in answers of trained models.
+   * Places of token ids in the answer. `top` is true if the request asks for token ids (`return_token_ids`).
+   * `inChoices` is true if each choice contains its token ids, as in answers of trained models.
    */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
   /**
@@ -295,7 +295,7 @@ export interface ChatHeader {
   readonly notice: string | null;
 }
 
-/** Part of a tool call that one step added. Deltas with the same `index` belong to the same call. */
+/** Part of a tool call that one generation step added. Deltas with the same `index` belong to the same call. */
 export interface ToolCallDelta {
   /** Index of the call among the calls of its choice. */
   readonly index: number;
@@ -308,7 +308,7 @@ export interface ToolCallDelta {
   readonly isText?: true;
 }
 
-/** Part of a choice that one step added. */
+/** Part of a choice that one generation step added. */
 export interface ChatDelta {
   readonly choice: number;
   readonly text: string;
@@ -317,9 +317,12 @@ export interface ChatDelta {
   readonly toolCalls: readonly ToolCallDelta[];
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** Reason and other data about the end of the choice; set only in its last delta. */
+  /** Reason for the end of the choice, with related data; null except in the choice's last delta. */
   readonly finish: ChatFinish | null;
-  /** Usage of all choices up to this delta. `choiceTokens` counts only the tokens of this delta's choice. */
+  /**
+   * Usage of all choices of the request up to this delta. `choiceTokens` counts only this choice's tokens in this
+   * delta.
+   */
   readonly usage: ChatUsage;
   readonly choiceTokens: number;
 }

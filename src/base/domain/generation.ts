@@ -357,8 +357,8 @@ export interface EngineLimits {
 
 export type EngineState =
   /**
-   * Reason for the state, for people. An `unloaded` engine uses no memory; a request changes its state to `loading` and
-   * then to `ready`.
+   * Sentence that gives the reason for the state. An `unloaded` engine uses no memory; a request changes its state to
+   * `loading` and then to `ready`.
    */
   | {
       readonly kind: "unloaded" | "loading" | "starting" | "restarting" | "stopped" | "failed";
@@ -378,7 +378,7 @@ export interface EngineGauge {
   readonly value: number;
   /** Maximum that the value can have; null if there is none. */
   readonly limit: number | null;
-  /** Description of the quantity for people, in one sentence. */
+  /** Description of the quantity in one sentence. */
   readonly about: string;
   /**
    * Labels that identify a part of the engine, if the engine measures the quantity for several parts. All gauges with
@@ -405,8 +405,8 @@ export interface EngineStatus {
 export interface Engine extends Service {
   readonly capabilities: EngineCapabilities;
   /**
-   * Transfer of prompts between engines; absent if this engine neither holds prompts for others nor receives prompts
-   * from them.
+   * Functions that transfer prompts between engines; absent if this engine can neither hold a prompt for another engine
+   * nor receive one.
    */
   readonly transfers?: PromptTransfers;
   /**

@@ -119,7 +119,7 @@ export interface JobPins {
    * does not depend on ids and times.
    */
   readonly seed: string;
-  /** True if the optimizer state of the version from which training starts was still stored. */
+  /** True if the optimizer state of the start version was still stored when the job's first attempt began. */
   readonly hasTrainerState: boolean;
 }
 
@@ -161,27 +161,27 @@ export interface TrainingJob {
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
-  /** Error message for people; null unless the job failed or was cancelled. */
+  /** Error message for the sender of the job; null unless the job failed or was cancelled. */
   readonly errorMessage: string | null;
   /** Number of attempts that were started. Attempts that returned the job to the queue do not count. */
   readonly attemptCount: number;
   /**
-   * Number of attempts since the last snapshot that were lost because their training process died. Its limit is
-   * separate from that of `restartCount`.
+   * Number of attempts that were lost since the last snapshot because their training process died. It has a limit of
+   * its own, like `restartCount`.
    */
   readonly lostCount: number;
   /**
-   * Number of attempts since the last snapshot that were lost because their server died. Its limit is separate from
-   * that of `lostCount`.
+   * Number of attempts that were lost since the last snapshot because their server died. It has a limit of its own,
+   * like `lostCount`.
    */
   readonly restartCount: number;
   /**
-   * Reason for people why a queued job waits: no server has its base model, or the last server that tried the job
-   * lacked a resource. Null if the job only waits for its turn, or has ended. A running job keeps the reason until it
+   * Sentence that says why a queued job waits: no server has its base model, or the last server that tried the job
+   * lacked a resource. Null if the job only waits for its turn, or has ended. A running job keeps the sentence until it
    * has made progress.
    */
   readonly waitingFor: string | null;
-  /** Warnings for the sender of the job, for people. They do not prevent the job from running. */
+  /** Warnings for the sender of the job, as sentences. They do not prevent the job from running. */
   readonly warnings: readonly string[];
   readonly progress: JobProgress | null;
   readonly counts: JobCounts | null;
@@ -421,7 +421,7 @@ export interface JobStore {
 
 /** A job, and the version from which it trains. */
 export interface JobRun {
-  /** The job with its task. If it is a replay, its training data is that of the job that it repeats. */
+  /** The job with its task. The training data of a replay is that of the original job. */
   readonly job: TrainingJob;
   /** Version with the step `pins.startStep`, from which training starts. */
   readonly from: ModelVersion;
@@ -434,8 +434,8 @@ export interface JobRun {
 export interface JobAssignment extends JobRun {
   readonly model: TrainedModel;
   /**
-   * Data with which a replay repeats a job and compares the result; null for other jobs. The pins of a replay are those
-   * of the job that it repeats.
+   * Data with which a replay repeats the original job and compares the result; null for other jobs. The pins of a
+   * replay are those of the original job.
    */
   readonly replay: ReplayAssignment | null;
 }
@@ -458,8 +458,8 @@ export type JobReport = (event: AttemptEvent) => Promise<void>;
 /** Events that a running attempt reports. */
 export type AttemptEvent =
   /**
-   * Number of lines of the data that are prepared. Reported at the end, and for at least a thousand lines also after
-   * each tenth of them. `secondsLeft` is estimated from the speed up to now.
+   * Number of prepared lines of the data. Reported when all are prepared, and, if there are at least a thousand lines,
+   * also after each tenth of the data. `secondsLeft` is estimated from the speed so far.
    */
   | {
       readonly kind: "prepared";

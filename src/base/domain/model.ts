@@ -7,8 +7,8 @@ export interface BaseModel {
   readonly folder: string;
   readonly engine: BaseEngine;
   /**
-   * If `off`, tool calls are not parsed from this model's answers, even if its template has a known format, unless the
-   * operator asks for it.
+   * If `off`, tool calls in this model's answers are not parsed, even if its template has a known format for them. The
+   * operator can switch parsing on.
    */
   readonly toolCalls?: "off";
   /** License that was recorded when the model was added; absent if none was. */
@@ -43,7 +43,10 @@ export type Quantization = (typeof quantizations)[number];
 /** Device that computes the tokens of a base model: the processor, or a GPU through WebGPU. */
 export type Device = "cpu" | "webgpu";
 
-/** Device of a base model, with a reason for people. The reason is empty if no other device was requested. */
+/**
+ * Device of a base model. The reason is a sentence that says why it is not the requested device; it is empty if the
+ * requested device is used.
+ */
 export interface DeviceChoice {
   readonly device: Device;
   readonly reason: string;
@@ -161,7 +164,7 @@ export function baseOfFiles(filesHash: string): RecordedBase {
   return `files:${filesHash}`;
 }
 
-/** Formats a base model's recorded identity for people, with the first digits of its hash. */
+/** Formats a base model's recorded identity for messages, with the first digits of its hash. */
 export function shownBase(base: RecordedBase): string {
   return base.startsWith("files:") ? `files ${base.slice(6, 18)}` : `weights ${base.slice(0, 12)}`;
 }
@@ -197,7 +200,7 @@ export function adapterId(modelId: string, step: number): string {
   return `${modelId}:${step}`;
 }
 
-/** Returns those steps of a model whose adapters have one of these ids. */
+/** Returns the steps of the model's versions whose adapter ids are in the list. */
 export function stepsAmong(adapterIds: Iterable<string>, modelId: string): ReadonlySet<number> {
   const prefix = adapterId(modelId, 0).slice(0, -1);
   const own = [...adapterIds].filter((id) => id.startsWith(prefix));
@@ -320,14 +323,17 @@ export interface ModelStore {
   /** Removes the names of deleted trainer states from a model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the hash of a base model's weights for versions of all models on it: for versions with only the hash of
-   * these files, and for versions whose base is unknown. The latter are assumed to have been trained on this base
-   * model.
+   * Records the hash of a base model's weights for versions on it: for versions that have only the hash of these files,
+   * and for versions whose base is unknown. Versions with an unknown base are assumed to have been trained on these
+   * weights.
    *
    * @returns the number of versions whose base was unknown
    */
   adoptBase(baseModel: string, hashes: BaseHashes): Promise<number>;
-  /** Returns up to `limit` versions of models on this base model that were trained with other weights of it. */
+  /**
+   * Returns up to `limit` versions of models on this base model that were trained with other weights than the given
+   * ones.
+   */
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
   /**
    * Accepts these weights for all versions of a model that were trained with other weights. Records the weights as

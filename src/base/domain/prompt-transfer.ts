@@ -76,7 +76,10 @@ export interface HeldPrompt {
   readonly byteLength: number;
 }
 
-/** Prompts that an engine holds for other engines, and prompts that it receives from them. */
+/**
+ * Functions of an engine for the prompts that it holds for other engines, and for the prompts that it receives from
+ * them.
+ */
 export interface PromptTransfers {
   /**
    * Takes the held prompt with this handle. The caller reads the prompt, and then must drop it.

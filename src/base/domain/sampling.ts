@@ -23,8 +23,8 @@ export interface SamplingParameters {
    */
   readonly topNSigma: number;
   /**
-   * Penalty on tokens that occur in the prompt or the answer: their logits are divided by it if positive, and
-   * multiplied by it if negative. Above 0; with 1 it is off.
+   * Penalty on tokens that occur in the prompt or the answer. Positive logits of these tokens are divided by the
+   * penalty, negative ones are multiplied by it. Above 0; with 1 it is off.
    */
   readonly repetitionPenalty: number;
   /**
@@ -53,7 +53,7 @@ export interface SamplingParameters {
   readonly seed: number;
 }
 
-/** Parameters with which tokens are sampled from the model's own distribution. Each of them is off. */
+/** Sampling parameters that change nothing: tokens are sampled from the model's own distribution. */
 export const plainSampling: Omit<SamplingParameters, "seed"> = {
   temperature: 1,
   topP: 1,

@@ -1,5 +1,5 @@
-// The error that Hone throws for expected failures, with its codes. A code names the kind of failure; only `api/http`
-// maps codes to HTTP statuses.
+// The error that Hone throws for expected failures, with its codes. A code stands for a kind of failure; only
+// `api/http` maps codes to HTTP statuses.
 
 /** Kinds of failures, independent of HTTP. */
 export type ErrorCode =

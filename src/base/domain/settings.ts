@@ -1,6 +1,6 @@
-// Settings as data. Each folder describes its settings in one record, with default, range, and a sentence for people.
-// From these records, the composition root reads flags, environment variables and the settings file; this module reads
-// nothing.
+// Settings as data. Each folder describes its settings in one record: for each setting, its default, its range and a
+// sentence. From these records, the composition root reads flags, environment variables and the settings file; this
+// module reads nothing.
 import { unreachable } from "./assert.ts";
 import { invalid, type ServiceError } from "./service-error.ts";
 
@@ -15,11 +15,14 @@ export interface Machine {
 
 /** A setting: its kind of value, default, range and description. */
 export type Setting = SettingValue & {
-  /** Description for people, in one sentence. */
+  /** Description of the setting, in one sentence. */
   readonly about: string;
   /** True for the few settings that most people need. Help texts show these first. */
   readonly isEssential?: true;
-  /** True for a text that is never shown. Its value may also be `file:<path>`, which names a file with the text. */
+  /**
+   * True for a secret text, which is never shown. Its value may also be `file:<path>`: the secret is then read from
+   * that file.
+   */
   readonly isSecret?: true;
 };
 

@@ -48,11 +48,12 @@ export interface TrainingConfig {
   /** Learning rate; above 0. */
   readonly learningRate: number;
   /**
-   * Exponent, at least 0. The learning rate of a step is multiplied by the step's number of sequences to this power.
+   * Exponent, at least 0. In each step, the learning rate is multiplied by the number of sequences of the step, raised
+   * to this exponent.
    */
   readonly learningRatePower: number;
   readonly maskProbRatio: boolean;
-  /** Upper bound of all importance ratios; 0 disables the bound. */
+  /** Upper bound of each token's importance ratio, for positive advantages too; 0 disables the bound. */
   readonly maxNegativeAdvantageImportanceSamplingWeight: number;
   /** Maximum number of tokens in a sequence on which to train, at least 2; null lets the server choose. */
   readonly packedSequenceLength: number | null;

@@ -136,7 +136,7 @@ export interface EarlierLogs {
 export interface CombinedLogs {
   /** Tally (running sums) that is stored with the newest log. The next log is added to it. */
   readonly tally: JsonObject;
-  /** Metrics to store with the version. They are applied after those of the newest log, and override them. */
+  /** Metrics to store with the version. They override metrics of the same name that the newest log has. */
   readonly metrics: Metrics;
 }
 

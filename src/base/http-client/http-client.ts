@@ -50,7 +50,7 @@ export interface HttpAnswer {
    * HttpFailure; the signal's reason
    */
   readonly body: AsyncGenerator<Uint8Array, void>;
-  /** Skips the rest of the body. If it arrives soon, the connection can be used again. */
+  /** Skips the part of the body that has not been read. If that part arrives soon, the connection can be used again. */
   readonly release: () => void;
 }
 
@@ -61,7 +61,7 @@ export interface HttpAnswer {
 const idleMs = 3000;
 /** Maximum time in milliseconds for which the operating system tries to connect. Requests have shorter timeouts. */
 const connectMsMax = 120_000;
-/** Timeout in milliseconds for the rest of an answer that is skipped. */
+/** Timeout in milliseconds for receiving the part of an answer that is skipped. */
 const restMs = 1000;
 /** Codes of errors that occur because the other side has closed the connection. */
 const closed: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
@@ -160,7 +160,9 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   const onAbort = (): void => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   let timer: NodeJS.Timeout | undefined;
-  /** Starts the timeout of a phase and ends that of the phase before. Without a duration, the phase has no timeout. */
+  /**
+   * Starts the timeout of a phase, and stops that of the phase before it. Without a duration, the phase has no timeout.
+   */
   const startTimeout = (phase: Phase, durationMs: number | undefined): void => {
     clearTimeout(timer);
     if (durationMs === undefined || ending.signal.aborted) return;

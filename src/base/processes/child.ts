@@ -17,7 +17,7 @@ import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 export interface ChildOptions<P extends Protocol> {
   /** Built module that the process runs. The module must call `serveParent`. */
   readonly module: URL;
-  /** Name of the process in messages to people, such as `training process`. */
+  /** Name of the process in messages, such as `training process`. */
   readonly name: string;
   readonly load: P["load"];
   /** Hint for the choice among pre-started processes. One that was started with an equal hint is preferred. */
@@ -39,8 +39,8 @@ export interface Child<P extends Protocol> {
   /** Id of the process; null once it is gone. */
   readonly id: number | null;
   /**
-   * Resolves when the process is gone, with a description of its end for people, such as `was ended by SIGKILL`. Never
-   * rejects.
+   * Resolves when the process is gone, with a description of its end for messages, such as `was ended by SIGKILL`.
+   * Never rejects.
    */
   readonly exited: Promise<string>;
   /** True if the process is known to have died because it ran out of memory. */

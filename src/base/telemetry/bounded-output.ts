@@ -20,7 +20,10 @@ export interface BoundedOutputOptions {
 interface Piece {
   readonly text: string;
   readonly bytes: number;
-  /** Number of lines that are lost if this text is lost: the lines in it, or the dropped lines that it announces. */
+  /**
+   * Number of lines that are lost if this text is lost. For a notice, this is the number of dropped lines that it
+   * announces.
+   */
   readonly lineCount: number;
   /** Number of the lines in `lineCount` that do not count as dropped yet. */
   readonly uncountedCount: number;

@@ -1,4 +1,4 @@
-// The log on standard error: a JSON object per line, or readable lines for people. It never contains secrets or bodies.
+// The log on standard error: a JSON object per line, or readable lines. It never contains secrets or bodies.
 import { pino } from "pino";
 import { systemClock } from "../domain/clock.ts";
 import { formatForPeople } from "./people-lines.ts";
@@ -13,7 +13,7 @@ export interface LogStyle {
   readonly format: "people" | "json";
 }
 
-/** Interface with which the rest of the server writes log lines. */
+/** Interface with which other modules write log lines. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,4 +1,4 @@
-// Formats the log for people on a terminal: one line each, with the time of day first and unusual parts in colour.
+// Formats the log as readable lines for a terminal: each begins with the time of day, and unusual parts are coloured.
 import { requestMessage, formatRequest, type RequestLine } from "./request-line.ts";
 
 interface LogEntry {
@@ -14,7 +14,11 @@ interface LoggedError {
   readonly stack?: string;
 }
 
-/** Formats a line of the log for people. The result ends in a line break. @param json line as a JSON object */
+/**
+ * Formats a line of the log as a readable line, which ends in a line break.
+ *
+ * @param json line as a JSON object
+ */
 export function formatForPeople(json: string, { isColoured }: { readonly isColoured: boolean }): string {
   const entry = JSON.parse(json) as LogEntry;
   const { level, time, msg, err, ...fields } = entry;

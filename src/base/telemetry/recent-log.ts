@@ -1,5 +1,5 @@
-// The newest lines of the log, kept in memory for people who cannot read standard error. Their number and bytes are
-// limited; the oldest lines are removed first. Lines are kept as text, and parsed only for readers.
+// The newest lines of the log, kept in memory for administrators who cannot read standard error. Their number and bytes
+// are limited; the oldest lines are removed first. Lines are kept as text, and parsed only for readers.
 import { newUuid } from "../domain/random.ts";
 import { lineLevels, type LineLevel, type LogLine } from "../domain/logs/log-line.ts";
 import { fittingCount, pageBytesMax, type Page, type PageRequest } from "../domain/page.ts";

@@ -1,6 +1,6 @@
 // Writes standard output and standard error without ever blocking this process: not on a pipe whose reader pauses, a
-// stopped terminal, or a file on a stalled disk. Output of commands for people at a terminal does not use this module,
-// because it may wait for its reader.
+// stopped terminal, or a file on a stalled disk. Commands that print for a user do not use this module, because they
+// may wait for the reader.
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { BoundedOutput, type OutputChannel } from "./bounded-output.ts";
@@ -25,7 +25,7 @@ export function standardStream(descriptor: Descriptor): BoundedOutput {
   return streamOf(descriptor).output;
 }
 
-/** Sets the function that makes the line for dropped lines. */
+/** Sets the function that writes the notice which replaces dropped lines. */
 export function announceMissingLines(descriptor: Descriptor, noticeOf: NoticeOf): void {
   streamOf(descriptor).noticeOf = noticeOf;
 }

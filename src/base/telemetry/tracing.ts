@@ -1,5 +1,5 @@
-// Interface for tracing in the rest of the server. Spans are opened, or reported after they have ended; they never
-// contain a prompt, an answer or a secret. If tracing is off, there is no such object, and nothing is spent on it.
+// Interface with which other modules trace their work. A span is opened, or reported after it has ended; it never
+// contains a prompt, an answer or a secret. If tracing is off, there is no tracing object, so tracing costs nothing.
 
 /** Attributes of a span, with names from OpenTelemetry's semantic conventions. Undefined values are left out. */
 export type SpanAttributes = Readonly<

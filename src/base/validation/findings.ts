@@ -30,7 +30,11 @@ export function newFindings(...path: readonly string[]): Findings {
   return { path: [...path], faults: [], faultCount: 0, ignored: new Map() };
 }
 
-/** Adds a fault at the current location. @param below path from there to the fault */
+/**
+ * Adds a fault.
+ *
+ * @param below path from the current location to the fault
+ */
 export function report(findings: Findings, type: string, message: string, ...below: readonly string[]): void {
   findings.faultCount += 1;
   if (findings.faults.length < faultCountMax) {
@@ -38,7 +42,11 @@ export function report(findings: Findings, type: string, message: string, ...bel
   }
 }
 
-/** Adds an unknown field at the current location. @param below path from there to the field */
+/**
+ * Adds an unknown field.
+ *
+ * @param below path from the current location to the field
+ */
 export function ignore(findings: Findings, ...below: readonly string[]): void {
   const { ignored } = findings;
   if (ignored.size >= ignoredCountMax) return;
@@ -72,7 +80,7 @@ export function firstFaults(faults: readonly Fault[], count = faults.length): re
   return [...first, { location: faults[0]?.location.slice(0, 1) ?? [], message, type: moreFaults }];
 }
 
-/** Returns a message that describes the first ten faults and counts the others. */
+/** Returns a message that describes the first ten faults and says how many others there are. */
 function summary(faults: readonly Fault[], count: number): string {
   const words = faults.slice(0, 10).map(({ location, message }) => {
     const name = location

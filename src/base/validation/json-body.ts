@@ -23,7 +23,10 @@ export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
   return parse(textOf(bytes));
 }
 
-/** A body, and a copy of it whose numbers keep all their digits. The copy is the value itself if no digits are lost. */
+/**
+ * A parsed body, and a copy of it in which numbers keep all their digits. If no digits are lost, the copy is the parsed
+ * body itself.
+ */
 export interface ExactBody {
   readonly value: unknown;
   readonly exact: ExactJson | undefined;

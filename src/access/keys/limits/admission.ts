@@ -47,7 +47,8 @@ export class Admission implements Allowance {
   }
 
   /**
-   * Refuses the request early, by the counts in this server's memory, without a read of the other servers' counts.
+   * Refuses the request early, by the counts that this server has in memory. The other servers' counts are not read
+   * from the database for this.
    *
    * @throws LimitRefusal if one more request would exceed a limit
    */

@@ -6,7 +6,9 @@ import { requireValidLimits } from "./check-limits.ts";
 
 export interface EntityLimits {
   /**
-   * Returns the limits that an administrator has set for the entity. If a limit is null, the server's setting applies.
+   * Returns the limits that an administrator has set for the entity. A limit that is null was not set, so the server's
+   * setting applies.
+   *
    * @throws ServiceError `invalid` for an invalid entity
    */
   find(entity: string): Promise<KeyLimits>;

@@ -23,7 +23,7 @@ export function createRateLimiter(
   const counts = new SharedCounts(dependencies);
   const refusals = dependencies.metrics.counter({
     name: "hone_limit_refusals_total",
-    help: "Requests that a limit of their key or entity refused.",
+    help: "Requests refused because they exceeded a limit of their key or entity.",
     labels: ["limit", "of"],
   });
   return {

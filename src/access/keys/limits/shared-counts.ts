@@ -50,7 +50,7 @@ export class SharedCounts {
    * includes.
    */
   #turn: Promise<unknown> = Promise.resolve();
-  /** The next exchange, not started yet; null if none is planned. */
+  /** Exchange that is planned but has not started; null if none is planned. */
   #next: Promise<boolean> | null = null;
   #storing: Promise<void> | null = null;
   #exchangedMs = -Infinity;
@@ -83,7 +83,7 @@ export class SharedCounts {
     this.#store(subject);
   }
 
-  /** True if the known counts of these keys and entities are recent enough to base a refusal on them. */
+  /** True if the counts of these keys and entities were read recently enough to refuse a request because of them. */
   isKnown(subjects: readonly LimitSubject[]): boolean {
     const { store, clock } = this.#dependencies;
     const since = store.isShared ? clock.monotonicMs() - freshMs : 0;

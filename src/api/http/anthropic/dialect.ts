@@ -25,11 +25,11 @@ export function errorAnswerFor(error: unknown, request: Asked): ErrorAnswer {
 
 interface CodeRule {
   readonly type: string;
-  /** Anthropic's status by Hone's status, if the two differ. */
+  /** HTTP statuses of Anthropic's API where they differ from Hone's, keyed by Hone's status. */
   readonly statuses?: Readonly<Record<number, number>>;
 }
 
-/** Error types of Anthropic's API (https://platform.claude.com/docs/en/api/errors), by Hone's error code. */
+/** Error types of Anthropic's API (https://platform.claude.com/docs/en/api/errors), keyed by Hone's error code. */
 const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   invalid: { type: "invalid_request_error", statuses: { 422: 400 } },
   unsupported: { type: "invalid_request_error" },

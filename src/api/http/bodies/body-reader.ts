@@ -87,7 +87,8 @@ export class BodyReader {
     request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
     context: KindContext = {},
   ): Promise<BodyTasks[Kind]["result"]> {
-    // Safe cast: routes marked with {@link rawBody} receive a gathered body. A request without a content type has none.
+    // Safe cast: on routes marked with {@link rawBody}, `request.body` is a gathered body. It is undefined if the
+    // request has no content type.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const sender = { caller: request.caller, requestId: requestIdOf(request) };
     const body: SentBody = { pieces, limits: this.#limits, sender, context };
@@ -99,9 +100,9 @@ export class BodyReader {
   }
 
   /**
-   * Returns the form of an endpoint's body for a body of the given kind.
+   * Returns the form with which an endpoint reads a body of the given kind.
    *
-   * @param contextOf returns further input for reading the body
+   * @param contextOf returns the reader's input besides the body
    */
   form<Kind extends FormKind>(
     kind: Kind,

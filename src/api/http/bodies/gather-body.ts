@@ -39,7 +39,10 @@ export class ByteBudget {
     });
   }
 
-  /** Returns an empty account for the bytes of one answer. The first `freeBytes` of them do not count. */
+  /**
+   * Returns an empty account for the bytes of one answer. The answer's first `freeBytes` bytes do not count towards the
+   * budget.
+   */
   forAnswer(tenant: string, freeBytes: number): HeldBytes {
     return new HeldBytes(tenant, this.#shares, { freeBytes, keepsFree: true });
   }
@@ -124,11 +127,13 @@ export class HeldBytes {
   }
 }
 
-/** A check that can refuse a body before all of it is read. */
+/** Check of a body's first bytes, which can refuse the body before the remaining bytes are read. */
 export interface HeadCheck {
   /** Returns the value to check, from the first bytes of the body; null if it needs more bytes. */
   readonly find: (head: Buffer) => string | null;
-  /** Checks that value while the rest of the body arrives. Called once; rejects to refuse the body. */
+  /**
+   * Checks the value that `find` returned, while the rest of the body arrives. Called once; rejects to refuse the body.
+   */
   readonly check: (found: string) => Promise<void>;
 }
 

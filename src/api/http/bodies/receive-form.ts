@@ -20,7 +20,10 @@ export interface ReceivedForm<Received> {
   readonly fields: ReadonlyMap<string, unknown>;
 }
 
-/** Limits of the form parser. It lets a second file through, so that the refusal can name that file. */
+/**
+ * Limits of the form parser. A valid form has one file, but the parser accepts two, so that the error message can name
+ * the second.
+ */
 const formLimits = {
   files: 2,
   fields: 16,

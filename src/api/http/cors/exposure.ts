@@ -39,7 +39,7 @@ export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names 
 /**
  * Returns how often a header occurs in a request.
  *
- * @param rawHeaders alternating names and values
+ * @param rawHeaders names and values of the headers, alternating
  */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;

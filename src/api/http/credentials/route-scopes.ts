@@ -6,14 +6,14 @@ import { quoted } from "../../../base/domain/service-error.ts";
 import { HttpRefusal } from "../errors.ts";
 
 interface RouteScopes {
-  /** Scopes that give access to the route; a key needs one of them. */
+  /** Scopes that give access to the route. A key with any one of them may use the route. */
   readonly scopes: readonly KeyScope[];
   /** True if the route concerns more than one project, so that keys for a single project are refused. */
   readonly isWholeEntitys: boolean;
 }
 
 interface Row {
-  /** Matches the method and path of routes; the path may be in registered or documented form. */
+  /** Matches the method and the path of routes, with path parameters written as `:name` or `{name}`. */
   readonly pattern: RegExp;
   readonly reads: readonly KeyScope[];
   /** Scopes that give access to changes. Empty if changes require a key without limits. */

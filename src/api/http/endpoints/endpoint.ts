@@ -30,7 +30,8 @@ interface EndpointGroup {
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
   /**
-   * Path in the request of each field that a domain error can name. An unknown id in the route's path needs no entry.
+   * Location in the request (such as `body`, then the field's name) of each field that a domain error can name. An
+   * unknown id in the URL needs no entry.
    */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
@@ -39,13 +40,15 @@ interface EndpointGroup {
 interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchemas {
   readonly summary: string;
   readonly description?: string;
-  /** Finds the object that the path names, before the query and the body are read. */
+  /** Finds the object that the ids in the URL identify, before the query and the body are read. */
   readonly find?: (params: ParametersOf<Route>, caller: Caller) => Promise<Found>;
   readonly query?: Query;
   readonly body?: Body;
   /** Description of the answer. */
   readonly answer: string;
-  /** Documentation that the other members do not contain, such as that of a body that the handler reads itself. */
+  /**
+   * Documentation for which this interface has no other member, such as that of a body that the handler reads itself.
+   */
   readonly documented?: FastifySchema;
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
@@ -125,7 +128,8 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
           };
           namedBy = fieldPaths;
           const input = { params, found, ...sent, caller, request, reply };
-          // Safe cast: each part of the input was read by the reader for the handler's type.
+          // Safe cast: parameters, query and body were read by the readers that define the types of the handler's
+          // input.
           return await handler(input as Parameters<typeof handler>[0]);
         } catch (error) {
           throw locate(error, namedBy);

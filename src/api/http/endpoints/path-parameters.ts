@@ -8,7 +8,7 @@ export interface PathParameter {
   /**
    * Returns the parameter in normalized form.
    *
-   * @throws ServiceError `not_found` for a text that cannot name an object of this kind
+   * @throws ServiceError `not_found` for a text that is not a valid id of such an object
    */
   readonly read?: (text: string) => string;
 }

@@ -46,7 +46,7 @@ export function readQuery<Schema extends ObjectSchema>(
   return value;
 }
 
-/** Converts a text to a number if the schema requires a number and the text is one in JSON. */
+/** Converts a query text to a number if the schema requires a number and the text is written as JSON writes numbers. */
 function valueOf(given: unknown, type: SchemaNode["type"]): unknown {
   if (type !== "integer" && type !== "number") return given;
   return typeof given === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given) ? Number(given) : given;

@@ -48,8 +48,8 @@ export function writeStandings({ allowance }: FastifyRequest, reply: FastifyRepl
  * Returns the limits for requests of a key: those of the key, and those of its entity.
  *
  * @param key null for users who sign in without a key
- * @param ofEntity limits that are set for the entity
- * @param defaults value of each limit that is not set for the entity
+ * @param ofEntity limits that an administrator has set for the entity; null where none is set
+ * @param defaults limits that apply where none is set for the entity
  */
 export function limitsFor(
   {

@@ -86,7 +86,7 @@ export function measureRequests(
     buckets: secondBuckets,
   });
   metrics.gauge(
-    { name: "hone_http_requests_in_flight", help: "Requests with credentials in progress." },
+    { name: "hone_http_requests_in_flight", help: "Running requests on routes that require a key." },
     () => [{ value: inFlight.total() }],
   );
   app.addHook("onRequest", async (request, reply) => {
@@ -145,8 +145,8 @@ function auditBeforeAnswers(
     const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
     done(isChange ? audit.fault() : null);
   });
-  // A promise would delay even answers that need not wait by a turn of the event loop, in which their connection might
-  // close. Therefore this hook uses a callback.
+  // This hook uses a callback, because a promise would delay every answer by a turn of the event loop, even if it need
+  // not wait. In that turn, the connection might close.
   app.addHook("onSend", (request, reply, payload, done) => {
     const { statusCode: status } = reply;
     if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);

@@ -28,9 +28,13 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
     waitingMax: settings.readsWaiting,
     waitSeconds: settings.readWaitSeconds,
   });
-  metrics.gauge({ name: "hone_http_read_bytes", help: "Bytes of stored data held for answers." }, () => [
-    { value: budget.used },
-  ]);
+  metrics.gauge(
+    {
+      name: "hone_http_read_bytes",
+      help: "Bytes of memory that running requests hold for reading stored data.",
+    },
+    () => [{ value: budget.used }],
+  );
   metrics.gauge({ name: "hone_http_reads_waiting", help: "Requests waiting to read stored data." }, () => [
     { value: budget.waitingCount },
   ]);

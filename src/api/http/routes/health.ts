@@ -17,7 +17,7 @@ import type { InFlight } from "../limits/admission.ts";
 
 interface Health {
   readonly state: string;
-  /** Text for people that says why the state is not `ready`. */
+  /** Sentence that says why the state is not `ready`. */
   readonly reason: string;
   readonly models: EngineHealth["models"];
 }

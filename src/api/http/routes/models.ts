@@ -26,7 +26,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     { summary: "Register a model to train", body: modelCreateForm, fieldPaths: registrationPaths, ...one },
     async ({ body: { entity, loraRank, loraAlpha, targetModules, ...named }, caller }) => {
       const adapter = { rank: loraRank, alpha: loraAlpha, targets: targetModules };
-      // If the request names no entity, the model belongs to the caller's entity.
+      // If the request has no entity, the model belongs to the caller's entity.
       const registration = { ...named, entity: entity || caller.entity, adapter };
       return modelAnswer.body(await models.register(registration, caller));
     },

@@ -86,7 +86,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     async ({ caller, request }) => {
       // Safe cast: the router provides the part of the path that the wildcard matches as a string.
       const { "*": name } = request.params as { readonly "*": string };
-      // A chat request may have an empty name, which means the default model. On this route, it names no model.
+      // An empty model name means the default model in a chat request, but is refused on this route.
       if (name === "") throw notFound("model", name);
       const { base, modelId, step } = await dependencies.directory.find(name, caller);
       const model =
@@ -108,7 +108,7 @@ function namedModel({ id, createdAt, base }: ServedModel): NamedModel {
 }
 
 /**
- * Returns the entry of a trained model. It contains the name as the client sent it, and the model and time as in the
+ * Returns the entry of a trained model. Its name is the one that the client sent; its model and time are those in the
  * list.
  */
 async function servedName(

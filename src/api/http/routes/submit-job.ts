@@ -88,7 +88,9 @@ export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { rea
   return { madeBy: { requestId: id, traceparent: span?.traceparent ?? null } };
 }
 
-/** Returns the paths in a job's body of the fields that a trainer may refuse: the model and the settings. */
+/**
+ * Returns the locations in the request of the fields that a trainer may refuse: the model and some settings of the job.
+ */
 export function trainerPaths(kind: JobKind) {
   const config = kind === "rl" ? "experimental_config" : "config";
   return {

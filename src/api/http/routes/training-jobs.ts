@@ -149,9 +149,10 @@ export function trainingJobRoutes(
 }
 
 /**
- * Returns the id of the model that a query names; null if the query names no model.
+ * Returns the id of the model to which a query is limited; null if it is not limited to one.
  *
- * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or if the query names a model twice
+ * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or if the query has both the model's id
+ * and its name
  */
 async function requestedModelId(
   { model_id: id, model: name }: ValueOf<typeof jobQuerySchema>,

@@ -102,7 +102,7 @@ export function trajectoryRoutes(
   );
 }
 
-/** Returns the error for a body that names another model than the path. */
+/** Returns the error for a body whose model id differs from the model in the URL. */
 function contradiction(modelId: string, model: TrainedModel): ServiceError {
   const message = `Value error, the path names the model ${model.id}, and model_id is ${quoted(modelId)}; leave it out, or send the same.`;
   const faults = [{ location: ["body", "model_id"], message, type: "value_error" }];

@@ -32,7 +32,9 @@ const questionAnswer = answerOf<QuestionAgreement>()("QuestionAgreement", {
   statistic: orNull(Type.Enum(["cohen", "fleiss"]), {
     description: "Kind of `kappa`: Cohen's for two annotators, Fleiss' for more.",
   }),
-  reason: orNull(Type.String(), { description: "Why `kappa` is null, for people; null if it is not." }),
+  reason: orNull(Type.String(), {
+    description: "Sentence that says why `kappa` is null; null if `kappa` has a value.",
+  }),
 });
 
 export const agreementAnswer = answerOf<{ readonly agreement: readonly QuestionAgreement[] }>()(null, {

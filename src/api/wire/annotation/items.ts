@@ -18,7 +18,7 @@ import { annotatorField, commonRows, holdField, sliceFields } from "./fields.ts"
 
 const displayField = Type.Object({
   json_path: Type.String({ maxLength: 1024, description: "JSON path of the field in the call." }),
-  label: Type.String({ maxLength: 256, description: "Label that is shown with the field." }),
+  label: Type.String({ maxLength: 256, description: "Text that clients show next to the field's value." }),
 });
 const recordedSchema = Type.Object(
   {

@@ -1,4 +1,4 @@
-// API format of annotation queues. It is that of Weave, and additionally has questions that belong to the queue.
+// API format of annotation queues: that of Weave, with the addition of questions that are defined in the queue itself.
 import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
 import { queueFields } from "../../../base/domain/annotation/queue.ts";
@@ -172,7 +172,7 @@ const statsAnswer = answerOf<QueueStats>()("AnnotationQueueStats", {
   total_items: counted("Number of items in the queue."),
   completed_items: Type.Integer({
     minimum: 0,
-    description: "Number of items that as many annotators have completed as the queue requires.",
+    description: "Number of completed items, each of which the required number of annotators has completed.",
   }),
   annotators: [
     Type.Array(annotatorCounts.schema, { description: "Counts for each annotator who has started an item." }),

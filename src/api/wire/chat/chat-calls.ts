@@ -1,5 +1,5 @@
-// Reads the tools of a chat request: which of them the answer may call, contradictions with other fields, and the
-// conversion of custom tools to functions. This module does not check that the model supports tools.
+// Reads the tools of a chat request: determines the tools that the answer may call, finds contradictions with other
+// fields, and converts custom tools to functions. This module does not check that the model supports tools.
 import { type ChatCalls, type ToolChoice, textArgument, type TextTool } from "../../../base/domain/chat.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";

@@ -15,7 +15,10 @@ const backends: readonly unknown[] = ["auto", "hone"];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Aliases of members of `structured_outputs` as top-level fields of the body, each with the name of its member. */
+/**
+ * Top-level fields of the body that are aliases of members of `structured_outputs`. Each is paired with the name of its
+ * member.
+ */
 const spellings = Object.entries(spelledFields).map(
   // Safe cast: the entries have the record's own keys.
   ([field, { spells }]) => [field as keyof typeof spelledFields, spells] as const,

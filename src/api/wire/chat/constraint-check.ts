@@ -94,7 +94,7 @@ export const constraintCheckSchema = Type.Object(
     place: orNull(Type.String(), {
       description: "Location of the refused keyword: a JSON pointer into a schema, or a position in a text.",
     }),
-    reason: orNull(Type.String(), { description: "Reason for the refusal, for people." }),
+    reason: orNull(Type.String(), { description: "Sentence that says why the constraint is refused." }),
     tests: Type.Array(
       Type.Object({
         valid: orNull(Type.Boolean(), { description: "The `valid` that was sent with the test." }),
@@ -110,7 +110,8 @@ export const constraintCheckSchema = Type.Object(
       }),
     ),
     notices: Type.Array(Type.String(), {
-      description: "Notes on an accepted constraint, for people; for example on unknown formats.",
+      description:
+        "Sentences about an accepted constraint, for example about formats that the server does not know.",
     }),
     compile_ms: Type.Number({
       minimum: 0,

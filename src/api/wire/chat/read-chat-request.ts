@@ -33,11 +33,11 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
 };
 
 /**
- * Returns the path in the body of each field of the domain request. If several body fields set the same domain field,
- * its path is that of the first row whose field was sent.
+ * Returns the location in the request of each field of the domain request. If several body fields set the same domain
+ * field, its location is that of the first row whose field was sent.
  */
 export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
-  // Errors about the model name the field `model`, without a group, so no row below sets this path.
+  // Errors about the model use the plain name `model`, without a group, so no row below sets this location.
   const fieldPaths: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(fields);
   const sent = new Map(Object.entries(body));
@@ -88,7 +88,7 @@ export interface ChatAnswerForm {
 export interface ReadChatRequest {
   readonly request: ChatRequest;
   readonly form: ChatAnswerForm;
-  /** Path in the body of each field of the domain request. */
+  /** Location in the client's request of each field of the domain request. */
   readonly fieldPaths: FieldPaths;
   readonly ignored: readonly string[];
   /** Sentences for the client about how the server interpreted the request. */

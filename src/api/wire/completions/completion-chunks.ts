@@ -52,7 +52,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
   };
 }
 
-/** Data of a prompt that all its choices use. */
+/** Data of one prompt, which all choices that answer the prompt use. */
 interface StreamedPrompt {
   readonly header: ChatHeader;
   readonly echoed: EchoedLogprobs;

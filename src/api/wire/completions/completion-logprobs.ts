@@ -15,7 +15,10 @@ export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
 export interface CompletionLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
-  /** Alternatives to each token and the token itself, so that an entry may have one more than requested. */
+  /**
+   * For each token, the log-probabilities of its alternatives and of the token itself. An entry may therefore have one
+   * item more than requested.
+   */
   readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
   /** Offset of each token's text in the choice's text, counted in Unicode code points. */
   readonly text_offset: readonly number[];

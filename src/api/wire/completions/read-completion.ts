@@ -28,7 +28,7 @@ export interface CompletionLimits extends ChatLimits {
 
 /** Form in which the body of a text completion wants its answer sent and written. */
 export interface CompletionForm extends ChatAnswerForm {
-  /** Id of the answer. Of its requests, only the first has the same id. */
+  /** Id of the answer. The body becomes one request per prompt, of which only the first has this id. */
   readonly id: string;
   /** True if the body asks for zero tokens. The engine still samples one token, which the answer leaves out. */
   readonly isWithoutTokens: boolean;
@@ -42,7 +42,7 @@ export interface ReadCompletion {
   /** One request for each prompt; at least one. */
   readonly requests: readonly ChatRequest[];
   readonly form: CompletionForm;
-  /** For each request, the paths of its fields in the body. */
+  /** For each request, the locations in the body of the domain request's fields. */
   readonly fieldPaths: readonly FieldPaths[];
   readonly ignored: readonly string[];
 }

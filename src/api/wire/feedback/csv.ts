@@ -3,7 +3,7 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { rowBody } from "./query/result-rows.ts";
 
-/** Columns of the file if the request names no fields. */
+/** Columns of the file if the request does not select fields. */
 const allColumns: readonly string[] = [
   "id",
   "created_at",

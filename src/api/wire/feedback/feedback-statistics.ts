@@ -117,10 +117,10 @@ export const feedbackStatisticsAnswer = answerOf<FeedbackStatistics>()("Feedback
     Type.Object(
       {
         share: Type.Number({
-          description: "Fraction of the records that is in the sample; 1 if all records were read.",
+          description: "Fraction of the matching records that the sample contains; 1 if all were read.",
         }),
         count: count("Number of records in the sample."),
-        rule: Type.String({ description: "How the sample was chosen, for people." }),
+        rule: Type.String({ description: "Sentence that says how the sample was chosen." }),
       },
       {
         description:

@@ -8,8 +8,8 @@ import type { Json } from "../../../base/domain/text/json.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
 /**
- * Field that a row sets: one of the domain's request, the form of the answer, or one that the body's reader handles.
- * Null if the server refuses the field, or accepts it without effect.
+ * Target of a row's field: a field of the domain's request, the form of the answer, or `read` if the body's reader
+ * handles the field. Null if the server refuses the field, or accepts it without effect.
  */
 export type Reads = ChatField | "answer form" | "read" | null;
 
@@ -51,7 +51,7 @@ interface ReadBy<Schema extends TSchema, Value> {
   readonly read?: (value: NonNullable<Static<Schema>>) => Value;
 }
 
-/** Row of a field, of any type. */
+/** Row that describes a field of any type. */
 export interface Field extends Pick<FieldRow, "allowedWithBeams" | "inResponses">, Partial<Refusal> {
   readonly schema: TSchema;
   readonly reads: Reads;

@@ -24,7 +24,7 @@ export const keyCreateForm = creation("KeyCreate", {
   }),
   owner: nullable(text, {
     description:
-      "Owner of the key, for people. Feedback written with the key has this name as `vendor_user_id`.",
+      "Name of the key's owner, such as a person. Feedback written with the key has this name as `vendor_user_id`.",
     "x-default": "the entity",
   }),
   role: nullable(Type.Enum([...roles]), {
@@ -60,7 +60,7 @@ const rows = {
   }),
   owner: Type.String({
     description:
-      "Owner of the key, for people. Feedback written with the key has this name as `vendor_user_id`.",
+      "Name of the key's owner, such as a person. Feedback written with the key has this name as `vendor_user_id`.",
   }),
   role: Type.Enum([...roles]),
   ...choices,

@@ -51,8 +51,8 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
 /**
  * Returns the filter for the usage that a query selects.
  *
- * @param entity entity whose usage is selected: the only one that the caller may access, or the one that it named; null
- * for all entities
+ * @param entity entity whose usage is selected; null for all entities. The route has checked that the caller may see
+ * this usage
  * @throws ServiceError `invalid` for an invalid day
  */
 export function usageFilter(

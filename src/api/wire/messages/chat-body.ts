@@ -39,7 +39,7 @@ export function chatBody(
       json_schema: { name: "output", schema: format.schema },
     },
     ...thinkingBody(body),
-    // Both are off, because answers of this API have no fields for log-probabilities and token ids.
+    // Log-probabilities and token ids are off, because answers of the Messages API have no fields for them.
     logprobs: false,
     return_token_ids: false,
   };

@@ -121,8 +121,9 @@ function signatureOf({ text }: OpenBlock): string {
 }
 
 /**
- * Returns the arguments of a call as an object, with numbers as the model wrote them. Text that is no JSON object, such
- * as that of a truncated call, becomes an object in the form in which Anthropic asks clients to send it back.
+ * Returns the arguments of a call as an object, with numbers as the model wrote them. If the text is no JSON object,
+ * for example because the call was truncated, the object contains the text in the form in which Anthropic asks clients
+ * to return it.
  */
 function inputOf(text: string): object {
   const json = text === "" ? "{}" : text;

@@ -9,12 +9,12 @@ type Texts = NonNullable<CountRequestBody["system"]>;
 
 type Place = readonly string[];
 
-/** Paths in the body from which a chat message was built. */
+/** Paths in the client's body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Path in the body of each text in the message's content. */
+  /** For each text in the message's content, the path in the client's body from which it came. */
   readonly textPaths: readonly Place[];
-  /** Path in the body of each tool call. */
+  /** For each tool call of the message, the path in the client's body from which it came. */
   readonly callPaths: readonly Place[];
 }
 
@@ -74,8 +74,8 @@ export function continuesLast(messages: readonly InputMessage[]): boolean {
 }
 
 /**
- * True for a line that Claude Code puts before its instructions for Anthropic's billing. The line names the program and
- * the request; because it differs in each request, it would prevent prompt caching.
+ * True for a line for Anthropic's billing that Claude Code puts before its instructions. The line identifies the
+ * program and the request. Because it differs in each request, it would prevent prompt caching.
  */
 function isAttribution(text: string): boolean {
   return text.startsWith("x-anthropic-billing-header:");

@@ -52,7 +52,7 @@ const contentBlock = Type.Object(
         "In a tool result: accepted without use, because chat templates cannot mark a call as failed. Describe the failure in the content.",
     }),
     cache_control: cached,
-    // Blocks in answers have these members, and clients send the blocks back.
+    // Blocks in answers have the members below. They are accepted here, because clients send such blocks back.
     citations: free("Accepted without use."),
     caller: free("Accepted without use."),
     data: free("In a redacted thinking block: accepted without use."),

@@ -66,10 +66,11 @@ export const modelCreateForm = creation("ModelCreate", {
       Type.Object({
         model: Type.String({
           minLength: 1,
-          description: "Name or id of that model, as in a chat request. It must have the same base model.",
+          description:
+            "Name or id of the model to start from, in any form that a chat request accepts. It must have the same base model as the new model.",
         }),
         step: nullable(Type.Integer({ minimum: 0 }), {
-          description: "Step of that model's version.",
+          description: "Step of the version to start from.",
           "x-default": "the version that `model` names, otherwise the newest version",
         }),
       }),
@@ -84,7 +85,7 @@ export const modelCreateForm = creation("ModelCreate", {
   ...creationRows(returnFields),
 });
 
-/** Paths in the body of the adapter settings in a registration. */
+/** Locations of the adapter settings in the request that registers a model. */
 export const registrationPaths: FieldPaths = {
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],

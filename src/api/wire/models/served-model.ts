@@ -23,14 +23,14 @@ export interface ListedBase {
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
   } | null;
-  /** Loading state. `reason` says in a sentence why the model is not loaded. */
+  /** Loading state. `reason` is a sentence that says why the model is not loaded; empty if it is loaded. */
   readonly presence: {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
   /** Maximum memory in bytes that the model takes while it is loaded. */
   readonly memoryBytes: number;
-  /** Part of that memory for keys and values, which grow with the number of running requests. */
+  /** Part of `memoryBytes` that the KV caches of running requests may take. */
   readonly keyValueBytes: number;
   readonly files: {
     /** Size in bytes of the model's weights on disk. */
@@ -89,7 +89,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
         value: Type.Enum(["cpu", "webgpu", "vllm"]),
         reason: Type.String({
           description:
-            "Why the precision differs from the configured one, for people; empty if it is as configured.",
+            "Why this machine does not use the device that the setting `server.device` requests; empty if it does.",
         }),
       }),
       {
@@ -106,7 +106,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
           description:
             "Format in which the model writes tool calls; `off` if the server reads no tool calls from its answers.",
         }),
-        reason: Type.String({ description: "Why the format was chosen, for people." }),
+        reason: Type.String({ description: "Sentence that says why the server chose the format." }),
       }),
       { description: "Support for tool calls; null if the base model is not served." },
     ),
@@ -118,7 +118,9 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
         read: Type.Boolean({
           description: "True if the server separates the model's thoughts from the answer.",
         }),
-        reason: Type.String({ description: "Why thoughts are separated or not, for people." }),
+        reason: Type.String({
+          description: "Sentence that says why the server separates thoughts or does not.",
+        }),
       }),
       { description: "Support for thinking before the answer; null if the base model is not served." },
     ),
@@ -130,7 +132,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
       Type.Object({
         value: Type.Enum(["loaded", "loading", "unloaded", "failed"]),
         reason: Type.String({
-          description: "Why the model is not loaded, for people; empty if it is loaded.",
+          description: "Sentence that says why the model is not loaded; empty if it is loaded.",
         }),
         memory_bytes: Type.Integer({
           minimum: 0,

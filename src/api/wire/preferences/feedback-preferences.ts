@@ -62,7 +62,8 @@ const rows = {
       minimum: 1,
       maximum: preferencesMax,
       default: 2048,
-      about: "Maximum number of pairs (with kto, of answers) in the job; the rest is left for the next job.",
+      about:
+        "Maximum number of pairs (with kto, of answers) in the job; further ones are left for the next job.",
     }),
   }),
   config: nullable(preferenceConfigForm, {

@@ -151,7 +151,8 @@ export function checkPreferenceConfig(config: unknown, findings: Findings): void
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
   const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
-  // The schema refuses an unknown loss, so this code finds no rules for it and checks nothing.
+  // The check against the schema has already reported an unknown loss. There are no rules for such a loss, so nothing
+  // is checked here.
   const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
     const value = config[option] ?? null;

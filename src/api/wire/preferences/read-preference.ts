@@ -87,8 +87,8 @@ interface Answers {
 }
 
 /**
- * Returns the prompt or answer under the one name that the preference uses; null if it uses none of the names. Adds a
- * fault if it uses two.
+ * Returns the prompt or answer, for which `fields` lists the possible names; null if the preference has none of these
+ * fields. Adds a fault if it has two.
  */
 function onlyOne(value: Value, fields: readonly string[], findings: Findings): Part | null {
   const [field, second] = fields.filter((name) => (value[name] ?? null) !== null);

@@ -125,8 +125,8 @@ function* logprobsText(
   for (let start = 0; start < logprobs.length; start += entriesMax) {
     const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
       JSON.stringify(
-        // The entry names its token by id, because two tokens may have the same text. Answers of trained models do the
-        // same.
+        // The entry identifies its token by id, because two tokens may have the same text. Answers of trained models do
+        // the same.
         tokenEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
       ),
     );

@@ -62,8 +62,8 @@ const ofRequest = Type.String({
 });
 
 /**
- * Query of a path that names a request by its answer's id. The project is needed if several projects have an answer
- * with this id.
+ * Query of the routes whose URL contains the request id of a completion. `project` is required if completions of
+ * several projects have this id.
  */
 export const callQuerySchema = Type.Object({ project: Type.Optional(ofRequest) });
 

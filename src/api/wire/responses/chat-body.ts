@@ -72,8 +72,8 @@ function responseFormat(format: Format | null): object | null {
 }
 
 /**
- * Returns the fields for log-probabilities, which are off unless requested, for any model. Token ids are always off,
- * because the answer has no field for them.
+ * Returns the chat request's fields for log-probabilities, which are off for any model unless requested. Token ids are
+ * always off, because the Responses API has no field for them.
  */
 function logprobs({ include, top_logprobs: count }: ResponsesRequestBody): object {
   const isAsked = include?.includes("message.output_text.logprobs") === true || (count ?? 0) > 0;

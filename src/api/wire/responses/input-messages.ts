@@ -6,10 +6,10 @@ type Item = Exclude<ResponsesRequestBody["input"], string>[number];
 
 type Place = readonly string[];
 
-/** Paths in the body from which a chat message was built. */
+/** Paths in the client's body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Path in the body of each tool call. */
+  /** For each tool call of the message, the path in the client's body from which it came. */
   readonly callPaths: readonly Place[];
 }
 

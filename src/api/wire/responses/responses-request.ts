@@ -53,7 +53,7 @@ const itemSchema = Type.Object(
     summary: nullable(Type.Array(anyObject), {
       description: "In a reasoning item without content: the thoughts.",
     }),
-    // Items in answers have these members, and clients send the items back.
+    // Items in answers have the members below. They are accepted here, because clients send such items back.
     id: free("Accepted without use."),
     status: free("Accepted without use."),
     phase: free("Accepted without use."),
@@ -128,8 +128,10 @@ const textSchema = Type.Object(
             description:
               "`text` for free text, `json_object` for any JSON object, `json_schema` for JSON that satisfies a schema.",
           }),
-          name: nullable(Type.String(), { description: "For people; the server ignores it." }),
-          description: nullable(Type.String(), { description: "For people; the server ignores it." }),
+          name: nullable(Type.String(), { description: "Name of the schema; ignored by the server." }),
+          description: nullable(Type.String(), {
+            description: "Description of the schema; ignored by the server.",
+          }),
           schema: nullable(anyObject, {
             description:
               "JSON Schema of the answer: required with type `json_schema`, optional with `json_object`.",

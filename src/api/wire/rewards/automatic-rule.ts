@@ -103,7 +103,7 @@ export const automaticStateAnswer = answerOf<ShownState & { readonly order: Auto
       }),
       ({ kind }) => kind,
     ],
-    reason: Type.String({ description: "Explanation of the status, for people." }),
+    reason: Type.String({ description: "Sentence that explains the status." }),
     next_job_at: orNull(Type.String({ format: "date-time" }), {
       description: "Earliest time of the next job; null if a job may be created now.",
     }),

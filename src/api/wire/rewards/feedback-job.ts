@@ -49,7 +49,7 @@ export const feedbackJobForm = creation(
         minimum: 1,
         maximum: jobGroupsMax,
         default: 512,
-        about: "Maximum number of groups (prompts) in the job; the rest is left for the next job.",
+        about: "Maximum number of groups (prompts) in the job; further groups are left for the next job.",
       }),
     }),
   },
@@ -105,7 +105,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
   }),
 });
 
-/** Returns a row for the ids of the feedback that was used for a recorded answer. */
+/** Returns the response field with the ids of the feedback that was used for a recorded answer. */
 export function feedbackIds() {
   return [
     Type.Array(Type.String(), { description: "Ids of the feedback records that were used; the first 100." }),
@@ -115,9 +115,13 @@ export function feedbackIds() {
 
 const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAnswer", {
   reference: Type.String({
-    description: "Reference of the answer; if the feedback is not on a recorded answer, its subject.",
+    description:
+      "Reference of the answer that is left out. If the feedback is not on a recorded answer, the reference that the feedback has.",
   }),
-  reason: Type.String({ description: "Name of the reason; `reasons` explains it." }),
+  reason: Type.String({
+    description:
+      "Why the answer is left out, as one of the keys of `reasons`. The value of that key explains it.",
+  }),
   reward: orNull(Type.Number(), { description: "Reward of the answer; null if it was not computed." }),
   people: [
     Type.Integer({ minimum: 0, description: "Number of people who gave feedback on the answer." }),
@@ -136,7 +140,10 @@ export interface CreatedJob {
   readonly isDryRun: boolean;
 }
 
-/** First rows of the answer to a request that creates a job with rewards or a job with preferences. */
+/**
+ * First fields of the response to a request that creates a training job from feedback, with rewards or with
+ * preferences.
+ */
 export const createdJobRows = {
   id: orNull(Type.String({ format: "uuid" }), {
     description: "Id of the created job; null for a dry run, or if there is nothing to train on.",
@@ -147,16 +154,16 @@ export const createdJobRows = {
   ],
 } as const;
 
-/** Answer row that explains the reasons for which recorded answers are left out. */
+/** Response field that explains why recorded model answers are left out of training. */
 export const reasons = Type.Object(
   {},
   {
     additionalProperties: Type.String(),
-    description: "Explanations of the reasons in `left_out`, keyed by their names.",
+    description: "Explanation of each `reason` that occurs in `left_out`, keyed by the reason.",
   },
 );
 
-/** Answer row with the recorded answers that are left out of training. */
+/** Response field that lists the recorded model answers that are left out of training. */
 export const leftOut = [
   Type.Array(leftOutAnswer.schema, { description: "The first 100 answers that are left out." }),
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),

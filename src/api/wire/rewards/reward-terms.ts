@@ -86,7 +86,7 @@ type TermBody = Static<typeof rewardTermSchema>;
 
 const scaleFields = ["range", "factor", "offset", "clamp"] as const;
 
-/** Fields that each kind of term has besides the common ones. `more` names the optional ones. */
+/** Fields of each kind of term, besides those that all kinds have. `more` lists the optional fields. */
 const fieldsOf: Readonly<
   Record<Kind, { readonly required: readonly string[]; readonly more: readonly string[] }>
 > = {

@@ -7,7 +7,7 @@ import type { BodyLimits } from "../body-limits.ts";
 export interface LineReader {
   /** Receives the faults of the file. */
   readonly findings: Findings;
-  /** Name of a line's content for messages, in the singular and the plural. */
+  /** Noun for the content of a line, such as `conversation`, for error messages: singular and plural. */
   readonly holds: { readonly one: string; readonly many: string };
   /** Reads the value of a line. @param place path of the line, such as `line 3` */
   readonly read: (value: unknown, place: string) => void;

@@ -29,7 +29,7 @@ export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
 
 export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
 
-/** Path in the body of each field of the domain request. */
+/** Location in the request of each field of the domain request. */
 export const tokenizationPaths: FieldPaths = {
   ...fieldPathsOf(conversationFields, {}),
   "prompt.text": ["body", "prompt"],

@@ -23,8 +23,8 @@ interface Option {
   /** The option's primary name, which answers use. Absent if this name is the primary one. */
   readonly spells?: string;
   /**
-   * True if the value under this name takes precedence over the one under the primary name. Otherwise both values must
-   * agree.
+   * True if the value under this name takes precedence over the value under the primary name. If absent, a request that
+   * contains both names must give both the same value.
    */
   readonly wins?: true;
   /** Converts the value that a request sent. Absent if the domain uses the same value. */
@@ -71,7 +71,7 @@ const options: Readonly<Record<string, Option>> = {
   allow_training_without_logprobs: option(
     "allowTrainingWithoutLogprobs",
     Type.Boolean(),
-    "True to also train on the text of assistant messages that are not Choices, and of Choices without token ids. Because these tokens have no recorded log-probabilities, each step uses those of the model before the step as the old ones.",
+    "True to also train on the text of assistant messages that are not Choices, and of Choices without token ids. These tokens have no recorded log-probabilities, so each step uses the log-probabilities that the model gives them before the step.",
   ),
   base_precision: option(
     "basePrecision",
@@ -155,15 +155,15 @@ const options: Readonly<Record<string, Option>> = {
   num_trajectories_learning_rate_multiplier_power: option(
     "learningRatePower",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "Exponent: a step's learning rate is multiplied by the step's number of sequences to this power.",
+    "Exponent p: in each optimizer step with n sequences, the learning rate is multiplied by n to the power p.",
   ),
   packed_sequence_length: option(
     "packedSequenceLength",
     Type.Integer({ minimum: 2, maximum: 1_048_576 }),
-    "Maximum length of a sequence in tokens; longer sequences are left out. If the server setting training.batchTokens is above 0, it also replaces that setting as the number of tokens per step.",
+    "Maximum length of a sequence in tokens; longer sequences are left out. If the server setting training.batchTokens is above 0, this field also replaces that setting as the number of tokens per step.",
     "the server setting training.sequenceLengthMax",
   ),
-  passes: option("passCount", passes, "Number of passes over the sequences, each in another order."),
+  passes: option("passCount", passes, "Number of passes over the sequences, each in a different order."),
   num_epochs: {
     ...option("passCount", passes, "Alias of passes."),
     spells: "passes",

@@ -15,16 +15,17 @@ export const passingSchema = Type.Object(
     }),
     do_remote_prefill: nullable(Type.Boolean(), {
       default: false,
-      description: "True to fetch the prompt's KV cache from the server that the other fields name.",
+      description: "True to fetch the prompt's KV cache from the server at `remote_host` and `remote_port`.",
     }),
     remote_host: nullable(Type.String({ minLength: 1, maxLength: 253 }), {
-      description: "Host of that server, one of those that the operator allows (`transfer.peers`).",
+      description:
+        "Host of the server from which to fetch the KV cache. The operator must allow it (`transfer.peers`).",
     }),
     remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), {
-      description: "Port of that server.",
+      description: "Port of the server from which to fetch the KV cache.",
     }),
     remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Id of the kept KV cache, as the answer's `kv_transfer_params` state it.",
+      description: "Id of the kept KV cache, as in the `kv_transfer_params` of that server's answer.",
     }),
   },
   { ...named, title: "KvTransferParams" },

@@ -153,7 +153,7 @@ export const callSchema = Type.Object(
     id: Type.String({ description: "Id of the call." }),
     project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
     op_name: Type.String({ description: "Called op: the reference of a published op, or any name." }),
-    display_name: orNull(Type.String(), { description: "Name of the call, for people." }),
+    display_name: orNull(Type.String(), { description: "Name of the call that is shown to users." }),
     trace_id: Type.String({ description: "Id of the trace that the call belongs to." }),
     parent_id: orNull(Type.String(), {
       description: "Id of the parent call; null for the root of a trace.",

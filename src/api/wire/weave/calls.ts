@@ -31,7 +31,7 @@ const startFields = {
     maxLength: 4096,
     description: "Called op: the reference of a published op, or any name.",
   }),
-  display_name: shortText("Name of the call, for people."),
+  display_name: shortText("Name of the call that is shown to users."),
   trace_id: nullable(callId, {
     description: "Id of the trace that the call belongs to.",
     "x-default": "a new one",
@@ -127,7 +127,10 @@ export const callBatchForm: BodyForm<typeof batchRequestSchema> = {
   },
 };
 
-/** Fields by which the database finds and sorts calls. It cannot store every character in them. */
+/**
+ * Fields by which the database finds and sorts calls. A text with a character that the database cannot store is refused
+ * in these fields.
+ */
 const names = ["id", "op_name", "trace_id", "parent_id"];
 
 function checkNames(part: unknown, findings: Findings, ...place: readonly string[]): void {

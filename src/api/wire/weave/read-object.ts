@@ -49,8 +49,8 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
 }
 
 /**
- * Returns the content, with numbers as the client wrote them. If the content names no class, adds the class that the
- * request names next to it.
+ * Returns the object's content, with numbers as the client wrote them. If the content has no class, the class in the
+ * request field `builtin_object_class` is added to it.
  */
 function contentOf(body: ExactJson | undefined): ExactJson {
   const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
@@ -61,8 +61,8 @@ function contentOf(body: ExactJson | undefined): ExactJson {
 }
 
 /**
- * Adds faults of an annotation spec's schema, because annotations cannot be checked against an invalid schema. The
- * spec's length is limited, because other requests wait while a spec is read.
+ * Adds faults for an annotation spec whose field schema is invalid, because annotations could not be checked against
+ * it. The spec's length is limited, because other requests wait while a spec is read.
  */
 function checkSpec(content: ExactJson, length: number, findings: Findings): void {
   if (classesOf(content).base !== specClass) return;

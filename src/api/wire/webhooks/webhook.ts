@@ -47,7 +47,7 @@ const rows = {
   ],
   disabled_reason: [
     orNull(Type.String(), {
-      description: "Why the webhook was disabled, for people; null if it is enabled.",
+      description: "Sentence that says why the webhook was disabled; null if it is enabled.",
     }),
     ({ disabled }: Webhook) => disabled?.reason ?? null,
   ],

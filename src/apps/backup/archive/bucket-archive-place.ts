@@ -9,8 +9,8 @@ import type { ArchivePlace } from "./archive-place.ts";
 /** Size in bytes of the parts in which files are read and uploaded; each is in memory as a whole. */
 const partBytes = 1 << 24;
 /**
- * Maximum number of keys that the check for an empty bucket lists. One page is enough for it, and some stores paginate
- * incorrectly.
+ * Maximum number of keys that are listed to find out whether the bucket is empty. One page is enough for this, and some
+ * stores paginate incorrectly.
  */
 const listedMax = 1000;
 

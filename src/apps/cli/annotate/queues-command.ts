@@ -35,7 +35,7 @@ interface AddFlags extends Flags {
 export function addQueuesCommand(program: Command): void {
   const queues = program
     .command("queues")
-    .description("Manage annotation queues: items for people to judge.");
+    .description("Manage annotation queues: lists of calls about which people answer questions.");
   const withServer = (command: Command): Command =>
     addConnectionFlags(command).option("--json", "print JSON");
   withServer(

@@ -146,7 +146,10 @@ export function addModelsCommand(program: Command): void {
   addMoveCommand(models);
 }
 
-/** Formats a base model's state and its maximum memory: that of the model itself, and that of its requests' KV caches. */
+/**
+ * Formats a base model's state and its maximum memory. The memory of the model itself is shown separately from that of
+ * the KV caches of its requests.
+ */
 function memoryText({
   value,
   reason,

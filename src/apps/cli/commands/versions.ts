@@ -55,7 +55,11 @@ export function addVersionCommands(models: Command): void {
     });
   for (const { verb, pinned, description } of [
     { verb: "pin", pinned: true, description: "Protect a version (name:step3) from automatic deletion." },
-    { verb: "unpin", pinned: false, description: "Allow the automatic deletion of a pinned version." },
+    {
+      verb: "unpin",
+      pinned: false,
+      description: "Unpin a version (name:step3), so that it may be deleted automatically again.",
+    },
   ]) {
     addConnectionFlags(models.command(`${verb} <name:stepN>`).description(description))
       .option("--json", "print JSON")

@@ -33,7 +33,7 @@ export interface CompletionOptions {
   readonly sourceOf: (words: string, what: string) => ValueSource | null;
   /** Returns the fixed values that a flag accepts; undefined if it has none. */
   readonly choicesOf: (option: Option) => readonly string[] | undefined;
-  /** Looks up the current values of a source. */
+  /** Looks up the values that a source has at the moment, such as the names of all models. */
   readonly find: (source: Exclude<ValueSource, "files" | "folders">) => Promise<readonly Candidate[]>;
 }
 
@@ -43,7 +43,7 @@ interface Place {
   readonly words: readonly string[];
   /** Flag whose value is the next word; null if none is expected. */
   readonly pending: Option | null;
-  /** Number of positional arguments so far. */
+  /** Number of positional arguments among these words. */
   readonly count: number;
   readonly isPastFlags: boolean;
 }

@@ -189,8 +189,9 @@ async function replayJobs(
 }
 
 /**
- * Returns the new model's name. @throws ServiceError `invalid` if neither a name nor another server is given, or for
- * an invalid name
+ * Returns the new model's name.
+ *
+ * @throws ServiceError `invalid` for an invalid name, or if the flags give neither a new name nor another server
  */
 function placeOf(
   model: ModelObject,

@@ -50,7 +50,9 @@ export function addWebhooksCommand(program: Command): void {
     .option("--records-max <count>", "maximum number of records in one event", Number)
     .action(addWebhook);
   withFlags(
-    webhooks.command("enable <id>").description("Enable a disabled webhook again, for events from now on."),
+    webhooks
+      .command("enable <id>")
+      .description("Enable a disabled webhook again. It gets only events that occur from now on."),
   ).action(async (id: string, flags: Flags) => {
     printResult(await connect(flags).webhooks.change(id, { enabled: true }), `enabled ${id}`, flags);
   });

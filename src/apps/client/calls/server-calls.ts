@@ -16,7 +16,10 @@ export class ServerCalls extends CallGroup {
   readonly check = this.call("GET /v1/system-check", withoutRetries);
   /** Returns a description of the key that this client uses. */
   readonly key = this.call("GET /v1/preview/key");
-  /** Lists the newest log lines of one server, the one that answers, newest first by default. For administrators. */
+  /**
+   * Lists the newest log lines, newest first by default. If several servers share the address, these are the lines of
+   * the server that answers. For administrators.
+   */
   readonly logs = this.pages("GET /v1/preview/logs");
 
   async version(options?: RequestOptions): Promise<string> {

@@ -137,7 +137,8 @@ interface Answer {
 }
 
 /**
- * Formats the attempts for the judge: first the lines that all share, then the rest of each attempt under its name.
+ * Formats the attempts for the judge: first the lines that all attempts have in common, then the remaining lines of
+ * each attempt under its name.
  *
  * @param show formats an attempt; by default, its conversation is shown
  */

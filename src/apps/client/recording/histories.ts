@@ -1,6 +1,6 @@
-// Converts the calls of a rollout to histories for training. A call that continues an earlier one adds a turn to its
-// history; any other call starts a new history, as does each additional answer of a call. Each generated answer is a
-// Choice, and is trained on, in only one history.
+// Converts the calls of a rollout to histories for training. A call that continues an earlier call adds a turn to that
+// call's history; any other call starts a new history, as does each additional answer of a call. Each generated answer
+// is a Choice, and is trained on, in only one history.
 import type { JsonObject } from "./model-request.ts";
 import type { RecordedCall } from "./recording-fetch.ts";
 

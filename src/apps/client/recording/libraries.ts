@@ -1,5 +1,5 @@
-// Other vendors' clients, set up to call a recorded model. Their packages are optional peer dependencies, imported on
-// first use; the error for a missing package names it.
+// Other vendors' clients, set up to call a recorded model. Their packages are optional peer dependencies, which are
+// imported on first use. If a package is missing, the error contains its name.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";

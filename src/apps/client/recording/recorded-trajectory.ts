@@ -129,7 +129,7 @@ export class RecordedTrajectory implements LibraryAccess {
     return child;
   };
 
-  /** Adds a line to the trajectory's log, for people. */
+  /** Adds a readable line to the trajectory's log. */
   readonly log = (line: string): void => void this.#logs.push(line);
 
   /** Answered calls, without those of sub-agents, in the order in which they began. */

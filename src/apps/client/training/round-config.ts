@@ -31,8 +31,8 @@ const factor = { min: 0.25, max: 1.5 } as const;
 const klMeasurable = 1e-6;
 
 /**
- * Options that set the size or the number of optimizer steps. If a run sets any of them, it gets none of these
- * defaults.
+ * Options that set the size or the number of optimizer steps. If a run sets any of these options, the defaults of this
+ * module do not apply.
  */
 const stepOptions = ["learning_rate", "steps", "batch_size", "grad_accumulation_sequences"] as const;
 

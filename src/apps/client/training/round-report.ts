@@ -81,7 +81,7 @@ export function trainingNumbers(data: Readonly<Record<string, unknown>>): Traini
 export interface Validation {
   readonly step: number;
   readonly reward: number;
-  /** True if the reward is better than that of all versions validated before. */
+  /** True if the reward is better than the rewards of all versions that were validated before. */
   readonly isBest: boolean;
   /** Metrics under `val/` that the server computed from the validation's trajectories. */
   readonly metrics: Readonly<Record<string, number>>;

@@ -89,7 +89,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, Compone
   );
 }
 
-/** A state in its colour. */
+/** A state such as `failed`, in the colour that stands for it. */
 export function State({ of }: { readonly of: string }) {
   return <span class={`state state-${of}`}>{of}</span>;
 }

@@ -58,7 +58,8 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
     return models.flatMap(({ folder: modelFolder, engine, fault }) => {
       if (engine.kind !== "embedded") return [];
       if (fault !== undefined) return fault.cause === untaken ? [null] : [];
-      // The process opens nothing yet: only the server checks whether the other device works.
+      // On a device other than the CPU, the process opens no model yet, because only the server checks whether the
+      // device works.
       if (server.device !== "cpu") return [null];
       const cacheFolder = folder.cacheOf(modelFolder);
       return [openingOf({ modelFolder, cacheFolder, quantization: engine.quantization, settings })];

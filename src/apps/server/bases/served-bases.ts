@@ -262,8 +262,8 @@ function baseMaker(
 }
 
 /**
- * Returns the device that computes a model: the wanted one for float32 weights, otherwise the CPU, because other
- * devices compute only float32.
+ * Returns the device that computes a model: the requested one if the weights are float32, otherwise the CPU, because
+ * other devices compute only float32.
  */
 function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
   if (wanted.device === "cpu" || precision === undefined) return wanted;

@@ -104,8 +104,8 @@ function versionOf(key: string): VersionKey {
 }
 
 /**
- * Returns the greatest step that the database has for a model, from its versions and from the pinned result steps of
- * its jobs; -1 for an unknown model.
+ * Returns the greatest step that the database has for a model: of its versions, and of the steps that its jobs have
+ * reserved for their results. Returns -1 for an unknown model.
  */
 async function greatestKnownStep(
   { models, jobs }: Pick<ComparedStores, "models" | "jobs">,

@@ -30,7 +30,7 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Gaug
   perEngine("hone_engine_requests_waiting", "Requests waiting for a slot.", (status) => status.waitingCount);
   perEngine(
     "hone_engine_requests_waiting_max",
-    "Maximum number of waiting requests.",
+    "Maximum number of requests that may wait for a slot.",
     (status) => status.waitingCountMax,
   );
   metrics.gauge(

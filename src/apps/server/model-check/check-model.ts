@@ -35,7 +35,7 @@ import { sampleText } from "./sample-text.ts";
 /** Facts from the model's files, which need no computation. */
 export interface CheckedModel {
   readonly name: string;
-  /** Architecture as the model's configuration names it, such as `LlamaForCausalLM`. */
+  /** Architecture in the spelling of the model's configuration, such as `LlamaForCausalLM`. */
   readonly family: string;
   readonly license: string | null;
   readonly parameterCount: number;
@@ -58,7 +58,7 @@ export interface CheckedPrecision {
   readonly weightBytes: number;
   /** Number of weight matrices in each form, such as float32 or 8-bit codes. */
   readonly forms: Readonly<Record<WeightForm, number>>;
-  /** Names of the weight matrices that have more bits than most. */
+  /** Names of the weight matrices that have more bits per weight than most others. */
   readonly finer: readonly string[];
   /** Error against float32; null for float32 itself. */
   readonly comparison: ModelComparison | null;

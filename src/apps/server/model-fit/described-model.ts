@@ -87,7 +87,8 @@ interface Download {
 const headerSizes = [16, 64, 256].map((mebibytes) => mebibytes * 2 ** 20);
 
 /**
- * Downloads the beginning of each GGUF file. The rest of the file on this machine is a hole, which takes no disk space.
+ * Downloads the beginning of each GGUF file. The local file has the full size, but the part that is not downloaded
+ * takes no disk space.
  */
 async function describeGguf(download: Download, files: readonly RepositoryFile[]): Promise<string> {
   const { scratch } = download;

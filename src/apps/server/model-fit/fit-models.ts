@@ -112,7 +112,8 @@ export function largestKnown(
       return servingBytesOf(config, forms, usualContext) <= memoryBytes;
     });
   const isTrainable = (config: ModelConfig): boolean =>
-    // The size of the float32 weights is a lower bound, so no graphs are built for models that are far too large.
+    // The float32 weights alone are checked first: the exact estimate builds graphs, which takes long for a model that
+    // is far too large.
     4 * countParameters(config) <= memoryBytes &&
     sequenceTrainingBytes(config, trainedTokenCount) <= memoryBytes;
   return {

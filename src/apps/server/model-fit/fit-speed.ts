@@ -14,9 +14,9 @@ export const requestCount = 8;
 
 /** Estimated speed, in tokens per second. */
 export interface FitSpeed {
-  /** Decoded tokens of a single request. */
+  /** Tokens per second that a single request generates. */
   readonly one: number;
-  /** Decoded tokens of {@link requestCount} concurrent requests together. */
+  /** Tokens per second that {@link requestCount} concurrent requests generate together. */
   readonly several: number;
   readonly prompt: number;
 }
@@ -42,12 +42,13 @@ export function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly
   };
 }
 
-/** Rows of a prompt that are multiplied at once, as measured. */
+/** Number of prompt rows per multiplication. The kernels' speed was measured with this number. */
 const promptRowCount = 128;
 
 /**
- * Returns how many rows a weight is multiplied with, and how many of them at once. In a mixture of experts, each row
- * uses only a few of the matrices [E, N, K], and shares each of them with few other rows.
+ * Returns the number of rows that are multiplied with a weight in total, and the number that share one multiplication.
+ * A mixture of experts has E matrices [N, K]: each row is multiplied with only a few of them, so only few rows share a
+ * matrix.
  */
 function rowsOf(
   { experts }: ModelConfig,

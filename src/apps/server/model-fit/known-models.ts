@@ -17,7 +17,7 @@ type Sizes = readonly [
   ...headSize: readonly number[],
 ];
 
-/** Returns the fields that most classes share. */
+/** Returns the fields of config.json that most architectures have, from a model's sizes. */
 function sized([width, intermediate, layers, heads, kvHeads, headSize]: Sizes): JsonObject {
   return {
     hidden_size: width,

@@ -23,7 +23,10 @@ export const trainedTokenCount = 1024;
 export interface FitMachine {
   readonly memoryBytes: number;
   readonly kernels: KernelMeasurement;
-  /** Rates of products with weights in memory, by all threads together; null to estimate no speed. */
+  /**
+   * Measured speeds of products with weight matrices that are read from main memory, not from the processor's cache.
+   * All threads compute together. Null if no speed is to be estimated.
+   */
   readonly rates: readonly KernelRate[] | null;
 }
 
@@ -45,7 +48,7 @@ export interface FitQuestion {
   /** Length of each request in tokens, prompt and answer together. */
   readonly contextLength: number;
   readonly quantizations: readonly Quantization[];
-  /** Returns the forms of the weights; null for {@link publishedForms}. */
+  /** Returns the storage form of each weight; null to assume the forms that {@link publishedForms} returns. */
   readonly formsOf: ((choice: FormChoice) => WeightForms) | null;
 }
 

@@ -1,5 +1,5 @@
-// Builds the parts that answer model requests, and starts loading the engines. `loadBases` waits for them once HTTP is
-// up.
+// Builds the parts that answer model requests, and starts loading the engines. `loadBases` waits for the engines once
+// HTTP is up.
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { createChatService } from "../../../inference/chat/complete-chat.ts";
 import { createEmbeddingService } from "../../../inference/chat/embeddings/embedding-service.ts";

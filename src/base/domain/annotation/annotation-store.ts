@@ -14,7 +14,7 @@ import type {
  */
 export interface ListSlice {
   readonly limit: number;
-  /** Number of entries of the list to skip. */
+  /** Number of entries to skip at the beginning of the list. */
   readonly offset: number;
   readonly bytesMax?: number;
 }
@@ -67,7 +67,9 @@ export interface AnnotatorCounts {
 export interface Remaining {
   /** Number of items that still need answers, and that this annotator has neither completed nor skipped. */
   readonly open: number;
-  /** Number of these open items that other annotators hold now. They become free if those annotators release them. */
+  /**
+   * Number of these open items that other annotators hold now. Such an item is free again if its annotator releases it.
+   */
   readonly held: number;
 }
 

@@ -7,8 +7,8 @@ import type { Question } from "./question.ts";
 /** Fields of a queue that its owners may change. */
 export const queueFields = {
   /** Text of 1 to 256 characters. */
-  name: text({ about: "Name of the queue, for people." }),
-  description: text({ default: "", about: "Purpose of the queue, for people.", isStoredAsJson: true }),
+  name: text({ about: "Name of the queue." }),
+  description: text({ default: "", about: "Description of the queue's purpose.", isStoredAsJson: true }),
   scorerRefs: texts({
     countMax: 50,
     default: [],

@@ -46,7 +46,7 @@ export type RequireTables = (version: number, found: readonly TableColumns[]) =>
  * fills it.
  */
 export interface DatabaseTables {
-  /** Name of the database for messages to people. */
+  /** Name of the database in messages. */
   readonly name: string;
   /** Kind of database, such as `sqlite`. */
   readonly kind: string;

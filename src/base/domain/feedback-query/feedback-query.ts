@@ -35,8 +35,8 @@ export interface FeedbackResult {
 }
 
 /**
- * Entity that makes a query, and the time limit of the query. Entities take turns, so that one entity's queries do not
- * delay those of others.
+ * Entity for which a query runs, and the time limit of the query. Entities take turns, so that one entity's queries do
+ * not delay those of others.
  */
 export interface QueryTurn {
   readonly entity: string;

@@ -28,7 +28,10 @@ interface Found {
   hasMore: boolean;
 }
 
-/** Numbers of payloads that are being written. The cache saves work, because each write needs the numbers twice. */
+/**
+ * Numbers found in payloads that are being written, keyed by the payload. Each write needs them twice, so the cache
+ * avoids a second search.
+ */
 const foundIn = new WeakMap<object, PayloadNumbers>();
 
 export function numbersIn(payload: JsonObject): PayloadNumbers {

@@ -33,7 +33,7 @@ export interface KernelMeasurement extends IntegerKernels {
 /** Kernels of a processor on which all kernels are exact, such as x86 with VNNI. */
 export const everyKernel: IntegerKernels = { codes: "int8", fourBits: true };
 
-/** Returns a line for people: the forms that the machine uses for quantized weights, the reason, and their speed. */
+/** Returns a readable line with the forms that the machine uses for quantized weights, the reason, and their speed. */
 export function kernelsText({ codes, fourBits, rates }: KernelMeasurement): string {
   const eight = {
     int8: "8-bit weights in signed codes",

@@ -36,7 +36,7 @@ export type LimitSubject = `key:${string}` | `entity:${string}`;
 /** A key or an entity, with its limits. */
 export interface Limited {
   readonly subject: LimitSubject;
-  /** Name for messages to people, such as `This key` or `The entity "acme"`. */
+  /** Name in messages, such as `This key` or `The entity "acme"`. */
   readonly name: string;
   readonly limits: KeyLimits;
 }
@@ -52,8 +52,8 @@ export interface RateStanding {
 }
 
 /**
- * For each kind of limit per minute, the state of the limit that has least left; null if there is no limit of this
- * kind.
+ * For requests and for tokens, the state of the limit per minute that is closest to being reached; null if there is no
+ * such limit.
  */
 export type RateStandings = { readonly [Kind in RateKind]: RateStanding | null };
 

@@ -123,8 +123,8 @@ export function wholeParameter(
 }
 
 /**
- * Returns the format of the texts that a schema for texts, or for texts and null, allows: its listed values, or any
- * text.
+ * Returns the structural-tag format for the texts that a parameter's schema allows: the values that the schema lists,
+ * or any text. The schema allows only texts, or texts and null.
  */
 function plainText(schema: Json, root: Json, free: Json): Json {
   if (!isJsonObject(schema)) return free;

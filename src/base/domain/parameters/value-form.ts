@@ -63,8 +63,8 @@ function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<V
     if (one === "any") return "any";
     for (const kind of one) kinds.add(kind);
   }
-  // If a value may be either a plain or a bounded text, its notation does not show which of them it is, so the result
-  // is `any`.
+  // If the schema allows both plain and bounded texts, the way in which a value is written does not show which kind it
+  // is, so the result is `any`.
   return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
 }
 

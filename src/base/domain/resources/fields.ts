@@ -15,7 +15,7 @@ export type FieldForm =
    */
   | { readonly kind: "set"; readonly values: readonly string[]; readonly countMax?: number }
   | { readonly kind: "list"; readonly countMax: number; readonly of: { readonly kind: "text" } }
-  /** Value of any JSON type. Its API has a schema of its own. */
+  /** Value of any JSON type. The field's schema in the API is written by hand. */
   | { readonly kind: "json" };
 
 interface FieldWords {

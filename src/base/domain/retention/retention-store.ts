@@ -38,8 +38,8 @@ export interface RemovedData {
   /** Number of removed logs, jobs, completions or revisions. */
   readonly itemCount: number;
   /**
-   * Number of bytes that only the removed items used. If several completions use the same content, it counts when the
-   * last of them is removed.
+   * Number of bytes that the removal frees. Content that several completions use counts when the last of these
+   * completions is removed.
    */
   readonly byteCount: number;
 }

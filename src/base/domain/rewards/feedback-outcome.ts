@@ -1,4 +1,4 @@
-// Result of creating a job from feedback, for people: the answers on which the job trains, with their rewards, and the
+// Readable result of creating a job from feedback: the answers on which the job trains, with their rewards, and the
 // answers left out.
 
 export interface FeedbackOutcome {

@@ -8,7 +8,7 @@ export interface PreferenceOrder {
   readonly rule: RewardRule | null;
   /** Feedback with corrections; null if corrections are ignored. */
   readonly corrections: CorrectionTerm | null;
-  /** Method by which preferences follow from rewards. */
+  /** Method that derives preferences between answers from the answers' rewards. */
   readonly comparison: RewardComparison;
 }
 

@@ -1,4 +1,4 @@
-// Result of creating a preference job from feedback, for people: the preferences between answers, and the answers left
+// Readable result of creating a preference job from feedback: the preferences between answers, and the answers left
 // out.
 import type { FeedbackOutcome } from "./feedback-outcome.ts";
 

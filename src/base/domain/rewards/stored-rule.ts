@@ -101,11 +101,11 @@ export interface AutomaticProgress {
   readonly jobs: readonly AutomaticJob[];
   /** Newest job that the rule has ever created. */
   readonly lastJob: AutomaticJob | null;
-  /** Reason for people why the last attempt to create a job failed; null if it succeeded. */
+  /** Sentence that says why the last attempt to create a job failed; null if it succeeded. */
   readonly fault: string | null;
 }
 
-/** Feedback that a rule has read, with the hash of the prompt of its answer. */
+/** A feedback record that a rule has read, with the hash of the prompt of the judged answer. */
 export interface RuleNote {
   readonly promptHash: string;
   readonly feedbackId: string;

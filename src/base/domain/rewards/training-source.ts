@@ -21,7 +21,7 @@ export interface TrainingSource extends AnswerKey {
   readonly feedback: readonly SourceFeedback[];
   /**
    * `trained` if the job trains on the answer. `compared` if the job only compares other answers of the group or pair
-   * with it, because it has no new feedback since the last training on it.
+   * with this one: an earlier job trained on it, and no new feedback on it has arrived since.
    */
   readonly use: "trained" | "compared";
 }
@@ -39,8 +39,8 @@ export function answerId({ requestId, choice }: AnswerKey): string {
 }
 
 /**
- * Returns a key for the revision of a feedback record. A later job recognizes by it that an earlier job trained on this
- * revision.
+ * Returns a key for the revision of a feedback record. With this key, a later job recognizes that an earlier job has
+ * trained on the revision.
  */
 export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "contentHash">): string {
   return `${contentHash}:${id}`;

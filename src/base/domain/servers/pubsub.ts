@@ -1,6 +1,6 @@
 // Announcements between servers on one database, so that a change is noticed at once and not at the next poll. An
-// announcement only names what changed; the listener reads the change from the database. Listeners also poll, because
-// an announcement is lost if its server or connection fails.
+// announcement contains only an id; the listener reads the change from the database. Listeners also poll, because an
+// announcement is lost if its server or connection fails.
 
 export const announcedKinds = ["job-cancelled", "job-queued", "key-changed", "version-published"] as const;
 

@@ -11,8 +11,9 @@ const reservedPart = 1 / 16;
 const guaranteedTenants = 64;
 
 /**
- * Returns how much more a tenant may take; 0 if it has reached its share. @param own amount that the tenant holds,
- * which is part of `used`
+ * Returns how much more a tenant may take; 0 if it has reached its share.
+ *
+ * @param own amount that the tenant already holds; it is included in `used`, the amount that all tenants hold
  */
 export function roomInShare({
   max,

@@ -2,7 +2,7 @@
 // stored.
 
 export interface TrajectoryOutline {
-  /** Index of the stored part in which the trajectory's group begins. */
+  /** Number of stored parts before the one in which the trajectory's group begins. A log or job is stored in parts. */
   readonly part: number;
   /** Index of the group in the log or the job. */
   readonly groupIndex: number;
@@ -11,9 +11,9 @@ export interface TrajectoryOutline {
   readonly reward: number;
   /** The first few metrics of the trajectory. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
-  /** Number of the model's replies, including those in additional histories. */
+  /** Number of the model's replies in the trajectory, including those in its additional histories. */
   readonly replyCount: number;
-  /** Number of tokens in those replies that have token ids or log-probabilities. */
+  /** Number of tokens in these replies. A reply without token ids and log-probabilities counts as 0. */
   readonly tokenCount: number;
   readonly hasLogprobs: boolean;
   /** Beginning of the first user message; empty if there is none. */
@@ -34,7 +34,10 @@ export interface ListedOutline extends TrajectoryOutline {
   readonly sourceId: string;
   /** Split of the log, such as `val`; `train` for a job. */
   readonly split: string;
-  /** Step of the model's newest version when the log was stored; null for a job. */
+  /**
+   * For a trajectory from a log: step of the version to which the log belongs. Null for a trajectory from a training
+   * job.
+   */
   readonly step: number | null;
   readonly recordedAt: Date;
 }

@@ -30,7 +30,8 @@ export function searchSeeds(sample: number): readonly number[] {
 }
 
 /**
- * Chooses among slow cases: `sample` of them in `npm test`, others with another seed, and all if as many are requested.
+ * Chooses among slow cases: `sample` of them in `npm test`, other ones with another seed, and all if that many are
+ * requested.
  *
  * @param topic subject of the cases, if several tests choose from the same cases
  */

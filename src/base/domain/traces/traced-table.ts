@@ -1,5 +1,5 @@
-// Tables of rows that Weave clients publish, such as the examples of a dataset. The name of a table is computed from
-// the digests of its rows. A project stores each row once, even if several tables contain it.
+// Tables of rows that Weave clients publish, such as the examples of a dataset. A table's digest is computed from the
+// digests of its rows. A project stores each row once, even if several tables contain it.
 import type { Slice } from "./published-object.ts";
 
 export interface TableRow {

@@ -11,7 +11,7 @@ export interface PathKind {
   isSocket(): boolean;
 }
 
-/** Returns the kind of a path for people, such as `a folder`; null for a plain file. */
+/** Returns the kind of a path for a message, such as `a folder`; null for a plain file. */
 export function otherThanFile(found: PathKind): string | null {
   if (found.isFile()) return null;
   if (found.isDirectory()) return "a folder";

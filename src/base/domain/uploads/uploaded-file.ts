@@ -5,7 +5,7 @@ import type { Page, PageRequest } from "../page.ts";
 export interface UploadedFile {
   readonly id: string;
   readonly entity: string;
-  /** Name that the client gave the file, for people. */
+  /** File name that the client sent. The server only shows it; files are found by their ids. */
   readonly name: string;
   /** Purpose of the file that the client stated. */
   readonly purpose: string;

@@ -41,7 +41,7 @@ export const webhookFields = {
     aboutChange: "Maximum number of feedback records per event.",
   }),
   description: orNull(
-    text({ lengthMax: 1000, about: "Purpose of the webhook, for people.", isStoredAsJson: true }),
+    text({ lengthMax: 1000, about: "Description of the webhook's purpose.", isStoredAsJson: true }),
   ),
 };
 export type WebhookChoice = FieldValues<typeof webhookFields>;

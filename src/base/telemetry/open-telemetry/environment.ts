@@ -47,8 +47,8 @@ export function readOpenTelemetry(environment: Environment) {
 function protocolOf(environment: Environment, signal: "TRACES" | "METRICS"): OtlpProtocol | null {
   if (choiceOf(environment, `OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp") === "none") return null;
   /**
-   * Returns the name of the variable that applies to a signal: its own one if it is set, otherwise the one for all
-   * signals.
+   * Returns the name of the variable that applies to a signal: the signal's own variable if it is set, otherwise the
+   * variable for all signals.
    */
   const nameOf = (suffix: string): string => {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${suffix}`;

@@ -77,7 +77,8 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
 }
 
 function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["annotation"]): void {
-  // If the queue or the item does not exist, the error names the whole path, because it could be either of the two.
+  // If an id in the URL is unknown, the error refers to the whole path, because either the queue or the item may not
+  // exist.
   const on = endpoints(app, { tag: "annotation", scheme: "basic", fieldPaths: { not_found: ["path"] } });
   const one = { answer: "The item.", json: itemAnswerSchema };
   on(

@@ -102,7 +102,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
       ...one,
     },
     async ({ params: { queue_id: queueId }, caller, request, reply }) => {
-      // The request may name the project in its body instead of its query.
+      // The project may be in the request's body instead of its query.
       const hasBody = typeof request.body === "object" && request.body !== null;
       const { project_id: projectId } = hasBody
         ? readBody({ schema: queueProjectSchema }, request, reply)

@@ -8,7 +8,7 @@ export function ownKeyRoute(app: FastifyInstance): void {
     "GET /v1/preview/key",
     {
       summary: "Read the key that this request uses",
-      answer: "The request's key, without its secret.",
+      answer: "The key that the request uses, without its secret.",
       json: callerAnswer.schema,
     },
     ({ caller }) => callerAnswer.body(caller),

@@ -143,8 +143,8 @@ async function filterOf(
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);
   const { modelId, step } = await versionIn(directory, model, caller);
-  // A model or a project belongs to one entity, and the caller's access to it was checked above. Only a filter without
-  // them must be limited to the caller's entity.
+  // A model or a project belongs to one entity, and the caller's access to it was checked above. A filter without model
+  // and project must be limited to the caller's entity.
   const { entity, ...own } = (modelId ?? project) === null ? seenBy(caller) : everything;
   return { ...filter, step: filter.step ?? step, entity, projectId: project ?? own.projectId, modelId };
 }

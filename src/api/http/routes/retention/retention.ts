@@ -17,7 +17,10 @@ import { resolveEntity } from "../keys/resolve-entity.ts";
 /** Maximum number of removals in a report. */
 const removedMax = 1000;
 
-/** Time in seconds that a requested sweep spends on data of each kind. Automatic sweeps remove the rest later. */
+/**
+ * Time in seconds that a requested sweep spends on data of each kind. If data remains after that, automatic sweeps
+ * remove it later.
+ */
 const kindSeconds = 5;
 
 export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpDependencies): void {

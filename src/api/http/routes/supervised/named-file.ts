@@ -1,4 +1,4 @@
-// Reads the uploaded file whose data a training job uses, if the request names a file instead of sending the data.
+// Reads an uploaded file for a training job whose request contains the file's id or URL instead of the data.
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
@@ -10,7 +10,7 @@ import type { FileReaders } from "./files.ts";
 
 export interface NamedFile {
   readonly url: string;
-  /** Name of the body's field that names the file. */
+  /** Name of the body's field that contains the file's id or URL. */
   readonly field: string;
   /** Name of the body's field that accepts the same data inline. */
   readonly inline: string;

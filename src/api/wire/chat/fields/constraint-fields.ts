@@ -14,8 +14,10 @@ const responseFormatSchema = Type.Object(
     json_schema: nullable(
       Type.Object(
         {
-          name: Type.String({ description: "For people; the server ignores it." }),
-          description: nullable(Type.String(), { description: "For people; the server ignores it." }),
+          name: Type.String({ description: "Name of the schema; ignored by the server." }),
+          description: nullable(Type.String(), {
+            description: "Description of the schema; ignored by the server.",
+          }),
           schema: nullable(anyObject, { description: "The JSON Schema." }),
           strict: nullable(Type.Boolean(), {
             description: "Ignored: every schema is enforced exactly.",

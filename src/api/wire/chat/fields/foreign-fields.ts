@@ -1,5 +1,5 @@
-// Options of other servers (vLLM, llama.cpp, Ollama) that this server does not support in that form. If a value asks
-// for anything but the default, the server refuses it with an error that names the option and the alternative.
+// Options of other servers (vLLM, llama.cpp, Ollama) that this server does not support in that form. The server refuses
+// a value that asks for anything but the default. The error says which option this server has instead.
 import { Type } from "typebox";
 import { is, isEmpty, never } from "../../body.ts";
 import { field } from "../../fields/field.ts";

@@ -1,4 +1,5 @@
-// Request fields for sampling. Each row names the sampling parameter that it sets; no other module knows these fields.
+// Request fields for sampling. Each row contains the name of the sampling parameter that its field sets; no other
+// module knows these fields.
 import { Type, type Static } from "typebox";
 import type { LogitsProcessorCall } from "../../../../base/domain/sampling.ts";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";

@@ -6,7 +6,7 @@ export interface RatedAnswer {
   readonly text: string;
   /** The question that was answered. */
   readonly question: string;
-  /** Reward that the task gives the answer, in [0, 1]. Not shown to people. */
+  /** Reward that the task gives the answer, in [0, 1]. The person who rates does not see it. */
   readonly reward: number;
 }
 
