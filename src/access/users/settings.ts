@@ -6,13 +6,13 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Header in which a reverse proxy names the signed-in user, such as `X-Forwarded-User`. It is accepted only from `users.proxies`.",
+      "Header in which a reverse proxy sends the name of the signed-in user, such as `X-Forwarded-User`. It is accepted only from `users.proxies`.",
   },
   groupsHeader: {
     kind: "text",
     default: null,
     about:
-      "Header in which the proxy names the user's groups, comma-separated, such as `X-Forwarded-Groups`.",
+      "Header in which the proxy sends the names of the user's groups, comma-separated, such as `X-Forwarded-Groups`.",
   },
   proxies: {
     kind: "list",

@@ -73,7 +73,8 @@ import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
  * Builds the server with all its routes. `close` interrupts running requests, so the caller should drain the server
  * first.
  *
- * @param routesOf `chats` registers only the chat route, because it takes long to document all routes
+ * @param routesOf `chats` adds only the chat route, for a server that must be built fast: documenting all routes takes
+ * long
  * @returns an instance that is ready for `inject` and `listen`
  */
 export async function createHttpServer(

@@ -1,6 +1,6 @@
-// Sends one request to a webhook's receiver, at an address that the operator allows, and follows no redirects. It
-// resolves the name once, checks each address, and connects to one that passed, so that a later DNS answer cannot
-// redirect the request. Only this module sends to webhook URLs.
+// Sends one request to a webhook's receiver, and follows no redirects. The receiver's name is resolved once, and the
+// connection uses an address that the operator allows, so that a later DNS answer cannot redirect the request. Only
+// this module sends to webhook URLs.
 import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
 import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";

@@ -8,8 +8,8 @@ import { createProgram } from "./program.ts";
  * Runs one command line.
  *
  * @param words words after the interpreter and the script
- * @param limits overrides of a server's limits, for `serve` and for `schemas check`, which applies the same limits as
- * a server
+ * @param limits overrides of the server's limits; only `serve`, and `schemas check`, which checks with the same limits,
+ * use them
  */
 export async function main(words: readonly string[], limits: SettingsOverrides = {}): Promise<void> {
   const program = createProgram(limits);

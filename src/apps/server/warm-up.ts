@@ -1,7 +1,6 @@
-// Warm-up: chats with each loaded base model before the server reports that it is ready. Otherwise the first client
-// would wait while code, tokenizer threads and weights are loaded, about ten times as long as the tenth client. The
-// chats use a separate HTTP server that never listens, needs no keys and has its own metrics, so neither the log nor
-// the metrics show them.
+// Warm-up: chats with each loaded base model before the server reports that it is ready. Without it, the first client
+// would wait about ten times as long as the tenth, while code, tokenizer threads and weights are loaded. The chats use
+// a separate HTTP server that never listens, so neither the log nor the metrics show them.
 import { createChatService, type ChatDependencies } from "../../inference/chat/complete-chat.ts";
 import type { HttpDependencies } from "../../api/http/dependencies.ts";
 import { createHttpServer } from "../../api/http/server.ts";

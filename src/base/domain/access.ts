@@ -128,10 +128,10 @@ export function reachOf({ role, entity, project }: Caller): Owned | null {
 }
 
 /**
- * Refuses access to the data of an owner that the caller may not access.
+ * Refuses access to data of an owner that the caller may not access.
  *
  * @param what name of the data for the message
- * @param field the domain's name of the field with the reference, if any
+ * @param field the domain's name of the field that refers to the data, if any
  * @throws ServiceError `forbidden` if the caller may not access this owner's data
  */
 export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, field?: string): void {

@@ -348,8 +348,8 @@ export interface JobStore {
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
    * Returns running jobs to the queue if their owner has no lease, or does not list them among the jobs that it runs.
-   * Counts a restart for each attempt without progress, and returns the jobs' ids. Clears a reason for waiting that an
-   * owner without a lease recorded, except after lost attempts, because the job may have killed the server.
+   * Counts a restart for each attempt without progress, and returns the jobs' ids. A reason for waiting that such an
+   * owner recorded is deleted, except after lost attempts, because the job may have killed the server.
    *
    * @param options.notBefore earliest next claim of a job with this number of restarts, including this one
    */

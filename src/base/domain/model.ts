@@ -74,9 +74,9 @@ export interface TrainedModel {
 }
 
 /**
- * Names of the projections of layers. Layers with attention have the first four, layers with a convolution or a delta
- * rule some of the next six, every layer the next three, and Gemma 4's layers the last two. The files of some models
- * use other names.
+ * Names of the projections of layers: four for attention; six for layers with a convolution or a delta rule, which have
+ * some of them; three that every layer has; and two that only Gemma 4's layers have. The files of some models use other
+ * names.
  */
 export const projectionNames = [
   "q_proj",

@@ -17,7 +17,7 @@ export function parseProjectId(text: string): ProjectName | null {
 }
 
 /**
- * Returns the project that a caller's request names, after checking the caller's access.
+ * Returns the project whose id a caller's request contains, after checking the caller's access.
  *
  * @param location location of the id in the request
  * @throws ServiceError `invalid` for a malformed id, `forbidden` for a project that the caller may not access

@@ -158,8 +158,8 @@ export interface TrajectoryStore {
    * appended one after the other, even across processes, so that no running sum is lost.
    *
    * @param measure returns the log's metrics; pure, because the store may call it again
-   * @param combine adds the log to the tally of earlier logs of its split and step (null if there are none); pure. If
-   * absent, the version gets the log's own metrics
+   * @param combine adds the log to the tally of earlier logs of its split and step; the tally is null if there are
+   * none. Pure. If `combine` is absent, the version gets the log's own metrics
    * @returns the log's metrics
    * @throws ServiceError `not_found` if there is no such model
    */

@@ -125,8 +125,8 @@ function keepParentAlive(child: ChildProcess, isKept: boolean): void {
 /**
  * Starts a process. Resolves when it is ready; if this function throws, the process is gone.
  *
- * @throws ServiceError the child's own if it refuses its load, the supplement's, `unavailable` if it dies, `timeout` at
- * the deadline; the signal's reason if that aborts
+ * @throws ServiceError from the child if it refuses its load, the error of the supplement, `unavailable` if the child
+ * dies, `timeout` at the deadline; also the signal's reason if the signal aborts
  */
 export async function startChild<P extends Protocol>(
   options: ChildOptions<P>,

@@ -1,5 +1,5 @@
-// Private memory of a process, without mapped files. Mapped files are left out because the system can take back their
-// pages at any time, and because tools that add up mappings count a file once for each mapping.
+// Private memory of a process, without mapped files. The system can take back the pages of mapped files at any time,
+// and tools that add up mappings count a file once per mapping.
 import { readFileSync } from "node:fs";
 
 /** Returns the resident bytes of this process. Mapped files are included if the system does not distinguish them. */

@@ -32,8 +32,8 @@ export function serializeError(thrown: unknown): SerializedError {
 export type Failure = SerializedError & { readonly refusal: NonNullable<SerializedError["refusal"]> };
 
 /**
- * Returns an error for callers. If the error is not meant for callers, it becomes the cause of an `internal` error with
- * `internalMessage`, so that only the log has it.
+ * Converts an error to a `ServiceError` as data. An error that callers must not see becomes the cause of an `internal`
+ * error with the message `internalMessage`, so that only the log contains it.
  */
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const known = error instanceof ServiceError ? error : fullDiskError(error);

@@ -76,8 +76,8 @@ function spelled([name, value]: readonly [string, unknown]): string {
 }
 
 /**
- * Returns the stack of an error, to be printed below the line, because the message by itself seldom shows where the
- * error was thrown.
+ * Returns the stack of an error, which is printed below the line. The message by itself seldom shows where the error
+ * was thrown.
  */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";

@@ -25,8 +25,8 @@ export interface RequestLine {
 export const requestMessage = "request answered";
 
 /**
- * Formats method, route, model, tokens of input and output, tokens per second over the whole request, status and
- * duration.
+ * Formats a request as text: method, route, model, numbers of prompt and answer tokens, tokens per second over the
+ * whole request, status and duration.
  */
 export function formatRequest(line: RequestLine): string {
   const { method, route, model, promptTokens = 0, completionTokens = 0, status, durationMs } = line;

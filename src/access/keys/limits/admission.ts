@@ -1,5 +1,5 @@
-// Admits one request under the limits of its key and its entity: decides whether the request may run, counts it while
-// it runs, and at the end returns reserved tokens that it did not use.
+// Admits one request under the limits of its key and its entity. Decides whether the request may run, counts it while
+// it runs, and at its end releases the tokens that it reserved but did not use.
 import {
   LimitRefusal,
   type Allowance,

@@ -1,4 +1,4 @@
-// Authentication: finds the Caller for a key in a Bearer or Basic header, or for a user whom the operator's proxy or
+// Authentication: finds the caller by the key in a Bearer or Basic header, or by the user whom the operator's proxy or
 // issuer signs in. Ends running requests soon after their key is revoked or expires. Refusals never say which part of
 // the credentials was wrong, and hashes of secrets are compared in constant time.
 import { timingSafeEqual } from "node:crypto";

@@ -1,6 +1,6 @@
-// Counts unknown keys and invalid tokens by client address. Beyond a limit, it answers an address's further failures
-// with 429, so that guessing programs cannot fill the audit log and are visible there. Known keys are never counted or
-// slowed, so a client cannot lock out others at its address.
+// Counts unknown keys and invalid tokens by client address. Beyond a limit, further failures of an address get 429, so
+// that a program that guesses keys cannot fill the audit log. Known keys are never counted or slowed, so a client
+// cannot lock out others at its address.
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

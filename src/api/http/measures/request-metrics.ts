@@ -1,6 +1,5 @@
-// Counts and times each request, and writes a log line for it. A request that changes something, or is refused for its
-// credentials, also gets an audit line, and the answer to a change waits until that line is on disk. Never logs headers
-// or bodies.
+// Counts and times each request, and writes a log line for it. An audit line is also written for a request that changes
+// something, or is refused for its credentials. The answer to a change waits until its audit line is on disk.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import type { ChatCompletion } from "../../../base/domain/chat.ts";

@@ -116,7 +116,8 @@ export function feedbackRoutes(
     {
       summary: "Remove feedback records",
       body: feedbackPurgeForm,
-      answer: "Those of the named records that existed are removed, with their earlier revisions.",
+      answer:
+        "The listed records are removed, with their earlier revisions. Ids of records that do not exist are ignored.",
       json: feedbackPurgeAnswerSchema,
     },
     async ({ body, caller }) => {

@@ -55,7 +55,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       description:
         "After the weights of a base model have changed, the server refuses versions that were trained on the earlier weights. This request makes it serve all versions of the model on the current weights, although their answers may then differ.",
       find,
-      answer: "The versions that are now served on other weights than those that they were trained on.",
+      answer: "The versions that were trained on earlier weights, and are now served on the current ones.",
       json: acceptedBaseSchema,
     },
     async ({ found: model }) => {

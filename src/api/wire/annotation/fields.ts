@@ -23,7 +23,7 @@ export const annotatorField = nullable(Type.String({ minLength: 1, maxLength: 12
 });
 
 export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), {
-  description: "Seconds for which the annotator holds the item. Then other annotators can claim it.",
+  description: "Seconds for which the annotator holds the item. After that, other annotators can claim it.",
   "x-default": "600",
 });
 

@@ -111,7 +111,7 @@ const queryRows = {
     description: "Conditions on the items to list; fields that are absent match all items.",
   }),
   annotator: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-    description: "Annotator whose state `annotation_states` applies to.",
+    description: "Name of the annotator whose state must be one of `annotation_states`.",
     "x-default": "for each item, the annotator who has progressed furthest",
   }),
   include_position: nullable(Type.Boolean(), {

@@ -21,7 +21,7 @@ import { commonRows, projectId, sliceFields } from "./fields.ts";
 const ownQuestion = Type.Object(
   {
     name: Type.String({
-      description: "Name of the question, which answers are keyed by; unique in the queue.",
+      description: "Name of the question, unique in the queue. Answers are stored under this name.",
     }),
     text: nullable(Type.String(), {
       description: "Question as shown to annotators.",

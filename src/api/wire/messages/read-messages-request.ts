@@ -125,8 +125,8 @@ function readAsChat(
 }
 
 /**
- * Makes the thinking budget optional. Clients send it without knowing the model, but a chat request with a required
- * `thinking_token_budget` is refused for a model without thinking marks.
+ * Makes the thinking budget optional. A required `thinking_token_budget` is refused for a model without thinking marks,
+ * but clients of the Messages API send a budget without knowing the model.
  */
 function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
   const { processors } = request.sampling;

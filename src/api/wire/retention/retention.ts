@@ -109,7 +109,7 @@ export const sweepAnswerSchema = Type.Object(
     removed: Type.Array(removedAnswer.schema),
     is_complete: Type.Boolean({
       description:
-        "False if time ran out before all of this data was removed; the server then removes the rest automatically.",
+        "False if time ran out before all of this data was removed; the server then removes the remaining data automatically.",
     }),
   },
   { title: "RetentionSweep" },

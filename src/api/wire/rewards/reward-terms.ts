@@ -48,7 +48,7 @@ const rewardTermSchema = Type.Object(
     }),
     name: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description:
-        "With `annotation`, required: name of the annotation. It reads feedback of the types `<maker>.annotation.<name>`, and `annotation.<name>`, which questions of a queue have.",
+        "With `annotation`, required: name of the annotation. The term reads feedback of the types `<maker>.annotation.<name>` and `annotation.<name>`. Answers to a queue's own questions have the second type.",
     }),
     range: nullable(pair, {
       description:
@@ -70,7 +70,7 @@ const rewardTermSchema = Type.Object(
     prior: nullable(Type.Number({ minimum: 0.001, maximum: 1000 }), {
       default: 1,
       description:
-        "With `preference`: number of virtual comparisons with an average answer, half of them won, that are added to each answer. A greater value moves rewards towards the average.",
+        "With `preference`: number of comparisons with an average answer that are added to the real comparisons of each answer; half of them count as won. A greater value moves rewards towards the average.",
     }),
   },
   { title: "RewardTerm" },

@@ -1,6 +1,6 @@
-// Checks conversations for supervised fine-tuning, from a list in a body or a file with one per line, and converts them
-// to the form in which they are stored. Their messages are chat messages. Unknown keys are kept, because chat templates
-// may use them.
+// Checks conversations for supervised fine-tuning, and converts them to the form in which they are stored. They come in
+// a list in a body, or in a file with one conversation per line. Unknown keys of messages are kept, because chat
+// templates may use them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";

@@ -163,7 +163,7 @@ export const refsReadForm: BodyForm<typeof refsReadSchema> = { schema: refsReadS
 export const refsReadAnswerSchema = Type.Object({
   vals: Type.Array(Type.Unknown(), {
     description:
-      "Values, in the order of the references; null if the object exists, but not the part or the row of a table that the reference names.",
+      "One value per reference, in order. A value is null if the object exists, but does not have the part or the table row to which the reference points.",
   }),
 });
 

@@ -1,5 +1,5 @@
-// `hone models export` and `import`: export a version of a trained model to a folder that other programs can read, and
-// import another program's adapter as a version.
+// `hone models export` writes a version of a trained model to a folder that other programs can read. `hone models
+// import` imports another program's adapter as a version.
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -20,7 +20,7 @@ import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Manage training jobs.");
-  const about = "\nName a job by its id or by a unique prefix of it.";
+  const about = "\nIdentify a job by its id or by a unique prefix of the id.";
   jobs.addHelpText("after", about);
   addConnectionFlags(jobs.command("list", { isDefault: true }).description("List training jobs."))
     .option("--model <name>", "only jobs of this model (name or id)")

@@ -24,8 +24,8 @@ export function stepOptions({ batchSize, learningRate, epochs, shuffle }: StepFl
 }
 
 /**
- * Uploads a file, calls `create` with its id, and deletes the upload. A job copies the data, so the upload is not
- * needed afterwards, even if the server refused the job.
+ * Uploads a file, calls `create` with its id, and deletes the upload. The upload is deleted even if the server refused
+ * the job. A created job does not need it, because it has a copy of the data.
  */
 export async function withUpload<Result>(
   client: Hone,

@@ -1,4 +1,5 @@
-// A JSON schema with values to test against it, as read from a file or a line, and the result of checking both.
+// A JSON schema with values to test against it, as read from a file or from one line of a file, and the result of the
+// check.
 import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import {

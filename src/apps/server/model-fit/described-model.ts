@@ -38,7 +38,7 @@ export interface DescribeOptions {
  * Finds a model.
  *
  * @param named a folder, a GGUF file, the name of an added model, or the name of a model on the hub
- * @throws ServiceError as `hone models add` for a model that does not exist or is not a model
+ * @throws ServiceError with the errors of `hone models add`, if there is no such model or it cannot be served
  */
 export async function describeModel(
   named: string,

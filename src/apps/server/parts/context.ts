@@ -58,8 +58,8 @@ export async function buildContext(
   const telemetry = await startOpenTelemetry(config.openTelemetry, { version, clock, metrics, logger });
   // Starts first and therefore stops last, so that it also traces how the other parts stop.
   await start(telemetry);
-  // Listens before anything is opened or loaded, so that a port conflict is found immediately and requests are
-  // answered that the server is starting.
+  // Listens before anything is opened or loaded. A port conflict is thus found immediately, and requests are answered
+  // during the start, with the message that the server is starting.
   const listener = createListener({ host, port });
   await start(listener);
   const place = databasePlace(config);

@@ -1,5 +1,5 @@
-// Writes the bodies of webhook events. Reads the records that an event is about only when the event is sent, so that it
-// sends no data that was purged meanwhile.
+// Writes the bodies of webhook events. The records of an event are read only when the event is sent, so that the body
+// contains no data that was purged in the meantime.
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";

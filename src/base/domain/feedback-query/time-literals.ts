@@ -1,5 +1,5 @@
-// Reads times in queries. A time is a number of seconds since 1970, or a date or time in ISO 8601, in UTC unless it
-// names a zone.
+// Reads times in queries. A time is a number of seconds since 1970, or a date or time in ISO 8601. A time without a
+// time zone is in UTC.
 
 /** Range of the years 0 to 9999. Within it, times have the same order as their ISO texts. */
 const firstMs = Date.UTC(2000, 0) - 730_485 * 86_400_000;

@@ -1,9 +1,9 @@
 // Scopes of an API key: the kinds of work that it permits, and optionally one project.
 
 /**
- * Kinds of work that a key can permit. `chat` permits asking models for answers, `train` managing models, jobs and
- * training data, and `feedback` managing feedback and traces. Each also permits reading what it manages, while `read`
- * permits reading everything and changing nothing.
+ * Kinds of work that a key can permit. `chat` permits asking models for answers, `train` reading and changing models,
+ * jobs and training data, and `feedback` reading and changing feedback and traces. `read` permits reading everything
+ * and changing nothing.
  */
 export const keyScopes = ["chat", "train", "feedback", "read"] as const;
 

@@ -1,6 +1,6 @@
-// Structural-tag formats for a tool's parameters. Each parameter is written between tags, in the schema's order, and
-// the schema constrains its value. Texts are written as they are, except that a text with more constraints than a list
-// of values is written as JSON, which the parser of calls also accepts.
+// Structural-tag formats for a tool's parameters, which are written between tags in the schema's order. The schema
+// constrains each value. A text is written as it is, or as JSON if the schema restricts it by more than a list of
+// values; the parser of calls accepts both.
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 

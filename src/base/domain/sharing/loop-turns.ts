@@ -1,6 +1,6 @@
-// Turns for clients or tenants, in the queue of a worker and in the event loop. Work in many pieces takes a turn for
-// each piece, so a tenant with a hundred requests delays another tenant's request by only one piece, and timers,
-// connections and /health are served in between. A turn cannot be interrupted, so its work must be short.
+// Lets clients or tenants take turns, in the queue of a worker and in the event loop. Work in many pieces takes one
+// turn per piece, so a tenant with a hundred requests delays another tenant's request by only one piece. A turn cannot
+// be interrupted, so its work must be short.
 import { type Clock, systemClock } from "../clock.ts";
 
 /**

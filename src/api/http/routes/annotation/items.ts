@@ -67,7 +67,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
       description:
         "Returns the item that the annotator already holds, otherwise the next item that needs an answer, and reserves it for the annotator. Nobody else can claim the item until it is answered, skipped or released, or until the hold expires.",
       body: claimForm,
-      answer: "The item, and the number of items that are left to do.",
+      answer: "The item, and the number of items that the annotator has left to do.",
       json: claimAnswer.schema,
     },
     async ({ params: { queue_id: queueId }, body: { projectId, ...claim }, caller }) =>

@@ -72,7 +72,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
     "GET /annotation_queues/:queue_id/agreement",
     {
       summary: "Measure agreement between annotators",
-      description: "For each question, compares all feedback that names the queue as its `queue_id`.",
+      description: "For each question, compares all feedback that has the queue's id as `queue_id`.",
       query: queueProjectSchema,
       answer: "The percent agreement, and Cohen's or Fleiss' kappa, of each question.",
       json: agreementAnswer.schema,

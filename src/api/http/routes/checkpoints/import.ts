@@ -22,8 +22,8 @@ export async function checkpointImportRoute(
   app: FastifyInstance,
   dependencies: HttpDependencies,
 ): Promise<void> {
-  // This route has a separate scope, because it is the only one that accepts a tar archive, and it accepts no other
-  // body.
+  // This route has a scope of its own, because only here a body may be a tar archive, and other kinds of body are
+  // refused.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/x-tar", async (request: FastifyRequest, body: Readable) => {

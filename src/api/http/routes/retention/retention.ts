@@ -48,7 +48,7 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
     {
       summary: "Remove data beyond the retention limits now",
       description:
-        "Requires an admin key. The server removes such data automatically every minute. This request does it immediately and reports what was removed, or with `dry_run` would be removed.",
+        "Requires an admin key. The server removes such data automatically every minute. This request removes it immediately and reports the removed data. With `dry_run` it removes nothing, and reports the data that it would remove.",
       body: sweepForm,
       answer: "The data removed, by kind and entity.",
       json: sweepAnswerSchema,

@@ -197,7 +197,7 @@ export const conversationFields = {
     nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
     {
       about:
-        "How much the model should think before it answers. The chat template receives the value as the variable reasoning_effort, and the variable enable_thinking, which is false for `none` and true otherwise.",
+        "How much the model should think before it answers. The chat template receives the value in the variable reasoning_effort. It also receives the variable enable_thinking, which is false for the value `none` and true for other values.",
       otherwise: "the template's own",
       example: "low",
       inResponses: false,
