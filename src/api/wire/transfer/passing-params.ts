@@ -18,11 +18,10 @@ export const passingSchema = Type.Object(
       description: "True to fetch the prompt's KV cache from the server at `remote_host` and `remote_port`.",
     }),
     remote_host: nullable(Type.String({ minLength: 1, maxLength: 253 }), {
-      description:
-        "Host of the server from which to fetch the KV cache. The operator must allow it (`transfer.peers`).",
+      description: "Host of the server to fetch from, which the operator must allow (`transfer.peers`).",
     }),
     remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), {
-      description: "Port of the server from which to fetch the KV cache.",
+      description: "Port of the server to fetch from.",
     }),
     remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description: "Id of the kept KV cache, as in the `kv_transfer_params` of that server's answer.",

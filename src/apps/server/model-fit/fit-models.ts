@@ -112,7 +112,7 @@ export function largestKnown(
       return servingBytesOf(config, forms, usualContext) <= memoryBytes;
     });
   const isTrainable = (config: ModelConfig): boolean =>
-    // The float32 weights alone are checked first: the exact estimate builds graphs, which takes long for a model that
+    // Only the float32 weights are checked first: the exact estimate builds graphs, which takes long for a model that
     // is far too large.
     4 * countParameters(config) <= memoryBytes &&
     sequenceTrainingBytes(config, trainedTokenCount) <= memoryBytes;
