@@ -1,5 +1,4 @@
-// Layers whose state consists of one matrix for each head: how tokens change the state, and which values such a layer
-// reads from its state at each token.
+// Layers whose state is one matrix per head: how tokens change the state, and which values they read from it.
 import { present } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { chunkedDelta } from "../../../lib/graph/delta.ts";
@@ -42,10 +41,7 @@ export function matrixDims(config: ModelConfig): readonly number[] {
   return [heads, keySize, valueSize];
 }
 
-/**
- * For serving: returns the values that each token reads if the tokens continue from a state [B, H, K, V], and the state
- * after the last token.
- */
+/** For serving: returns the values that tokens after a state [B, H, K, V] read, and the state after the last one. */
 export function recallAfter(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -58,10 +54,7 @@ export function recallAfter(
     : builder.gatedAttention(withStrength(builder, inputs), state, { keyHeads, heads });
 }
 
-/**
- * For training: returns the values that each token of whole rows reads. The state before the first token of a row is
- * zero.
- */
+/** For training: returns the values that each token of whole rows reads. Each row begins with a state of zeros. */
 export function recallChunks(
   builder: GraphBuilder,
   config: ModelConfig,
