@@ -51,8 +51,8 @@ const fixed = {
   requestSeconds: 300,
   /**
    * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity may
-   * have half of the connections that others leave, and so may all clients without a key together. Beyond that, one of
-   * their own connections is closed, or a request gets 429.
+   * have half of the connections that others leave free, and so may all clients without a key together. If a client
+   * exceeds this share, one of the connections in the share is closed, or a request gets 429.
    */
   connections: 4096,
   /**
@@ -81,8 +81,8 @@ const fixed = {
   readsWaiting: 256,
   readWaitSeconds: 30,
   /**
-   * Maximum number of characters in all bad words of a request. Each generated token is expensive with many of them,
-   * because all are compared with the end of the answer.
+   * Maximum number of characters in all bad words of a request. After each token, the engine compares all of them with
+   * the end of the answer, so many bad words make every token expensive.
    */
   chatBadWordCharacters: 65_536,
   /**

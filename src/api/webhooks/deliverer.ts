@@ -27,7 +27,8 @@ export interface DelivererDependencies {
 }
 
 /**
- * Result of one attempt to send, with the instructions in the receiver's answer: when to retry, or never to send again.
+ * Result of one attempt to send an event. The receiver's answer may also say when to retry, or that no event should be
+ * sent again.
  */
 interface Sent {
   readonly attempt: DeliveryAttempt;

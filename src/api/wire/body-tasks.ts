@@ -192,8 +192,8 @@ function request<Result>(
 }
 
 /**
- * Returns the SHA-256 of the bytes in hexadecimal form. It is stored with an idempotency key, to recognize the same
- * body.
+ * Returns the SHA-256 of the bytes in hexadecimal form. It is stored with an idempotency key, so that a repeated
+ * request is recognized.
  */
 function hashOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");

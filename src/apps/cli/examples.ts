@@ -159,7 +159,7 @@ export function addExamples(program: Command): void {
   }
 }
 
-/** Returns all commands by their words after `hone`, without command groups. */
+/** Returns all commands, each with its words after `hone`, such as `models list`. Command groups are left out. */
 export function commandsOf(parent: Command, before: readonly string[] = []): readonly [string, Command][] {
   return parent.commands.flatMap((command): readonly [string, Command][] => {
     const words = [...before, command.name()];

@@ -7,7 +7,7 @@ import type { LimitStore } from "../../base/domain/keys/limits.ts";
 import type { AuditEntry, AuditFile } from "../../base/telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
-/** Rotation of the log: at most 80 MiB of disk, even under many refused requests. */
+/** Rotation of the audit log. It takes at most 80 MiB of disk, even if many requests are refused. */
 const rotation = { bytesMax: 16 * 1024 ** 2, keptCount: 4 };
 
 /** Returns the location and rotation of a data folder's audit log. */

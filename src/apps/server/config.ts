@@ -278,7 +278,7 @@ export function redactedConfig(config: HoneConfig): object {
   };
 }
 
-/** Reads the settings of commands that call a server from the environment. */
+/** Reads, from environment variables, the settings of commands that call a server. */
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly url: string;
   readonly apiKey: string | null;

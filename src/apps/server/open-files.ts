@@ -11,7 +11,7 @@ import { readFileSync } from "node:fs";
 const reserved = 128;
 
 /**
- * Returns the number of connections that fit after the reserve, at most `wanted`.
+ * Returns the number of connections for which there are file descriptors besides the reserved ones, at most `wanted`.
  *
  * @param openFilesMax limit on open files; `Infinity` without one
  */

@@ -302,7 +302,7 @@ export interface ToolCallDelta {
   /** Id of the call; present only in the call's first delta. */
   readonly id?: string;
   readonly name?: string;
-  /** Part of the JSON of the arguments, or of the text that the tool takes. */
+  /** Text that this delta adds to the arguments, which are JSON, or to the input of a tool that takes a text. */
   readonly argumentsText: string;
   /** True if the called tool is a {@link TextTool}. */
   readonly isText?: true;

@@ -323,9 +323,9 @@ export interface JobStore {
   findCreated(idempotency: IdempotencyKey): Promise<string | null>;
   find(id: string): Promise<TrainingJob | null>;
   /**
-   * Returns the training data as it is stored: one folded JSON line per group or conversation, with one part in memory
-   * at a time. Returns null if there is no such job. Reading throws `not_found` if the job is deleted meanwhile, and
-   * `conflict` if its data was removed.
+   * Returns the training data as it is stored: one folded JSON line per group, conversation or preference, with only
+   * one stored part in memory at a time. Returns null if there is no such job. Reading throws `not_found` if the job is
+   * deleted meanwhile, and `conflict` if its data was removed.
    *
    * @param from number of stored parts to skip; 0 by default
    */

@@ -16,7 +16,7 @@ import { SubjectCounts } from "./subject-counts.ts";
 export interface SharedCountsDependencies {
   readonly store: Pick<LimitStore, "isShared" | "exchange" | "sweepSlots">;
   readonly clock: Clock;
-  /** Returns the id of this server, under which it holds its lease. */
+  /** Returns the id under which this server holds its lease in the database. */
   readonly serverId: () => string;
   /** Receives the error of a failed exchange. Until an exchange succeeds, this server uses its own counts. */
   readonly onFault: (error: unknown) => void;

@@ -34,7 +34,10 @@ export function askForBody({ raw, response }: FastifyRequest): void {
   if (waiting.delete(raw)) response.writeContinue();
 }
 
-/** Maximum size in bytes of a body that the main thread reads itself, because a worker would take longer to answer. */
+/**
+ * Maximum size in bytes of a body that the main thread reads itself. Passing such a small body to a worker would take
+ * longer.
+ */
 const smallBytesMax = 1 << 17;
 const largeBytesMax = 1 << 24;
 

@@ -203,7 +203,7 @@ function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
   if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
 }
 
-/** Replaces characters that a header cannot contain by `?`. */
+/** Replaces each character that a header cannot contain with `?`. */
 function inHeader(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }

@@ -24,7 +24,7 @@ import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
 import { readQuery } from "../input/read-input.ts";
 
-/** Documentation of the path's wildcard, as the parameter `model`. */
+/** Documentation of the wildcard in the routes' path, under the name `model`. */
 const nameParameter = {
   type: "object",
   properties: {

@@ -149,7 +149,7 @@ export function alteration<Rows extends ReadRows>(
   return schemaFrom(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
 
-/** Checks that a form performs besides those of its schema. */
+/** Further checks of a form, which its schema cannot express. */
 type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
 function schemaFrom<Value>(

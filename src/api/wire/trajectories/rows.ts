@@ -113,8 +113,8 @@ export function toRow(
 
 /**
  * Returns the beginning of a group's line: an object with the group's position, without its closing brace. The caller
- * appends the stored members of the group as text. They are as sent, except that fields unknown to the API are in
- * `extra`.
+ * appends the stored members of the group as text. They are as the client sent them, except that fields unknown to the
+ * API are in `extra`.
  */
 export function groupLineStart(source: RowSource, groupIndex: number, trajectoryCount: number): string {
   const place = {

@@ -32,7 +32,7 @@ export const passingSchema = Type.Object(
 
 type PassingParams = Static<typeof passingSchema>;
 
-/** Returns the holding or fetching of a prompt that the request asks for; null if it asks for neither. */
+/** Returns the transfer that the request asks for: to hold its prompt for another server, or to fetch it; else null. */
 export function readPassing(params: PassingParams | null | undefined): PromptPassing | null {
   const { do_remote_decode: isHeld, do_remote_prefill: isFetched } = params ?? {};
   if (isHeld !== true && isFetched !== true) return null;

@@ -192,7 +192,7 @@ async function kernelsFor(
   return kernels;
 }
 
-/** Memory that a base needs, and how the accounting of the common memory treats the base. */
+/** Memory that a base model needs, and its role in the accounting of the memory that all base models share. */
 interface Share extends EngineMemory {
   readonly isReadyAtStart: boolean;
   readonly isDefault: boolean;

@@ -62,8 +62,8 @@ export async function addModel(
   readonly model: ListedModel;
   readonly isServed: boolean;
   /**
-   * Description of the precision that this machine computes the model in; null for a model without weights, which
-   * other servers compute.
+   * Precision in which this machine computes the model, as text; null for a model without weights, which other servers
+   * compute.
    */
   readonly computing: string | null;
 }> {

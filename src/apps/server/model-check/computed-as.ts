@@ -1,4 +1,4 @@
-// Names the precision that this machine computes a model in. Reads only the model's small files.
+// Returns the name of the precision in which this machine computes a model. Reads only the model's small files.
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";

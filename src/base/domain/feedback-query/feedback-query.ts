@@ -52,7 +52,7 @@ export interface FeedbackScan {
    * replaced record moves to the end, so that a client can fetch only changes.
    */
   readonly order?: "stored" | "changed";
-  /** Fraction of the records to read, which `isSampled` selects; all records by default. */
+  /** Fraction of the records to read, which `isSampled` chooses. By default, all records are read. */
   readonly share?: number;
   /** Number of the record after which the page begins; null for the first page. */
   readonly after: number | null;

@@ -186,7 +186,11 @@ export function all(kind: "and" | "or", conditions: readonly Condition[]): Condi
   return conditions.length === 1 ? conditions[0] : { kind, conditions };
 }
 
-/** Returns the condition that a value equals one of several options. @throws ServiceError as {@link compare} */
+/**
+ * Returns the condition that a value equals at least one of the options.
+ *
+ * @throws ServiceError with the errors of {@link compare}
+ */
 export function isOneOf(value: Expression, options: readonly Expression[]): Condition {
   if (options.length === 0) return constantCondition(false);
   return all(
