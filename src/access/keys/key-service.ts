@@ -34,7 +34,11 @@ export interface KeyRequest extends KeyChoices {
 }
 
 export interface KeyService {
-  /** @throws ServiceError `invalid`, with locations that name the request's fields */
+  /**
+   * Creates a key.
+   *
+   * @throws ServiceError `invalid`, with the faulty fields of the request as locations
+   */
   create(request: KeyRequest): Promise<NewKey>;
   /** Finds a key by its id, even if the key is revoked. @throws ServiceError `not_found` */
   find(id: string): Promise<AccessKey>;
@@ -43,8 +47,8 @@ export interface KeyService {
   /**
    * Changes the given fields of a key. Requests that arrive later use the new values.
    *
-   * @throws ServiceError `not_found` if no such key exists or it is revoked; `invalid`, with locations that name the
-   * given fields
+   * @throws ServiceError `not_found` if no such key exists or it is revoked; `invalid`, with the faulty fields as
+   * locations
    */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey>;
   /**

@@ -1,4 +1,4 @@
-// Settings for users who sign in through the operator's own identity provider and have no API key.
+// Settings for users who have no API key, because they sign in through the operator's own identity provider.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

@@ -60,7 +60,7 @@ const fixed = {
    * counted as they arrive. A server with little memory has a lower limit (apps/server/settings).
    */
   bodyBytesInFlight: 1024 * mebibyte,
-  /** Maximum size in bytes of the bodies of requests that have no separate limit, because they carry no content. */
+  /** Maximum size in bytes of bodies that no other setting limits. They are small, because they carry no content. */
   otherBodyBytes: mebibyte,
   /**
    * Maximum number of JSON values in a body, or in each record or group of a batch. Checking that many takes about a

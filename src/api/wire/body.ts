@@ -67,7 +67,7 @@ type Refusals = Readonly<Record<string, Partial<Refusal> & object>>;
 
 export interface BodyForm<Schema extends TObject> {
   readonly schema: Schema;
-  /** Refusals by name of the schema's field; absent if every field is supported. */
+  /** Refusals, keyed by the names of the schema's fields; absent if every field is supported. */
   readonly fields?: Refusals;
   readonly more?: MoreChecks;
   /** Returns faults for unsupported parts of fields. The body is unchecked, so any member may have any type. */

@@ -113,7 +113,7 @@ export interface TextTool {
   readonly rule: ConstraintRule | null;
 }
 
-/** Name of the argument that contains the text, in the function by which the prompt represents such a tool. */
+/** Name of the argument with the text, in the function by which the prompt represents a {@link TextTool}. */
 export const textArgument = "input";
 
 export interface ChatStopping {

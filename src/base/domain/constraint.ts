@@ -35,7 +35,7 @@ export interface ConstraintOptions {
   readonly allowsAnyWhitespace: boolean;
   /** Regular expression for the whitespace between JSON tokens; null if `allowsAnyWhitespace` decides. */
   readonly whitespacePattern: string | null;
-  /** True to allow properties that the schema does not name. False forbids them, even if the schema allows them. */
+  /** True to allow properties that the schema does not define. False forbids them, even if the schema allows them. */
   readonly allowsAdditionalProperties: boolean;
 }
 

@@ -29,8 +29,8 @@ export interface AdapterReference {
    */
   readonly base?: RecordedBase;
   /**
-   * SHA-256 of the adapter's files in hexadecimal form; absent if not recorded. An engine refuses an adapter with
-   * another hash with `conflict`.
+   * SHA-256 of the adapter's files in hexadecimal form; absent if not recorded. If the files have another hash, the
+   * engine refuses the adapter with the error `conflict`.
    */
   readonly hash?: string;
 }
@@ -427,7 +427,8 @@ export interface Engine extends Service {
    * Prepares an adapter. Resolves when every replica can answer requests with it. Called before a version becomes the
    * newest, so that the first request need not wait; `submit` also accepts adapters that are not prepared.
    *
-   * @throws ServiceError `conflict` as requests with the adapter would, `unavailable` if the engine is not running
+   * @throws ServiceError `conflict` if the engine would refuse requests with the adapter, `unavailable` if the engine
+   * is not running
    */
   prepareAdapter(reference: AdapterReference): Promise<void>;
   /** Unloads an adapter once no request uses it. Running requests continue. */

@@ -215,7 +215,7 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   }
 }
 
-/** Returns the schema for fields that the object's schema does not name; undefined if such fields are ignored. */
+/** Returns the schema for fields that the object's schema does not define; undefined if such fields are ignored. */
 function unknownField(additionalProperties: SchemaNode["additionalProperties"]): SchemaNode | undefined {
   if (additionalProperties === true) return free;
   return additionalProperties === false ? undefined : additionalProperties;

@@ -1,4 +1,4 @@
-// CORS (https://fetch.spec.whatwg.org/): lets browser pages of the origins that the operator names call the API.
+// CORS (https://fetch.spec.whatwg.org/): lets browser pages call the API if the operator has listed their origin.
 // Without the setting, this module does nothing.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { rateHeaderNames } from "../limits/rate-headers.ts";
@@ -72,7 +72,8 @@ export function markAnswer(
     return;
   }
   reply.header("access-control-allow-origin", origin);
-  // Only pages of named origins may use credentials that the browser stores for this server; `*` does not permit it.
+  // Only pages of origins that the operator has listed may use credentials that the browser stores for this server; `*`
+  // does not permit it.
   reply.header("access-control-allow-credentials", "true");
 }
 

@@ -63,8 +63,8 @@ interface HeaderCredentials extends Pick<AuthenticationDependencies, "onUnknownK
 }
 
 /**
- * Returns the user whom the operator's proxy names in a header, directly or by a token; null if there is no such
- * header. Throws the same errors as {@link authenticate}.
+ * Returns the user whose name or token the operator's proxy sends in a header; null if there is no such header. Throws
+ * the same errors as {@link authenticate}.
  */
 export function authenticateUser(
   users: Pick<SignedInUsers, "ofHeaders">,

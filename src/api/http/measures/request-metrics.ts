@@ -170,7 +170,7 @@ function unacknowledged(cause: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "failing-audit-log", message, cause });
 }
 
-/** Returns the caller; null before authentication, and on routes without it. */
+/** Returns the caller; null before the request is authenticated, and on routes that need no authentication. */
 function callerOf(request: FastifyRequest): Caller | null {
   // Contrary to its type, `caller` is null until the request is authenticated.
   return request.caller;

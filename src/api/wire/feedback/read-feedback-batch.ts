@@ -41,8 +41,8 @@ export interface ReadFeedbackBatch {
 }
 
 /**
- * Reads a batch. Too many records are refused before they are read, with a separate code: after it, clients send the
- * batch in halves, but after any other error, they drop the batch.
+ * Reads a batch. A batch with too many records is refused before its records are read, with a code of its own. After
+ * this code, clients send the batch in halves; after any other error, they drop it.
  *
  * @throws ServiceError `too_large` for too many records; `invalid` with every fault of every record; `forbidden` if
  * every fault is a project that the caller may not access

@@ -129,7 +129,7 @@ export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput
 }
 
 /**
- * Reads a request that publishes a table whose rows are named by their digests.
+ * Reads a request that publishes a table and identifies the table's rows by their digests.
  *
  * @throws ServiceError `invalid` with every fault
  */

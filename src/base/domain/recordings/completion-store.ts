@@ -34,7 +34,7 @@ export type CallFeedback = Pick<
 
 /** Summary of a recorded completion, as lists contain it. */
 export interface ListedCompletion extends CompletionOutline {
-  /** Number of the completion in storage order. Each newly stored completion gets a higher number. */
+  /** Number of the completion in storage order. A completion that is stored later has a higher number. */
   readonly number: number;
   /**
    * Size in bytes of the data that only this completion uses. Content that other completions use, too, does not count.

@@ -1,5 +1,6 @@
-// Profile of a trainer: its name, its capabilities, and the names of its saved states. The server refuses a job that
-// needs a missing capability when it is submitted. The contract of trainers is in train/trainer/trainer.ts.
+// Profile of a trainer: its name, its capabilities, and the names of its saved states. If a trainer lacks a capability
+// that a job needs, the server refuses the job when it is submitted. The contract of trainers is in
+// train/trainer/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 import type { PreferenceReference } from "../preferences/preference-config.ts";

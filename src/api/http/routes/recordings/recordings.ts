@@ -156,7 +156,7 @@ function seenBy(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> 
 }
 
 /**
- * Returns the trained model that a name refers to, and the step of its version if the name includes one.
+ * Returns the trained model with this name, and the step if the name is that of a version.
  *
  * @throws ServiceError `invalid` for a base model
  */
