@@ -43,14 +43,14 @@ export async function runTest(
 }
 
 /**
- * Lowers the priority of the session. A kernel that divides its time between sessions uses this number instead of the
- * process's own priority.
+ * Lowers the scheduling priority of the process's Unix session. Where the kernel groups processes by session
+ * (autogroup), this priority counts instead of the process's own.
  */
 function yieldToOthers(id: number | undefined): void {
   try {
     writeFileSync(`/proc/${id}/autogroup`, "10");
   } catch {
-    // Ignored: this kernel does not divide its time between sessions.
+    // Ignored: this kernel does not group processes by session.
   }
 }
 

@@ -1,6 +1,6 @@
-// Measures the memory of the engine's process relative to the size of its model's weights, and how soon it answers
-// after its start. The process loads a Llama with 135 M random weights in float32, and is started as by a server.
-// Private memory is read from Linux.
+// Measures the private memory of the engine's process, relative to the size of its model's weights, and how long the
+// process takes to start. The model is a Llama with 135 million random weights in float32. The bench starts the process
+// with the same environment variables as the server does, and reads its memory from Linux's `/proc`.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

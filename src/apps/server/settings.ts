@@ -96,7 +96,7 @@ const serverSettings = {
     default: "as-stored",
     choices: ["as-stored", "8", "4", "off"],
     about:
-      "Precision of the weights of all models except the built-in one, which is always float32. With `as-stored`, quantized weights stay quantized, and 16-bit floats are computed in float32. `8` and `4` quantize the weights to 8 or 4 bits. `off` computes in float32.",
+      "Precision of the weights of all models except the built-in one, which is always float32. With `as-stored`, quantized weights stay quantized, and 16-bit floats are computed in float32. `8` and `4` quantize the weights to 8 or 4 bits. `off` converts all weights, including quantized ones, to float32.",
   },
   device: {
     kind: "choice",

@@ -333,9 +333,9 @@ export interface JobStore {
   /** Returns jobs in order of creation. Fields of the filter that are null match all jobs. */
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
-   * Claims the oldest queued job of a model that has no running job, marks it as running for `owner`, and counts the
-   * attempt. Entities take turns, as do the models of an entity; the owner's lease must list the job's base model.
-   * Returns null if there is no such job, or the owner has no lease.
+   * Claims the oldest queued job of a model that has no running job, marks it as running for the server `owner`, and
+   * counts the attempt. Entities take turns, as do the models of an entity; the server's lease must list the job's base
+   * model. Returns null if there is no such job, or the server has no lease.
    */
   claim(owner: string, at: Date): Promise<TrainingJob | null>;
   /** Returns the job if it is running for this owner; otherwise null. */
@@ -393,14 +393,16 @@ export interface JobStore {
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
   /**
    * Ends the job successfully. One transaction writes the version or the comparison, the state `succeeded`, the result
-   * step and the event `training_ended`. @throws ServiceError `conflict` if the job is not running for this owner, or
-   * the version's step exists
+   * step and the event `training_ended`.
+   *
+   * @throws ServiceError `conflict` if the job is not running for `success.owner`, or if the model already has a version
+   * with this step
    */
   succeed(id: string, success: JobSuccess): Promise<void>;
   /**
    * Ends the job without success. One transaction writes the state, and the event `training_failed` with the message.
-   * @throws ServiceError `conflict` if the job has ended, or if `owner` is given and the job is not running for this
-   * owner
+   * @throws ServiceError `conflict` if the job has ended, or if `options.owner` is given and the job is not running for
+   * that server
    *
    * @param options.discard called before the job ends, while no server can claim it or the next job of its model; its
    * errors do not prevent the end

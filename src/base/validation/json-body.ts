@@ -24,8 +24,8 @@ export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
 }
 
 /**
- * A parsed body, and a copy of it in which numbers keep all their digits. If no digits are lost, the copy is the parsed
- * body itself.
+ * A parsed body, and a copy of it that keeps each number as written. If parsing changes no number, the copy is the
+ * parsed body itself.
  */
 export interface ExactBody {
   readonly value: unknown;
@@ -33,8 +33,8 @@ export interface ExactBody {
 }
 
 /**
- * Parses a body like {@link parseJsonBody}, and keeps the digits of numbers, for a body with JSON that a model reads as
- * text.
+ * Parses a body like {@link parseJsonBody}, and also keeps each number exactly as written: `1.0` does not become `1`.
+ * Used if JSON of the body is shown to a model as text.
  */
 export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
   if (bytes.length === 0) return { value: undefined, exact: undefined };

@@ -1,6 +1,6 @@
-// A base model that is being served: its engine, and the tokenizer and prompt threads that translate between text and
-// tokens. The server creates this object at startup, and chat only uses it. `acquireModel` loads the weights into memory
-// when a request needs them.
+// A base model that is being served: its engine, its tokenizer, and the threads that render and tokenize its prompts.
+// The server creates this object at startup, and chat only uses it. `acquireModel` loads the weights into memory when a
+// request needs them.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -37,8 +37,8 @@ export interface ServedBase {
 /** The base models that the server serves. The engine of a base that no request uses may be unloaded. */
 export interface ServedBases {
   /**
-   * Loads a base's tokenizer and prompt threads, which stay loaded until `release` is called. To use the base's
-   * engine, call `hold` too.
+   * Loads a base's tokenizer, and the threads that render and tokenize its prompts. All of them stay loaded until
+   * `release` is called. To use the base's engine, call `hold` too.
    *
    * @param name name of a served base
    */

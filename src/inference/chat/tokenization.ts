@@ -1,5 +1,5 @@
-// Tokenizes prompts as chat would, and converts tokens back into text; generates no answers. Uses the prompt threads
-// of the base model, but not its engine.
+// Tokenizes prompts as chat would, and converts tokens back into text; generates no answers. Uses the threads that
+// render and tokenize the base model's prompts, but not its engine.
 import type { Caller } from "../../base/domain/access.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../../base/domain/chat.ts";
 import type { ModelDirectory } from "../models/registry/model-directory.ts";
@@ -11,8 +11,8 @@ export interface TokenizationService {
   /**
    * Tokenizes a prompt as chat would.
    *
-   * @throws ServiceError for the model's name as chat does; `unsupported` when the template refuses the messages, and
-   * for too many tokens; `overloaded`, `cancelled`
+   * @throws ServiceError `unsupported` if the template refuses the messages, or for too many tokens; `overloaded`;
+   * `cancelled`; for the model's name, the same errors as chat
    */
   tokenize(
     request: TokenizeRequest,
@@ -22,7 +22,7 @@ export interface TokenizationService {
   /**
    * Returns the text of tokens, including special tokens.
    *
-   * @throws ServiceError as `tokenize`; `unsupported` for ids that the model lacks
+   * @throws ServiceError in the same cases as `tokenize()`, and `unsupported` for ids that the model lacks
    */
   detokenize(
     request: DetokenizeRequest,

@@ -73,7 +73,7 @@ function unadaptedAnswer(request: GenerationRequest, model: string, at: AnswerPl
   return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
 }
 
-/** Yields the answer's events after an event with the log-probabilities of the prompt. */
+/** First yields an event with the log-probabilities of the prompt, then the answer's events. */
 async function* judgedAnswer(
   request: GenerationRequest,
   answer: Batches,

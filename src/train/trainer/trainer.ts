@@ -282,7 +282,8 @@ export function hasReference(loss: Loss): boolean {
 }
 
 /**
- * Checks that sequences have the inputs that the loss needs, apart from trained tokens.
+ * Checks that sequences have the inputs that the loss needs. {@link requireTrainable} checks that they have trained
+ * tokens at all.
  *
  * @throws ServiceError `invalid` if a trained token lacks a reference log-probability that the loss needs, a sequence
  * belongs to no preference under a preference loss, or a preference lacks an answer

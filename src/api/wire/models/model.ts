@@ -102,7 +102,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
   steps: Type.Array(Type.Integer({ minimum: 0 }), {
     maxItems: 100_000,
     description:
-      "Steps of the versions to delete. Afterwards the model's name stands for the newest remaining version. Step 0, the base model, counts as deleted but can still be served.",
+      "Steps of the versions to delete. Afterwards the model's name stands for the newest remaining version. If the list contains step 0 (the base model), the answer reports it as deleted, but it can still be served.",
   }),
 });
 

@@ -11,10 +11,13 @@ export type Bytes = Uint8Array<ArrayBuffer>;
  */
 type Section = "trajectories" | "members" | "end";
 
-/** State between two pieces of a group's text. */
+/**
+ * State that the cutter keeps from one chunk of a group's text to the next. These chunks are called pieces here, and
+ * items may continue from one piece to the next.
+ */
 export interface GroupCut {
   readonly section: Section;
-  /** Pieces of the current item, which is not complete yet; null if the item exceeds the byte limit. */
+  /** Text of the current item so far, as views of the pieces; null if the item exceeds the byte limit. */
   readonly open: readonly Bytes[] | null;
   readonly openByteCount: number;
   readonly depth: number;
@@ -37,7 +40,7 @@ export const groupStart: GroupCut = {
 /** A complete item of a group: a trajectory, or another member with its name. */
 export interface GroupItem {
   readonly section: Exclude<Section, "end">;
-  /** Pieces of the item's text; null if it exceeds the byte limit. */
+  /** The item's text, as views of the group's pieces; null if the item exceeds the byte limit. */
   readonly pieces: readonly Bytes[] | null;
   readonly byteCount: number;
 }

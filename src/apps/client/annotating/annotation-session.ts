@@ -147,12 +147,12 @@ export class AnnotationSession {
     this.#waitedSeconds = 0;
   }
 
-  /** Tries to claim an item if there is none. */
+  /** Tries to claim an item if the session holds none. */
   async look(): Promise<void> {
     if (this.#state.held === null) await this.#next();
   }
 
-  /** Releases the leased item, if there is one. */
+  /** Releases the item that the session holds, if it holds one. */
   async leave(): Promise<void> {
     const { held } = this.#state;
     if (held === null) return;

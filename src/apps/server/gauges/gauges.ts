@@ -27,10 +27,14 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Gaug
     state.kind === "ready" ? 1 : 0,
   );
   perEngine("hone_engine_requests_running", "Running requests.", (status) => status.runningCount);
-  perEngine("hone_engine_requests_waiting", "Requests waiting for a slot.", (status) => status.waitingCount);
+  perEngine(
+    "hone_engine_requests_waiting",
+    "Requests that wait until the engine has capacity for them.",
+    (status) => status.waitingCount,
+  );
   perEngine(
     "hone_engine_requests_waiting_max",
-    "Maximum number of requests that may wait for a slot.",
+    "Maximum number of requests that may wait until the engine has capacity for them.",
     (status) => status.waitingCountMax,
   );
   metrics.gauge(
@@ -54,7 +58,10 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Gaug
 /** Exposes the memory of all loaded base models, and the number of requests that wait for a model to be loaded. */
 function exposeMemory(metrics: Metrics, memory: GaugeSources["memory"]): void {
   metrics.gauge(
-    { name: "hone_model_memory_bytes", help: "Estimated maximum memory of the loaded base models." },
+    {
+      name: "hone_model_memory_bytes",
+      help: "Estimate of the most memory that the loaded base models can use, in bytes.",
+    },
     () => [{ value: memory.bytes }],
   );
   metrics.gauge(

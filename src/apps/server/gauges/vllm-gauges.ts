@@ -32,7 +32,11 @@ export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, 
     samples(({ runningCount }) => runningCount),
   );
   metrics.gauge(
-    { name: "vllm:num_requests_waiting", help: "Requests waiting for a slot.", labels },
+    {
+      name: "vllm:num_requests_waiting",
+      help: "Requests that wait until the engine has capacity for them.",
+      labels,
+    },
     samples(({ waitingCount }) => waitingCount),
   );
   metrics.gauge(
@@ -54,7 +58,7 @@ export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, 
   metrics.gauge(
     {
       name: "vllm:lora_requests_info",
-      help: "Labels with the ids of the trained models that running and waiting requests use. The value is the current Unix time in seconds, as in vLLM.",
+      help: "Trained models that running and waiting requests use; their ids are in the labels. As in vLLM, the value is only the current Unix time in seconds.",
       labels: [...labels, "max_lora", "running_lora_adapters", "waiting_lora_adapters"],
     },
     () => {

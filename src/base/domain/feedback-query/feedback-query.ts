@@ -4,9 +4,9 @@ import type { Condition } from "./condition.ts";
 import type { FeedbackField } from "./feedback-field.ts";
 
 /**
- * Key by which records are sorted. In both directions, records with a value come before records without one. Payload
- * values that are numbers, or texts of numbers, come first; all other values follow, by their texts in code point
- * order.
+ * Key by which records are sorted. In both directions, payload values that are numbers or texts of numbers come first,
+ * then all other values, then records without a value. Only the order within these groups depends on the direction;
+ * texts are compared by code points.
  */
 export interface SortKey {
   readonly field: FeedbackField;

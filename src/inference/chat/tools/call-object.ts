@@ -8,8 +8,9 @@ import type { ReplyPieces } from "../reply/reply-pieces.ts";
 import { ObjectScanner } from "./object-scanner.ts";
 
 export interface CallMembers {
+  /** Name of the member that holds the function's name. */
   readonly name: string;
-  /** Names of the member that may hold the arguments. */
+  /** Accepted names for the member that holds the arguments. */
   readonly arguments: readonly string[];
   readonly isFunction: (name: string) => boolean;
   /** True if the function may be called without arguments. */

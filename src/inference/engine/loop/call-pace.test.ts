@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { promptMsMax, type OwnerLoad } from "./call-pace.ts";
 
-const load = (rowCount: number, promptedCount: number): OwnerLoad => ({ rowCount, promptedCount });
+const load = (rowCount: number, prefillCount: number): OwnerLoad => ({ rowCount, prefillCount });
 
 /**
  * Checks the time that prompts may take in a step whose rows take 10 ms.

@@ -74,15 +74,15 @@ function decodeWork(lanes: readonly Lane[]): CallWork {
 }
 
 function ownerLoads(lanes: readonly Lane[]): Iterable<OwnerLoad> {
-  const loads = new Map<string, { rowCount: number; promptedCount: number }>();
-  const loadOf = (owner: string): { rowCount: number; promptedCount: number } => {
-    const load = loads.get(owner) ?? { rowCount: 0, promptedCount: 0 };
+  const loads = new Map<string, { rowCount: number; prefillCount: number }>();
+  const loadOf = (owner: string): { rowCount: number; prefillCount: number } => {
+    const load = loads.get(owner) ?? { rowCount: 0, prefillCount: 0 };
     loads.set(owner, load);
     return load;
   };
   for (const { rows, prompts } of lanes) {
     for (const { owner } of rows) loadOf(owner).rowCount += 1;
-    for (const { owner, slotCount } of prompts) loadOf(owner).promptedCount += slotCount;
+    for (const { owner, slotCount } of prompts) loadOf(owner).prefillCount += slotCount;
   }
   return loads.values();
 }
@@ -94,8 +94,8 @@ function ownerLoads(lanes: readonly Lane[]): Iterable<OwnerLoad> {
 export interface OwnerLoad {
   /** Number of rows. Each row waits for its next token. */
   readonly rowCount: number;
-  /** Number of choices whose prompt has not been computed completely. */
-  readonly promptedCount: number;
+  /** Number of choices that are in prefill: the engine is still computing their prompts. */
+  readonly prefillCount: number;
 }
 
 /**
@@ -118,7 +118,7 @@ const burstShare = 0.25;
  */
 export function promptMsMax(decodeMs: number, owners: Iterable<OwnerLoad>): number {
   let least = Infinity;
-  for (const { rowCount, promptedCount } of owners)
-    if (rowCount > 0) least = Math.min(least, promptedCount / rowCount);
+  for (const { rowCount, prefillCount } of owners)
+    if (rowCount > 0) least = Math.min(least, prefillCount / rowCount);
   return least === Infinity ? Infinity : promptTimes * Math.max(1, (least / burstShare) ** 2) * decodeMs;
 }

@@ -105,11 +105,11 @@ const decodeMs = (load: LaneLoad): number =>
 
 /** Returns the maximum time for prompts in a step. */
 const msMaxOf = (running: readonly Simulated[]): number => {
-  const owners = new Map<string, { rowCount: number; promptedCount: number }>();
+  const owners = new Map<string, { rowCount: number; prefillCount: number }>();
   for (const item of running) {
-    const load = owners.get(item.owner) ?? { rowCount: 0, promptedCount: 0 };
+    const load = owners.get(item.owner) ?? { rowCount: 0, prefillCount: 0 };
     owners.set(item.owner, load);
-    load[isPrompt(item) ? "promptedCount" : "rowCount"] += item.slotCount;
+    load[isPrompt(item) ? "prefillCount" : "rowCount"] += item.slotCount;
   }
   const rowsMs = loads(running)
     .filter(({ decodingCount }) => decodingCount > 0)

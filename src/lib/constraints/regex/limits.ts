@@ -95,7 +95,7 @@ export function readAt<T>(
     return read();
   } catch (error) {
     if (!(error instanceof ConstraintRefusal) || error.kind !== "limit" || error.place !== "") throw error;
-    // Safe cast: for such a refusal, the subject is the limit's name.
+    // Safe cast: when a limit is exceeded, the error's subject is the limit's name.
     const limit = error.subject as CountedLimit;
     throw limitExceeded(limit, limits[limit], place, keyword);
   }

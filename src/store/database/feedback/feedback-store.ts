@@ -283,7 +283,7 @@ function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackR
 }
 
 interface Insertion {
-  /** The stored records with the given ids, by their keys. */
+  /** Map from {@link keyOf} to the stored record, for each requested id: the inserted record, or an older one. */
   readonly records: ReadonlyMap<string, FeedbackRecord>;
   readonly inserted: readonly NumberedRecord[];
 }

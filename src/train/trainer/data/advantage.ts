@@ -1,5 +1,5 @@
 // Computes advantages and token weights from rewards: first GRPO's baseline within each group, then one scale for the
-// whole job. For each sequence, it needs only the number of trained tokens.
+// whole job. Besides its reward, only the number of trained tokens of a sequence matters, not the tokens themselves.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";

@@ -17,7 +17,11 @@ import { keywordsToJson, readKeywordText } from "./python-values.ts";
 import { quotedToJson } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
 
-/** State of reading a block of calls. The cursor's saved position is before the call until the call has begun. */
+/**
+ * Arguments of the readers in this file. While it is unclear whether a text is a call, the cursor keeps the position
+ * before the text, so that the text can be read again as something else. A reader gives up this position once it knows
+ * the call's function and the arguments begin.
+ */
 interface Place {
   readonly cursor: Cursor;
   readonly pieces: ReplyPieces;
