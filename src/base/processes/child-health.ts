@@ -40,7 +40,7 @@ export class SilenceWatch {
     this.#options = options;
   }
 
-  /** Records a sign of life of the child. The deadline for the next one begins again. */
+  /** Records a heartbeat of the child. The deadline for the next heartbeat begins again. */
   hear(): void {
     this.#heardAtMs = this.#options.clock.monotonicMs();
   }

@@ -274,3 +274,8 @@ function headNorms(config: ModelConfig, layer: number): readonly ParameterSpec[]
 export function float32Bytes(parameters: readonly Pick<ParameterSpec, "shape">[]): number {
   return parameters.reduce((bytes, { shape }) => bytes + byteLengthOf({ dtype: "float32", shape }), 0);
 }
+
+/** Returns the number of a model's parameters. */
+export function countParameters(config: ModelConfig): number {
+  return float32Bytes(modelParameters(config)) / Float32Array.BYTES_PER_ELEMENT;
+}

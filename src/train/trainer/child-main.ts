@@ -150,7 +150,7 @@ async function load(
     onHeartbeat,
     mayPut,
   }: {
-    /** Called at each sign of life from a remote trainer. */
+    /** Called at each heartbeat of a remote trainer. */
     readonly onHeartbeat: () => void;
     readonly mayPut: () => Promise<void>;
   },

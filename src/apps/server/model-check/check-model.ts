@@ -17,7 +17,7 @@ import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
-import { modelParameters } from "../../../inference/architectures/parameters.ts";
+import { countParameters, modelParameters } from "../../../inference/architectures/parameters.ts";
 import { isMatrix, precisionLabel } from "../../../inference/architectures/quantized/choose-forms.ts";
 import {
   keptBytes,
@@ -26,7 +26,7 @@ import {
 } from "../../../inference/architectures/quantized/weight-forms.ts";
 import { readForms, readQuantizedWeights } from "../../../inference/architectures/weights.ts";
 import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
-import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
+import { addedOf, listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readClientSettings } from "../config.ts";
 import { addedBases } from "../library/added-models.ts";
@@ -94,8 +94,7 @@ export async function checkModel(
   const root = resolve(data ?? readClientSettings().data);
   const folders = new ServerFolder({ root, server: () => "model-check" });
   const added = addedBases(root);
-  const isAdded = added.some(({ name, source }) => named === name || named === source);
-  if (!isAdded) isModelPath(named);
+  if (addedOf(named, added) === null) isModelPath(named);
   const [{ name, folder, license, fault }] = listBaseModels(
     {
       named: [named],
@@ -114,7 +113,7 @@ export async function checkModel(
     name,
     family: familyOf(folder),
     license: license ?? readFolderLicense(folder) ?? licenseOfFile,
-    parameterCount: weightCount(config),
+    parameterCount: countParameters(config),
     layerCount: config.layers.length,
     width: config.width,
     vocabularySize: config.vocabularySize,
@@ -195,13 +194,6 @@ function sizesOf(
   const isFiner = (form: WeightForm): boolean => bitsOf[form] > Math.max(bitsOf[most], 5);
   const finer = matrices.flatMap(({ name }) => (isFiner(forms.get(name) ?? "float32") ? [name] : []));
   return { weightBytes: keptBytes(config, forms), forms: counts, finer };
-}
-
-function weightCount(config: ModelConfig): number {
-  return modelParameters(config).reduce(
-    (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
-    0,
-  );
 }
 
 function familyOf(folder: string): string {

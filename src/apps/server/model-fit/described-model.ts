@@ -12,6 +12,7 @@ import { fetchFile } from "../../../inference/models/library/hub/fetch-file.ts";
 import { Hub, type Repository } from "../../../inference/models/library/hub/hub.ts";
 import { findGgufFile } from "../../../inference/models/library/added-model.ts";
 import { isModelPath } from "../../../inference/models/library/model-path.ts";
+import { addedOf } from "../../../inference/models/registry/base-models.ts";
 import { parseRepositoryName } from "../../../inference/models/library/repository-name.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { addedBases } from "../library/added-models.ts";
@@ -44,7 +45,7 @@ export async function describeModel(
   named: string,
   { data, scratch, hub }: DescribeOptions,
 ): Promise<DescribedModel> {
-  const added = addedBases(data).find(({ name, source }) => named === name || named === source);
+  const added = addedOf(named, addedBases(data));
   const path = added?.path ?? (isModelPath(named) ? named : null);
   if (path === null) return describeHubModel(named, scratch, hub);
   const folder = path.endsWith(".gguf") ? ensureGgufFolder(path, scratch) : path;

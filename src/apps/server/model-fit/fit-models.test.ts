@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { everyKernel } from "../../../base/domain/kernels/integer-kernels.ts";
 import { parseModelConfig, readModelConfig } from "../../../inference/architectures/config/read-config.ts";
+import { countParameters } from "../../../inference/architectures/parameters.ts";
 import { readForms } from "../../../inference/architectures/weights.ts";
 import { loopbackHub } from "../../../inference/models/library/testing/loopback-hub.ts";
 import { describeModel } from "./described-model.ts";
 import { fitModels, largestKnown } from "./fit-models.ts";
 import { knownModels } from "./known-models.ts";
-import { countParameters, fitModel, type FitQuestion } from "./model-fit.ts";
+import { fitModel, type FitQuestion } from "./model-fit.ts";
 
 const folder = "test/fixtures/goldens/models/llama";
 const rates = (["float32", "int8", "int4"] as const).flatMap((form, index) =>

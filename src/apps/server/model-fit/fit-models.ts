@@ -6,6 +6,7 @@ import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernel
 import { quantizations } from "../../../base/domain/model.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import { parseModelConfig, readModelConfig } from "../../../inference/architectures/config/read-config.ts";
+import { countParameters } from "../../../inference/architectures/parameters.ts";
 import { readForms } from "../../../inference/architectures/weights.ts";
 import type { FormChoice } from "../../../inference/architectures/quantized/choose-forms.ts";
 import { machineKernels } from "../../../inference/engine/device/machine-kernels.ts";
@@ -15,7 +16,6 @@ import { readClientSettings, readHubSettings } from "../config.ts";
 import { thisMachine } from "../settings.ts";
 import { describeModel, type DescribedModel } from "./described-model.ts";
 import {
-  countParameters,
   fitModel,
   publishedForms,
   servingBytesOf,

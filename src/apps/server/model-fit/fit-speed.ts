@@ -8,6 +8,7 @@ import {
   type WeightForm,
   type WeightForms,
 } from "../../../inference/architectures/quantized/weight-forms.ts";
+import { elementCount } from "../../../lib/graph/tensor.ts";
 
 /** Number of concurrent requests for which memory and speed are estimated. */
 export const requestCount = 8;
@@ -29,7 +30,7 @@ export function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly
   const rowsPerSecond = (rows: number, used: WeightForms): number => {
     const seconds = weights.map(({ name, shape }) => {
       const form = used.get(name) ?? "float32";
-      const matrixSize = shape.slice(-2).reduce((product, size) => product * size, 1);
+      const matrixSize = elementCount(shape.slice(-2));
       const { rowCount, rowsTogether } = rowsOf(config, shape, rows);
       return (2 * rowCount * matrixSize) / rateOf(rates, form, rowsTogether);
     });

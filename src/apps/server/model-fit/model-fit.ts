@@ -13,6 +13,7 @@ import { keptBytes, type WeightForms } from "../../../inference/architectures/qu
 import { requestCount, speedOf, type FitSpeed } from "./fit-speed.ts";
 import { engineMemoryOf, slotBytesIn } from "../../../inference/engine/model-swapping/memory-need.ts";
 import { engineSettings } from "../../../inference/engine/settings.ts";
+import { elementCount } from "../../../lib/graph/tensor.ts";
 import type { StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { sequenceTrainingBytes } from "../../../train/trainer/embedded/sequence-memory.ts";
 
@@ -82,11 +83,6 @@ export function fitModel(
   });
 }
 
-/** Returns the number of a model's parameters. */
-export function countParameters(config: ModelConfig): number {
-  return modelParameters(config).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-}
-
 /** Returns the maximum memory of the engine with {@link requestCount} requests of `length` tokens. */
 export function servingBytesOf(config: ModelConfig, forms: WeightForms, length: number): number {
   const contextLength = Math.min(length, config.contextLength);
@@ -100,11 +96,7 @@ export function servingBytesOf(config: ModelConfig, forms: WeightForms, length: 
 export function publishedForms(config: ModelConfig, choice: FormChoice): WeightForms {
   const stored = modelParameters(config).map(({ name, shape }): [string, StoredTensor] => [
     name,
-    { name, shape, type: "BF16", file: "", offset: 0, byteLength: 2 * sizeOf(shape) },
+    { name, shape, type: "BF16", file: "", offset: 0, byteLength: 2 * elementCount(shape) },
   ]);
   return chooseForms(config, new Map(stored), choice);
-}
-
-function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1);
 }

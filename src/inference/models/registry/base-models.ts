@@ -85,7 +85,7 @@ export function listBaseModels(
  * Returns the added model that a text names, or null if it names none. If the text is also an existing path, the path
  * takes precedence.
  */
-function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
+export function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   if (existsSync(text)) return null;
   // Names on the hub are case-insensitive.
   const isSource = (source: string): boolean => source.toLowerCase() === text.toLowerCase();

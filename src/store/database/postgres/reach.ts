@@ -10,7 +10,7 @@ const firstPauseMs = 20;
 const longestPauseMs = 1000;
 
 export interface ReachOptions {
-  /** Asks the database for a sign of life. Resolves if it answers, and rejects otherwise. */
+  /** Sends the database a trivial query. Resolves if the database answers, and rejects otherwise. */
   readonly probe: () => Promise<void>;
   /** Called with the reason when the database becomes unreachable, and with null when it is reachable again. */
   readonly onChange: (fault: string | null) => void;
