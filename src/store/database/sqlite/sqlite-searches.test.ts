@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { CompiledQuery } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { openSession } from "./session-link.ts";
@@ -76,6 +78,34 @@ test("cancels a search whose time ran out before it began", { timeout: 60_000 },
     others.map(() => null),
   );
   for (const session of [...sessions, late]) await session?.close();
+});
+
+test("keeps the event loop running while the garbage collector frees earlier statements", async (t) => {
+  setFlagsFromString("--expose-gc");
+  // Safe cast: the flag adds this function to new contexts.
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const session = new SearchSession(await tableFile(t));
+  t.after(() => session.close());
+  const long = CompiledQuery.raw(
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1e7) select count(*) as c from n",
+    [],
+  );
+  for (let count = 0; count < 10; count++) await session.run(quick, longMs);
+  let turns = 0;
+  const collecting = setInterval(() => {
+    if (turns++ < 5) collectGarbage();
+  }, 5);
+  assert.deepEqual(await session.run(long, longMs), [{ c: 1e7 }]);
+  clearInterval(collecting);
+  assert.ok(turns >= 10, `the event loop ran ${turns} times`);
+});
+
+test("opens another connection after a limited number of searches", async (t) => {
+  const session = new SearchSession(await tableFile(t));
+  for (let count = 0; count < 250; count++) assert.equal((await session.run(quick, longMs))?.length, 2);
+  assert.equal(await session.run(endless, 20), null);
+  await session.close();
+  await assert.rejects(session.run(quick, longMs), /closed/);
 });
 
 test("lets an entity's slow searches block neither its quick ones nor another entity's slow ones", async (t) => {

@@ -35,6 +35,13 @@ const cacheKibibytes = 16_384;
  */
 const interruptEveryMs = 20;
 
+/**
+ * Number of statements after which a session replaces its connection. Until then, the session keeps them all. If the
+ * garbage collector freed one while another runs on the same connection, SQLite would block the event loop until the
+ * running one ends. The loop's timers, which interrupt a search at its time limit, would be blocked too.
+ */
+const statementsMax = 100;
+
 /** The asynchronous interface of libsql, which its types lack. */
 interface Statement {
   all(parameters: readonly unknown[]): Promise<readonly unknown[]>;
@@ -50,25 +57,41 @@ export class SearchSession {
   #opening: Promise<Database> | null = null;
   #running: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  /** Every statement that was prepared on the open connection (`statementsMax`). */
+  #statements: Statement[] = [];
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** Returns the rows of a query; null if it timed out. Only one query may run at a time. */
-  async run<Row>({ sql, parameters }: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null> {
+  /**
+   * Returns the rows of a query; null if it timed out. Only one query may run at a time.
+   *
+   * @throws Error if the session is closed
+   */
+  async run<Row>(query: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null> {
+    if (this.#isClosed) throw new Error("The session for searches is closed.");
+    const rows = this.#runNow(query, timeMs);
+    this.#running = rows.catch(() => undefined);
+    return rows;
+  }
+
+  async #runNow<Row>(
+    { sql, parameters }: CompiledQuery<Row>,
+    timeMs: number,
+  ): Promise<readonly Row[] | null> {
+    if (this.#statements.length === statementsMax) await this.#disconnect();
     const database = await (this.#opening ??= this.#open());
     // Makes SQLite collect all rows, in memory or in a temporary file, before it returns the first one.
     const prepared: Promise<Statement> = database.prepare(
       `with found as materialized (${sql}) select * from found`,
     );
     const statement = await prepared;
+    this.#statements.push(statement);
     let timer = setTimeout(() => (timer = interruptRepeatedly(database)), timeMs);
-    const rows = statement.all([...parameters]);
-    this.#running = rows.catch(() => undefined);
     try {
       // Safe cast: the query builder defines the type of the rows.
-      return (await rows) as readonly Row[];
+      return (await statement.all([...parameters])) as readonly Row[];
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "SQLITE_INTERRUPT") return null;
       throw error;
@@ -86,7 +109,15 @@ export class SearchSession {
     const timer = interruptRepeatedly(database);
     await this.#running;
     clearInterval(timer);
-    database.close();
+    await this.#disconnect();
+  }
+
+  /** Closes the connection, on which no statement may run. The next query opens another one. */
+  async #disconnect(): Promise<void> {
+    const database = await this.#opening;
+    this.#opening = null;
+    this.#statements = [];
+    database?.close();
   }
 
   async #open(): Promise<Database> {
