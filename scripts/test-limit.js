@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 /** Time limit of a test in milliseconds. It is many times longer than the longest test takes on a busy machine. */
 const limitMs = Number(process.env.TEST_LIMIT_MS ?? 5 * 60_000);
 
-/** Code of the thread: receives each test's number and name when it begins, and the number alone when it ends. */
+/** Code of the thread: receives each test's number and name when it begins, and only the number when it ends. */
 const watch = `
   const { writeSync } = require("node:fs");
   const { parentPort, workerData: limitMs } = require("node:worker_threads");
@@ -30,7 +30,7 @@ let count = 0;
 
 beforeEach((context) => {
   running.set(context, ++count);
-  watcher.postMessage({ id: count, name: context.name });
+  watcher.postMessage({ id: count, name: context.name }, []);
 });
 
-afterEach((context) => watcher.postMessage({ id: running.get(context) }));
+afterEach((context) => watcher.postMessage({ id: running.get(context) }, []));
