@@ -2,7 +2,7 @@
 // reads no files; `read-config` reads the configuration from a Hugging Face folder.
 import type { RotaryConfig } from "./rotary.ts";
 
-/** Hugging Face model classes that Hone's one decoder definition can compute. */
+/** Hugging Face model classes that Hone's decoder can compute. */
 export const architectures = [
   "LlamaForCausalLM",
   "Qwen2ForCausalLM",
@@ -36,7 +36,7 @@ export type LayerConfig = (AttentionLayer | ConvolutionLayer | DeltaLayer | Mamb
 
 /** Feed-forward part of a layer. */
 export interface FeedForwardOptions {
-  /** True if no feed-forward part follows in the same layer (Nemotron-H). */
+  /** True if the layer has no feed-forward part after its attention or other computation (Nemotron-H). */
   readonly isAlone?: boolean;
   /**
    * Experts of the layer: `routed`, only those that a router chooses; `routed-and-shared`, also one that every token
@@ -57,8 +57,8 @@ export interface ExpertsConfig {
   /** True if the router and the experts have biases. */
   readonly hasBias: boolean;
   /**
-   * Limit that clamps the results of the gate and up projections, and the factor in the activation g · sigmoid(factor ·
-   * g) · (u + 1). Null if results are not clamped and the model's activation applies.
+   * The activation g · sigmoid(factor · g) · (u + 1), where g and u are the results of the gate and up projections,
+   * clamped to `limit`. Null if results are not clamped and the model's `activation` applies.
    */
   readonly clamp: { readonly limit: number; readonly factor: number } | null;
 }
@@ -74,7 +74,7 @@ export interface AttentionLayer {
   readonly rotary: number | null;
   /** Index of a separate rotary embedding for queries; absent if queries use the same one as keys (`rotary`). */
   readonly queryRotary?: number;
-  /** Heads of keys and values; absent if their number and size are those of the model. */
+  /** Number and size of the layer's key-value heads; absent if they equal the model's. */
   readonly heads?: CacheShape;
   /** Earlier layer whose keys and values this layer attends to; absent if the layer computes its own. */
   readonly keysFrom?: number;
@@ -86,7 +86,7 @@ export interface AttentionLayer {
   readonly hasLayerEmbedding?: boolean;
 }
 
-/** Keys and values of one position of a layer. */
+/** Number and size of the key-value heads that a layer caches for each position. */
 export interface CacheShape {
   readonly kvHeadCount: number;
   readonly headSize: number;
@@ -94,7 +94,7 @@ export interface CacheShape {
 
 /** Additional embedding that has a separate part for each layer (Gemma 4). */
 export interface LayerEmbedding {
-  /** Width of the part that each layer has. */
+  /** Width of each layer's part of the embedding. */
   readonly size: number;
   /** Number of rows of the additional embedding, at least the size of the vocabulary. */
   readonly rowCount: number;
@@ -145,10 +145,13 @@ export interface MambaConfig {
   readonly groups: number;
   readonly heads: number;
   readonly headSize: number;
-  /** Number of rows of a head's state. */
+  /** Number of rows of a head's state matrix. */
   readonly stateSize: number;
   readonly hasProjectionBias: boolean;
-  /** Minimum of a token's step, which determines how much the token decays the state; `stepMax` is the maximum. */
+  /**
+   * Lower limit of a token's step size, which determines how much the token decays the state; `stepMax` is the upper
+   * limit.
+   */
   readonly stepMin: number;
   readonly stepMax: number;
 }
@@ -211,7 +214,7 @@ export interface ModelConfig {
   readonly hasAttentionGate: boolean;
   /** Additional embedding with a part for each layer; null if the model has none. */
   readonly layerEmbedding: LayerEmbedding | null;
-  /** True if the result of each layer is multiplied by a stored number. */
+  /** True if the result of each layer is multiplied by a number that the model's files store. */
   readonly hasLayerScales: boolean;
   /** Activation of the feed-forward part; `relu-squared` is max(x, 0)². */
   readonly activation: "silu" | "gelu-tanh" | "relu-squared";
@@ -236,7 +239,7 @@ export interface ModelConfig {
   readonly endOfTextIds: readonly number[];
 }
 
-/** Returns the heads of a layer's keys and values. */
+/** Returns the number and size of a layer's key-value heads. */
 export function headsOf({ layers, kvHeadCount, headSize }: ModelConfig, layer: number): CacheShape {
   const layerConfig = layers[layer];
   return (layerConfig.kind === "attention" ? layerConfig.heads : undefined) ?? { kvHeadCount, headSize };

@@ -36,7 +36,7 @@ export interface KeysAndValues {
 export interface AttentionInputs extends KeysAndValues {
   readonly layer: number;
   readonly layerConfig: AttentionLayer;
-  /** Sink of each query head, [Hq]; absent if the model has none. */
+  /** Attention sink (an additional score in the softmax) of each query head, [Hq]; absent if the model has none. */
   readonly sinks?: Value;
   /** Heads of keys and values. */
   readonly heads: CacheShape;
@@ -69,12 +69,11 @@ export interface DecoderParts {
    */
   readonly attend: (inputs: AttentionInputs) => Value;
   /**
-   * Returns the inputs that each output of a convolution depends on. These are kernel size values [B, T, D]: the inputs
-   * from kernel size - 1 positions earlier, and so on, down to those at the output's own position. Inputs before the
-   * first position are 0.
+   * Returns one value [B, T, D] for each element of the kernel: the inputs kernel size - 1 positions earlier, and so
+   * on, down to the inputs of the output's own position. Inputs before the first position are 0.
    */
   readonly taps: (inputs: ConvolutionInputs) => readonly Value[];
-  /** Returns the values that a layer's recurrence reads at each position, [B, T, H*V]. */
+  /** Returns the values that the tokens read from the state of a layer's recurrence, [B, T, H*V]. */
   readonly recall: (inputs: RecurrenceInputs & { readonly layer: number }) => Value;
   /**
    * If true, the gradient recomputes a layer's intermediate values from the inputs of its matrix products instead of
@@ -139,12 +138,13 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
       const middle = block.afterMixing(rows(residual), rows(mixed));
       return layerConfig.isAlone === true ? middle : block.feedForward(middle, embedding);
     };
-    // Gradients of shared keys and values come from several layers, so these values are inputs of each layer's part.
+    // Keys and values that several layers share get gradients from all of these layers, so each layer's recomputed part
+    // takes them as inputs.
     const inputs = earlier === undefined ? [hidden] : [hidden, earlier.k, earlier.v];
     hidden = parts.recomputesLayers ? recomputed(builder, inputs, compute) : compute(...inputs);
   }
   const normed = builder.rmsNorm(hidden, parts.weight(finalNormName(config)), config.normEpsilon);
-  // The output projection is linear, so its input is scaled instead of its output, which is larger.
+  // The output projection is linear, so Hone scales its input, which is smaller than its output.
   return scaled(builder, normed, config.logitScale);
 }
 
@@ -227,10 +227,10 @@ class DecoderLayer {
   }
 
   /**
-   * Computes the layer's attention, convolution, delta rule or Mamba-2 from the residual stream [B, T, D]. The result is the
-   * input of the layer's output projection.
+   * Computes the layer's attention, convolution, delta rule or Mamba-2 from the residual stream [B, T, D]. The result
+   * is the input of the layer's output projection.
    *
-   * @param given keys and values that layers share; null if only this layer uses them
+   * @param given keys and values if other layers use them too; null otherwise, so that they are computed here
    */
   mixed(
     hidden: Value,
@@ -312,7 +312,8 @@ class DecoderLayer {
   }
 
   /**
-   * Computes a convolution: the sum of the inputs at each distance, each times the kernel's element for that distance.
+   * Computes a convolution. Each of the `taps` has the inputs at one distance; it is multiplied by the kernel's element
+   * for that distance, and the products are summed.
    */
   #convolved(taps: readonly Value[]): Value {
     const builder = this.#builder;
@@ -365,7 +366,7 @@ class DecoderLayer {
     return builder.multiply(builder.reshape(normed, recalled.shape), gate);
   }
 
-  /** Computes −exp(A) · softplus(a + bias), [B, T, H]. */
+  /** Computes the natural log of the factor by which the state decays: −exp(A) · softplus(a + bias), [B, T, H]. */
   #logDecay(x: Value): Value {
     const builder = this.#builder;
     const { decay, stepBias } = recurrenceNames(this.#config, this.#layer);
@@ -443,7 +444,9 @@ class DecoderLayer {
     return builder.multiply(this.#activation(gate), up);
   }
 
-  /** Gates the layer's embedding by the residual stream, and adds it to the residual stream. */
+  /**
+   * Multiplies the layer's embedding by a gate computed from the residual stream, and adds the result to that stream.
+   */
   #withEmbedding(x: Value, embedding: Value): Value {
     const builder = this.#builder;
     const gate = this.#activation(builder.kept(this.#linear("per_layer_input_gate", x)));
@@ -516,7 +519,7 @@ class DecoderLayer {
     const size = rotarySizeOf(this.#config, rotary);
     if (kind !== "proportional" || size === headSize)
       return builder.rotary(x, positions, { ...tables, headSize });
-    // The first dimensions of both halves of a head are rotated, as a head of their own.
+    // Only the first dimensions of each half of a head are rotated; joined, they are rotated like a smaller head.
     const [rows, length, width] = x.shape as [Dimension, Dimension, number];
     const count = width / headSize;
     const halves = builder.reshape(x, [rows, length, count, 2, headSize / 2]);

@@ -1,5 +1,5 @@
-// The additional embedding of Gemma 4, which has a part for each layer. Each part is the sum of a row that is looked up,
-// and of a projection of the token's main embedding.
+// The additional embedding of Gemma 4, which has a part for each layer. Each part is the sum of a row looked up for the
+// token and of a projection of the token's main embedding.
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import type { Dimension } from "../../lib/graph/dimension.ts";
 import type { Value } from "../../lib/graph/graph.ts";

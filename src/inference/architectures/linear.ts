@@ -58,7 +58,7 @@ export function storedLinear(
   };
 }
 
-/** Creates a function that multiplies rows with the weights of their own experts. */
+/** Returns a function that multiplies each row by the weight of the expert chosen for that row. */
 export function storedExpertLinear(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -235,8 +235,8 @@ function weightProduct(
 }
 
 /**
- * Returns the summand of x Wᵀ that comes from the offsets of a 4-bit weight's blocks. Each offset is multiplied by the
- * sum of its block's entries in x. The factors 2 and 1/2 change no bit, as in {@link addLowRankProduct}.
+ * Returns the summand of x Wᵀ that comes from the offsets of a 4-bit weight's blocks: each offset times the sum of its
+ * block's entries in x. The factors 2 and 1/2 have the same reason as in {@link addLowRankProduct}.
  *
  * @param offsets [K/32, N]
  */
@@ -259,7 +259,7 @@ function addLowRankProduct(
 ): Value {
   const reduce = { transposeB: true, alpha: scale / 2 };
   const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
-  // The value is kept for the gradient because it is small; recomputing it would take a pass over x.
+  // `reduced` is kept for the gradient because it is small; recomputing it would take a pass over x.
   return builder.gemm(builder.kept(reduced), b, y, { alpha: 2 });
 }
 

@@ -59,7 +59,7 @@ const layerProjectionNames: Readonly<Record<LayerConfig["kind"], readonly Projec
   convolution: ["in_proj", "out_proj"],
   delta: ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"],
   mamba: ["in_proj", "out_proj"],
-  // The only class with such layers has no gate projection.
+  // Only Nemotron-H has such layers, and its feed-forward parts have no gate projection.
   "feed-forward": ["up_proj", "down_proj"],
 };
 
@@ -135,7 +135,7 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
   }
 }
 
-/** Returns the name of the sinks of a layer's query heads. */
+/** Returns the parameter name of the attention sinks of a layer's query heads. */
 export function sinksName(layer: number): string {
   return `model.layers.${layer}.self_attn.sinks`;
 }

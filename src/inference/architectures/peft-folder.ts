@@ -64,7 +64,7 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
 }
 
 /**
- * Reads one projection's block of the B matrix of a fused module: the projection's columns in the projection's rows.
+ * Reads the block of a fused module's B matrix that belongs to one projection: the projection's own rows and columns.
  *
  * @throws ServiceError `invalid` if other columns of these rows are not zero
  */
@@ -155,7 +155,10 @@ function partsOf(
   return { stored: matrices, modules: ownModules };
 }
 
-/** Requires that each fused module's rank and scale fit a stack of its projections' matrices. */
+/**
+ * Requires that each fused module has the scale of its projections, and a rank that is large enough for their stacked
+ * matrices.
+ */
 function requireStacked(
   adapted: readonly StoredProjection[],
   modules: ReadonlyMap<string, AdaptedModule>,

@@ -1,5 +1,4 @@
-// Rotary position embedding (RoFormer, arXiv:2104.09864): computes the angles, in the same way for serving and
-// training.
+// Computes the angles of the rotary position embedding (RoFormer, arXiv:2104.09864), for serving and training alike.
 
 import { unreachable } from "../../base/domain/assert.ts";
 
@@ -44,11 +43,10 @@ export type RotaryScaling =
       readonly kind: "yarn";
       readonly factor: number;
       readonly originalContextLength: number;
-      /** Pairs with at least this number of turns within the original context are unchanged. */
+      /** Pairs that turn at least this often within the original context are unchanged. */
       readonly turnsMin: number;
       /**
-       * The frequency of pairs with at most this number of turns within the original context is divided by the whole
-       * factor.
+       * The frequency of pairs that turn at most this often within the original context is divided by the whole factor.
        */
       readonly turnsMax: number;
       /** True if the limits `turnsMin` and `turnsMax` are rounded outwards to whole pairs. */
@@ -134,7 +132,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
 }
 
 /**
- * Returns the degree to which YaRN's scaling applies to a pair, from 0 (unchanged) to 1 (divided by the whole factor).
+ * Returns how far YaRN's scaling applies to a pair, from 0 (frequency unchanged) to 1 (divided by the whole factor).
  */
 function yarnShare(
   { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },

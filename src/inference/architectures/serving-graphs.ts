@@ -32,10 +32,7 @@ import {
 import { convolutionWidth } from "./recurrent/state-layers.ts";
 
 export interface ServingOptions {
-  /**
-   * Form of the LoRA matrices that the graph takes for all projections (`servingLoraInputs`); null if the graph takes
-   * none.
-   */
+  /** Form in which the graph takes LoRA matrices for all projections (`servingLoraInputs`); null if it takes none. */
   readonly lora: LoraForm | null;
   /**
    * Forms of the weights for decoded tokens; `promptForms` derives the forms for prompts. All weights are float32 if
@@ -210,8 +207,7 @@ export function buildContinuationGraph(
         outputs[names.newState] = newState;
         return result;
       });
-      // Used parts come first, and their N tokens follow one another. The results of unused parts come after them and
-      // are cut off.
+      // Used parts come first, and together have N tokens. The results of unused parts come after them and are cut off.
       return builder.slice(builder.concat(results, 1), 1, 0, "N");
     },
     taps: ({ layer, x }) => {
@@ -372,7 +368,7 @@ function ofPrompts({ lora, forms }: ServingOptions): ServingOptions & { readonly
   return { lora, tokenCount: "many", ...(forms && { forms: promptForms(forms) }) };
 }
 
-/** Returns the functions that apply a graph's weights, together with its adapter if it takes one. */
+/** Returns the functions that apply a graph's weights. If the graph takes an adapter, they apply it too. */
 export function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -397,7 +393,7 @@ function keepNewCache(
   result: { readonly attention: Value; readonly keys: Value; readonly values: Value },
 ): Value {
   const names = cacheNames(cache);
-  // Layers that share a cache have the same new keys and values, so those of the first layer suffice.
+  // Layers that share a cache return the same new keys and values, so the first layer's are used.
   outputs[names.newKeys] ??= result.keys;
   outputs[names.newValues] ??= result.values;
   return result.attention;
@@ -428,7 +424,7 @@ function rowStates(builder: GraphBuilder, config: ModelConfig, layer: number): V
 }
 
 /**
- * Throws an error. Graphs for drafts and for pairs of lanes do not support recurrences, because their state matrices
+ * Throws an error. Graphs for drafts and for pairs of caches do not support recurrences, because their state matrices
  * change with every token.
  */
 export function noRecall(): never {

@@ -20,7 +20,9 @@ export interface UnfusedAdapter {
   readonly targets: readonly ProjectionName[];
 }
 
-/** Field of adapter_config.json that describes the adapter before stacking. Other programs ignore this field. */
+/**
+ * Field of adapter_config.json that describes the adapter before it was stacked. Programs other than Hone ignore it.
+ */
 export const unfusedField = "unfused_adapter";
 
 export interface StackedAdapter {
@@ -109,9 +111,9 @@ export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): Read
 }
 
 /**
- * Extracts the columns of one projection from rows of its module's B.
+ * Extracts the columns of one projection from some rows of its module's B matrix.
  *
- * @returns null if other columns of these rows are not zero
+ * @returns null if the rows' other columns are not zero
  */
 export function blockOf(
   rows: Float32Array,

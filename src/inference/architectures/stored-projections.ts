@@ -1,6 +1,6 @@
 // Maps the decoder's projections to the matrices in files of models and adapters. Most model classes store one matrix
-// per projection. Some fuse queries, keys and values into one matrix, or gate and up, with the rows of one projection
-// after those of another.
+// per projection. Some fuse queries, keys and values into one matrix, or gate and up, by putting their rows one after
+// another.
 import { present } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import { rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";

@@ -1,5 +1,5 @@
-// Cache files of weights that Hone derives from a model's own weights. Each model has one file per kind, laid out for
-// memory mapping. Callers decide the location and the content.
+// Cache files of weights that Hone derives from a model's own weights. Each model has one file for each kind of derived
+// weights, laid out for memory mapping. Callers decide the location and the content.
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -21,7 +21,7 @@ import type { DataArrays } from "../../lib/graph/tensor.ts";
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 
-/** A group of tensors that are computed together, in file order. */
+/** A group of tensors that are computed together; listed in the order in which the file has them. */
 export interface CachedPart {
   readonly name: string;
   readonly dtype: DataType;
@@ -33,8 +33,8 @@ export interface CacheEntry {
   /** Computes the data of each tensor in the group. Called only when the file is written. */
   readonly make: () => readonly DataArrays[DataType][];
   /**
-   * Makes the data of each part in pieces, which follow one another; absent if the parts are made as a whole. At most
-   * one piece is in memory at a time.
+   * Computes the data of the tensors piece by piece; absent if they are computed as a whole. At most one piece is in
+   * memory at a time.
    */
   readonly pieces?: () => Iterable<readonly DataArrays[DataType][]>;
 }
@@ -95,7 +95,7 @@ function ensureFile(
   return file;
 }
 
-/** Returns a key that changes when any of the model's files changes. */
+/** Returns a hash that changes when any of the model's files changes. */
 function contentKey(format: string, stored: readonly StoredTensor[]): string {
   const whole = stored.flatMap((tensor) => tensor.pieces ?? [tensor]);
   const files = [...new Set(whole.map(({ file }) => file))].sort().map((file) => {

@@ -300,8 +300,8 @@ for (const [quantization, kind, codes] of [
     const expected = interpret(graph, dense)["logits"].data;
     const actual = float32Data(outputs["logits"]);
     const size = Math.max(...expected.map(Math.abs));
-    // The tolerance allows for numbers halfway between two steps, which may be rounded either way, depending on the
-    // last bit of the scale.
+    // The tolerance allows for numbers halfway between two steps. Rounding them up or down depends on the last bit of
+    // the scale.
     actual.forEach((value, index) => assert(Math.abs(value - expected[index]) < 0.01 * size));
   });
 }

@@ -38,8 +38,8 @@ export interface ReadWeightsOptions {
   /** If true, throws an error if a needed cache file is missing, instead of writing it. */
   readonly isReadOnly?: boolean;
   /**
-   * If true, the rotary tables of a large model are in a cache file too. Otherwise each session has its own copy, which
-   * takes megabytes. Default false.
+   * If true, sessions of a large model map the rotary tables from a cache file. Otherwise each session has its own
+   * copy, which takes megabytes. Default false.
    */
   readonly sharesTables?: boolean;
   /** Size of a model's weights in float32, in bytes, above which the cache file is used. */
@@ -79,7 +79,7 @@ export function readQuantizedWeights(
     const quantized = use.isStack ? quantizedStack : quantizedParts;
     const convert = (some: StoredTensor) =>
       form === "float32" ? [converted(some, config)] : quantized(some, form, use);
-    // Codes of a table are made row by row, but codes for products are transposed and so depend on all rows.
+    // Codes for looking up rows are computed row by row. Codes for products are transposed, so they depend on all rows.
     const isByRow = form === "float32" || !use.isMultiplied;
     const made = madeFrom(tensor, convert, isByRow ? pieceValues : Infinity);
     return { parts: keptParts(parameter, form, use), ...made };

@@ -25,8 +25,9 @@ export interface ChatTemplate {
   /** Returns true if the text occurs in the template's source, or in that of its variant for tools. */
   mentions(text: string): boolean;
   /**
-   * Returns a chat template with another source and this model's variables, and treats the source as part of a request.
-   * Throws ServiceError `unsupported` when the syntax of the source is wrong.
+   * Returns a chat template with another source and this model's variables. Faults of the template are then reported as
+   * faults of the request that brought the source. Throws ServiceError `unsupported` when the syntax of the source is
+   * wrong.
    */
   withSource(source: string): ChatTemplate;
 }

@@ -75,7 +75,7 @@ export interface TrainedRequest {
 export interface BeginOptions {
   /** Aborting this signal ends the completion and frees its slots in the engine's batch. */
   readonly signal: AbortSignal;
-  /** Remaining token allowance of the caller; absent if unlimited. */
+  /** Remaining token allowance of the caller; absent or null if unlimited. */
   readonly allowance?: Allowance | null;
   /**
    * Called once the request is submitted to the engine. Errors that can be detected before submission are thrown
@@ -94,9 +94,9 @@ export interface BeginOptions {
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
-  /** Passes prompts between servers; absent if this server does not do that. */
+  /** Passes the KV cache of prompts between servers; absent or null if this server passes none. */
   readonly exchange?: PromptExchange | null;
-  /** Records answers; absent if this server records none. */
+  /** Records answers; absent or null if this server records none. */
   readonly recorder?: ChatRecorder | null;
   /**
    * Limits how many requests of each entity may wait. Shared with all other code that submits requests to the engines;

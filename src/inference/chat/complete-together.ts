@@ -126,7 +126,7 @@ class Countdown {
     this.done = new Promise((resolve) => (this.#onDone = resolve));
   }
 
-  /** Returns a function that counts one step. Only its first call has an effect. */
+  /** Returns a function whose first call counts one step. Further calls of that function have no effect. */
   step(): () => void {
     let isMade = false;
     return () => {

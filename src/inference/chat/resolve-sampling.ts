@@ -44,8 +44,8 @@ export function resolveSampling(
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  // The other fields have no effect on greedy sampling. They remain set, so that unsupported ones are still refused and
-  // supported ones are passed to the engine.
+  // Fields that are not replaced here have no effect on greedy sampling. They remain set, so that unsupported ones are
+  // still refused and supported ones are passed to the engine.
   if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,

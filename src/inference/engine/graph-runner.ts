@@ -46,8 +46,8 @@ export interface GraphRunnerOptions extends SessionsOptions {
   readonly preparesAhead?: boolean;
   /**
    * True if the rows of two lanes share calls even if the lanes have adapters. If absent, the size of the weights
-   * decides: weights that fit the processor's caches are read twice in less time than the operations for two adapters
-   * take.
+   * decides: weights that fit the processor's caches are read twice in less time than a shared call spends on the
+   * second adapter.
    */
   readonly pairsAdapters?: boolean;
   /**
@@ -274,8 +274,8 @@ class GraphRunner implements ModelRunner {
   }
 
   /**
-   * True if the model has delta rules. Their state matrices change with every token, so the runner computes neither
-   * drafts nor pairs of lanes for the model.
+   * True if layers have state matrices (delta rules, Mamba-2). These change with every token, so the runner computes
+   * neither drafts nor pairs of lanes for the model.
    */
   get #hasMatrices(): boolean {
     return this.shape.states.some(({ kind }) => kind === "matrices");
@@ -333,10 +333,7 @@ class GraphRunner implements ModelRunner {
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
-  /**
-   * True if a graph that only saves time is ready to use. Calls do not wait for graphs that are still being prepared in
-   * idle time.
-   */
+  /** True if a graph that only saves time is ready. If it is still being prepared in idle time, calls do without it. */
   #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
     return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
   }

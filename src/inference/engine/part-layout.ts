@@ -180,7 +180,7 @@ function layOutTaps(
 
 /**
  * Returns the indices of each part's tokens, as `buildContinuationGraph` needs them. Returns no inputs for models
- * without delta rules.
+ * without recurrences.
  */
 function ownRows(
   { shape }: KvLane,

@@ -1,12 +1,12 @@
 // Encodes a held prompt as a response body, in pieces of which only one is in memory at a time. The body consists of a
-// magic, the length of the header, the header as JSON, the bytes of keys, values and scores, and an authentication code
-// over all of these.
+// text that identifies the format, the length of the header, the header as JSON, the bytes of keys, values and scores,
+// and an authentication code over all of these.
 import { timingSafeEqual } from "node:crypto";
 import type { HeldPrompt, PromptOrigin, PromptShape } from "../../base/domain/prompt-transfer.ts";
 import { answerCode, codeBytes } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
-/** Magic that identifies the format and its version. */
+/** Text at the beginning of a body that identifies the format and its version. */
 const beginning = "HONE-KV1";
 const lengthBytes = 4;
 /** Maximum size of the header in bytes. The token ids of a prompt of a million tokens take 7 MB. */

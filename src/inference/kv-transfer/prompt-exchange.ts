@@ -88,7 +88,7 @@ export class PromptExchange {
     this.#metrics = createTransferMetrics(metrics, () => this.#fetchingCount);
   }
 
-  /** Returns the request to an engine to hold a prompt, with an unguessable handle. */
+  /** Returns the options that make an engine hold a prompt, with an unguessable handle. */
   createHold(origin: PromptOrigin): PromptHold {
     const handle = Buffer.from(secureBytes(32)).toString("base64url");
     return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };

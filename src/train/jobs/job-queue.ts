@@ -102,8 +102,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * A replay is not checked against the model's newest version, because it has requirements of its own. For other jobs,
-   * the newest version may still change before they start.
+   * Checks that the runner's trainer supports the job. Only a replay is not checked against the model's newest version,
+   * because it starts from another version.
    */
   async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
     const { models, runner } = this.#dependencies;

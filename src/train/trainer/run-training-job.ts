@@ -307,8 +307,7 @@ async function openTrainer(
 }
 
 /**
- * True if the error means that the start state cannot be used. Errors of an unreachable or stopped trainer do not mean
- * that.
+ * True if the error means that the start state cannot be used; false for an error of an unreachable or stopped trainer.
  */
 function isUnusable(error: unknown): error is ServiceError {
   const codes: readonly string[] = ["invalid", "not_found", "unsupported", "conflict"];

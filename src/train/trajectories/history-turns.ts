@@ -30,7 +30,7 @@ export type UntrainedReason =
    * trained on.
    */
   | "history_without_choice"
-  /** An assistant message that would be trained on if it did not call tools or lack text. */
+  /** An assistant message that cannot be trained on, because it calls tools or lacks text. */
   | "message_without_text"
   /** A history with a token that is not in this model's vocabulary. */
   | "unreadable_tokens"

@@ -56,7 +56,7 @@ export function loraScale(alpha: number, rank: number, isStabilised: boolean): n
 
 /**
  * Returns a predicate that is true for a module if the configuration includes it and the file has its matrices. A
- * module that is included but has no matrices keeps the base's weights, as in PEFT and vLLM.
+ * module that is included but has no matrices keeps the base model's weights, as in PEFT and vLLM.
  */
 function choiceOf(
   reader: ConfigReader,

@@ -110,7 +110,7 @@ export class ConfigReader {
     return nameOf(field) ?? `${path}${field}`;
   }
 
-  /** Returns all faults in one error, after a sentence about their consequence. */
+  /** Returns one error that lists all faults. Its message begins with their consequence. */
   error(consequence: string): ServiceError {
     return new ServiceError({
       code: "unsupported",

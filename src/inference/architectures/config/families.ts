@@ -40,8 +40,8 @@ export interface FamilyRule {
   readonly isTied: boolean;
   readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
   /**
-   * True if the config.json field `attention_bias` decides whether projections have biases; false if the class decides
-   * it.
+   * True if the config.json field `attention_bias` decides whether attention's projections have biases; false if the
+   * class decides it.
    */
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
@@ -492,8 +492,8 @@ function qwenDelta(reader: ConfigReader): DeltaConfig {
 }
 
 /**
- * Reads the width of LFM2's feed-forward sublayer. The file may hold the width before an adjustment; this function then
- * applies the adjustment.
+ * Reads the width of LFM2's feed-forward sublayer. Files may store a width that the class reduces to two thirds,
+ * multiplies and rounds up; this function then does the same.
  */
 function lfm2IntermediateSize(reader: ConfigReader): number {
   const written = reader.count(

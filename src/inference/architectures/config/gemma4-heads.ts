@@ -3,8 +3,8 @@ import type { CacheShape } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
 /**
- * Reads the heads of each layer. Published files have fields for all layers with full attention; files that
- * Transformers 5.24 saves list layers by number.
+ * Reads the number and size of each layer's key-value heads. Published files have one pair of fields for all layers
+ * with full attention; files that Transformers 5.24 saves list the differing layers by index.
  */
 export function gemma4Heads(reader: ConfigReader, kinds: readonly string[]): readonly CacheShape[] {
   const usual = {

@@ -4,7 +4,7 @@ import type { AttentionLayer, LayerEmbedding } from "../config.ts";
 import type { ConfigReader, JsonObject } from "./config-reader.ts";
 import { gemma4Heads } from "./gemma4-heads.ts";
 
-/** Settings in which an attention layer may differ from the model. */
+/** Settings of an attention layer that may differ from the model's settings. */
 export type LayerDetails = Pick<
   AttentionLayer,
   "heads" | "keysFrom" | "hasSharedValues" | "intermediateSize" | "hasLayerEmbedding"
@@ -16,7 +16,7 @@ export const gemma4Rotary: JsonObject = {
   sliding_attention: { rope_type: "default", rope_theta: 10_000 },
 };
 
-/** Reads these settings of every layer; adds faults to `reader`. */
+/** Reads the {@link LayerDetails} of every layer; adds faults to `reader`. */
 export function gemma4Layers(reader: ConfigReader, kinds: readonly string[]): readonly LayerDetails[] {
   if (reader.flag("enable_moe_block", false))
     reader.refuse("enable_moe_block", "a mixture of experts is not computed; use a dense model");
@@ -41,7 +41,7 @@ export function gemma4Layers(reader: ConfigReader, kinds: readonly string[]): re
   }));
 }
 
-/** Reads the sizes of the embedding with a part for each layer; null if the model has none. */
+/** Reads the sizes of the additional embedding, which has a part for each layer; null if the model has none. */
 export function gemma4Embedding(reader: ConfigReader): LayerEmbedding | null {
   if (!hasEmbedding(reader)) return null;
   const rowCount = reader.count("vocab_size_per_layer_input", 262_144);

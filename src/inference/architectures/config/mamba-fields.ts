@@ -15,7 +15,7 @@ export function groupCount(
   return groups;
 }
 
-/** Refuses other activations than silu. */
+/** Adds a fault if the activation is not silu. */
 export function requireSilu(reader: ConfigReader, field: string): void {
   if ((reader.get(field) ?? "silu") !== "silu")
     reader.refuse(field, "silu is computed in Mamba layers; use a model with it");

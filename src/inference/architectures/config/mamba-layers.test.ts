@@ -1,4 +1,5 @@
-// Tests the Mamba-2 settings of Granite 4 and Nemotron-H, in older and newer spellings, and the refusals.
+// Tests the Mamba-2 settings of Granite 4 and Nemotron-H in older and newer spellings, and that unsupported settings
+// are refused.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -27,7 +27,10 @@ export function readModelConfig(folder: string): ModelConfig {
   });
 }
 
-/** Like {@link readModelConfig}, but takes the contents of the two files; error messages begin with `origin`. */
+/**
+ * Like {@link readModelConfig}, but takes the parsed contents of config.json and generation_config.json. Error messages
+ * begin with `origin`.
+ */
 export function parseModelConfig(whole: JsonObject, generation: JsonObject, origin: string): ModelConfig {
   const config = textPartOf(whole);
   const consequence = `The model in ${origin} cannot be served: its config.json has unsupported options.`;
@@ -169,7 +172,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
     "compressed weights are not read; use the original in float32, float16 or bfloat16",
   );
   unless("mlp_bias", [false], "biases in the feed-forward part are not computed; use a model without");
-  // With "vision", only the tokens of images attend to later tokens.
+  // "vision" is harmless: it lets only the tokens of images attend to later tokens, and Hone computes only text.
   unless(
     "use_bidirectional_attention",
     [false, "vision"],
@@ -216,7 +219,7 @@ function readActivation(
   reader: ConfigReader,
   { activation: { field: own, fallback } }: FamilyRule,
 ): ModelConfig["activation"] {
-  // A family may have its own field for the activation. If an older file has this field and `hidden_act`, only the
+  // A family may have its own field for the activation. If an older file has both that field and `hidden_act`, the
   // family's own field counts.
   const field = reader.get(own) === undefined ? "hidden_act" : own;
   const name = reader.get(field) ?? fallback;

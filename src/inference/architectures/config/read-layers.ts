@@ -132,7 +132,7 @@ export function refusePartialRotary(settings: ConfigReader): void {
   settings.refuse("partial_rotary_factor", "only rotation of whole heads is computed; use a model with that");
 }
 
-/** Context for reading rotary scaling, besides the scaling settings themselves. */
+/** Values that the readers of rotary scaling need besides the scaling settings themselves. */
 interface ScalingContext {
   readonly reader: ConfigReader;
   readonly family: FamilyRule;
@@ -227,12 +227,15 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
   }
 }
 
-/** Reads an embedding that rotates some pairs of a head; their frequencies depend on the size of the whole head. */
+/**
+ * Reads a rotary embedding that rotates only some pairs of a head's dimensions. Their frequencies depend on the size of
+ * the whole head.
+ */
 function readProportional(settings: ConfigReader, { rotarySize: headSize }: ScalingContext): RotaryScaling {
   return { kind: "proportional", factor: settings.number("factor", 1), headSize };
 }
 
-/** Returns the number of dimensions of each head that an embedding rotates. */
+/** Returns the number of dimensions of each head that a rotary embedding rotates. */
 function rotatedSize(settings: ConfigReader, { kind }: RotaryScaling, headSize: number): number {
   if (kind !== "proportional") return headSize;
   const size = 2 * Math.floor((settings.number("partial_rotary_factor", 1) * headSize) / 2);

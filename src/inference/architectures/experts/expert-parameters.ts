@@ -3,7 +3,7 @@
 import { present } from "../../../base/domain/assert.ts";
 import type { ModelConfig } from "../config.ts";
 
-/** Names of a layer's parameters besides its projections. */
+/** Names of the parameters of a layer's experts and router. */
 export interface ExpertNames {
   /** Weight of the router, [E, D], and its bias, [E]. */
   readonly router: string;
@@ -48,7 +48,7 @@ interface ExpertParameter {
   readonly shape: readonly number[];
 }
 
-/** Returns a layer's parameters of experts; none if the layer has no experts. */
+/** Returns the parameters of a layer's experts and router; none if the layer has no experts. */
 export function expertParameters(config: ModelConfig, layer: number): readonly ExpertParameter[] {
   const own = config.layers[layer].experts;
   if (own === undefined) return [];

@@ -1,4 +1,4 @@
-// Tests that the weights of experts are the same in every layout of files, and what is refused.
+// Tests that experts' weights have the same values in every file layout, and that a missing expert is refused.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Joins the tensors of experts in files. Files have a tensor for each expert, or tensors of all experts; the decoder
-// needs two stacks for each layer, in which gate and up of an expert are one matrix.
+// Joins the tensors of experts in files. Files have a tensor for each expert, or tensors of all experts. The decoder
+// needs two stacks for each layer: gate and up as one matrix per expert, and down.
 import { joinedRows, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import type { ModelConfig } from "../config.ts";
 import { expertNames, stackBiasName } from "./expert-parameters.ts";
@@ -47,7 +47,7 @@ export function joinExperts(stored: Tensors, config: ModelConfig): Tensors {
   return tensors;
 }
 
-/** Returns the matrix `part` of each expert, such as `down_proj`; null unless the file has it for all experts. */
+/** Returns each expert's matrix named `part`, such as `down_proj`; null unless the file has it for all experts. */
 function matricesOf(
   stored: Tensors,
   {

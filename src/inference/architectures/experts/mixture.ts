@@ -32,7 +32,7 @@ interface MixtureParts {
   readonly expertLinear: ExpertLinear;
 }
 
-/** Computes the results of the experts of a layer for x [T, D]: [T, D]. */
+/** Computes the output [T, D] of a layer's experts for x [T, D]. */
 export function expertMixture(
   builder: GraphBuilder,
   config: ModelConfig,

@@ -1,5 +1,5 @@
-// Reads tensors that hold one part of all experts of a layer, in the layouts of GGUF files and of gpt-oss. In gpt-oss's
-// own files, rows of gate and up alternate; weights are transposed, or in blocks of four-bit numbers (MXFP4).
+// Reads tensors that hold one matrix of all experts of a layer, in the layouts of GGUF files and of gpt-oss. In
+// gpt-oss's own files, rows of gate and up alternate; weights are transposed, or in blocks of four-bit numbers (MXFP4).
 import { matrixOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
 type Tensors = ReadonlyMap<string, StoredTensor>;
@@ -59,7 +59,7 @@ export function gptOssMatrices(
   return { names: [name], matrices: whole.matrices.map(transposed) };
 }
 
-/** Returns matrices [N, K] stored as blocks uint8 [E, N, K/32, 16] and scales uint8 [E, N, K/32]. */
+/** Returns matrices [N, K] from two tensors: blocks uint8 [E, N, K/32, 16] and scales uint8 [E, N, K/32]. */
 function blockMatrices(stored: Tensors, name: string, count: number): ExpertMatrices | null {
   const names = [`${name}_blocks`, `${name}_scales`];
   const [blocks, scales] = names.map((each) => wholeOf(stored, each, count));

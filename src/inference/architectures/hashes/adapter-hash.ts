@@ -18,7 +18,7 @@ export function adapterHash(folder: string): string {
   return hashOfFiles(folder, sealedFiles);
 }
 
-/** Returns the seal with which to check an adapter's files against this hash; null if no hash was recorded. */
+/** Returns a seal, which checks an adapter's files against this hash; null if no hash was recorded. */
 export function adapterSeal(hash: string | null): Seal | null {
   return hash === null ? null : { what, files: sealedFiles, hash };
 }

@@ -56,10 +56,10 @@ export function isMatrix({ name, shape }: ParameterSpec): boolean {
 
 /** Ends of the names of small projections that are sensitive to rounding. */
 const sensitiveNames = [
-  // The results of delta rules' projections are used as exponents.
+  // These projections' results are used as exponents, in delta rules.
   ".in_proj_a.weight",
   ".in_proj_b.weight",
-  // Rounding could change which experts are chosen.
+  // Rounding the router's weights could change which experts are chosen.
   ".mlp.gate.weight",
   ".mlp.router.weight",
   ".shared_expert_gate.weight",
@@ -109,8 +109,8 @@ export function precisionOf(config: ModelConfig, forms: WeightForms): Precision 
 }
 
 /**
- * Returns the precision's display name; undefined for float32. A mix of precisions, as stored in a file, has its own
- * name.
+ * Returns the precision's display name, with the suffix `-as-stored` if the weights keep the precisions of their file;
+ * undefined for float32.
  */
 export function precisionLabel(
   config: ModelConfig,

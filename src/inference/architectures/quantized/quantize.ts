@@ -119,7 +119,10 @@ export function blockValues({
  */
 const fitCount = 4;
 
-/** Rounds each block of 32 values to 16 steps. Chooses a scale and an offset at a local minimum of the squared error. */
+/**
+ * Rounds each block of 32 values to 16 steps. Chooses the block's scale and offset at a local minimum of the squared
+ * error.
+ */
 export function toInt4(values: Float32Array, shape: readonly number[]): Int4Blocks {
   const [N, K] = shape;
   const blockCount = (N * K) / blockSize;

@@ -44,8 +44,8 @@ interface CodeOptions {
 }
 
 /**
- * Returns the data of the parts of the weights of experts [E, N, K], in the order of `keptParts`. Only one expert's
- * values are in memory at a time.
+ * Returns the data of all tensors of experts' weights [E, N, K], in the order of `keptParts`. Only one expert's values
+ * are in memory at a time.
  */
 export function quantizedStack(
   tensor: StoredTensor,
@@ -88,7 +88,7 @@ export function quantizedParts(
   return [scales, codes, byColumn, ...inPrompts];
 }
 
-/** Returns the values of `count` rows of a weight from row `from` on, [count, K]. */
+/** Returns `count` rows of a weight, beginning with row `from`, as [count, K]. */
 type ReadRows = (from: number, count: number) => Float32Array;
 
 function tensorRows(tensor: StoredTensor): ReadRows {
@@ -107,8 +107,8 @@ function blockRows({ codes, scales, offsets }: BlockSource, [, K]: readonly numb
 }
 
 /**
- * Rounds a weight by groups of rows, because the float32 values of an embedding take gigabytes, and those of a group
- * fit in the processor's caches.
+ * Rounds a weight by groups of rows. The float32 values of a whole embedding take gigabytes, while those of a group fit
+ * in the processor's caches.
  */
 function roundedRows(read: ReadRows, tensor: StoredTensor): Int8Rows {
   const [N, K] = tensor.shape;

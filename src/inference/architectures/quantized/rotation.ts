@@ -57,9 +57,9 @@ export function rotated(values: Float32Array, K: number): Float32Array {
 const { fround } = Math;
 
 /**
- * Computes three steps of a rotation at once, which takes less than half of the time of separate steps. The first step
- * replaces numbers that are `distance` apart by their sum and difference; later steps double the distance. Results of
- * each step are rounded to float32, as if they were stored in between.
+ * Computes three steps of a rotation at once, in less than half of the time of separate steps. The first step replaces
+ * numbers that are `distance` apart by their sum and difference; later steps double the distance. Results of each step
+ * are rounded to float32, as separate steps would do.
  *
  * @param norm factor by which the results are multiplied
  */

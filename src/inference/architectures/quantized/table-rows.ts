@@ -1,5 +1,4 @@
-// Converts large tables of rows a few rows at a time. The embedding that Gemma 4 has for each layer is larger than any
-// other weight, and larger than the largest buffer.
+// Converts large tables a few rows at a time, because Gemma 4's additional embedding exceeds the largest buffer.
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
 import { rowsOf, rowsReadTogether, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
@@ -8,11 +7,11 @@ import type { CacheEntry } from "../weights-cache.ts";
 /** Default for the maximum number of values in memory at a time. */
 export const pieceValuesMax: number = 2 ** 26;
 
-/** Converts a tensor, or some rows of it, to the arrays of its parts. */
+/** Converts a tensor, or some rows of it, to arrays: one for each tensor that the cache file holds for it. */
 type Convert = (tensor: StoredTensor) => readonly DataArrays[DataType][];
 
 /**
- * Returns the functions that make a cache entry: in pieces if the tensor is a large table whose rows are independent.
+ * Returns the functions that compute a cache entry. A large table whose rows are independent is computed in pieces.
  *
  * @param valuesMax number of values above which a table is converted in pieces
  */

@@ -14,13 +14,14 @@ import {
   type ParameterSpec,
 } from "../parameters.ts";
 
-/** Precision in which a model's matrix products use most weights. */
+/** Precision that a model's matrix products use for most weights. */
 export type Precision = "float32" | "int8" | "int4";
 
 /**
  * Form of one weight:
+ * * `float32`: not quantized
  * * `int8`: signed 8-bit codes, with a scale for each row
- * * `uint8`: the same codes with 128 added
+ * * `uint8`: the codes of `int8` with 128 added
  * * `int4`: 4-bit codes in blocks of 32 along a row, with a scale for each block
  * * `int4-offset`: like `int4`, with an additional offset for each block
  */
@@ -112,10 +113,10 @@ export function isCodes(form: WeightForm): form is CodeType {
   return form === "int8" || form === "uint8";
 }
 
-/** Form that prompts use for weights that have 4 bits. */
+/** Form that weights of 4 bits have in prompts. */
 export const promptCodes = "int8" satisfies CodeType;
 
-/** Like {@link promptForms}, for one weight. */
+/** Returns the form in which prompts use a weight; see {@link promptForms}. */
 export function promptForm(form: WeightForm): WeightForm {
   return form === "int4" || form === "int4-offset" ? promptCodes : form;
 }
@@ -126,7 +127,7 @@ export function partsOf(
   form: WeightForm,
   use: WeightUse,
 ): readonly WeightPart[] {
-  // The weights of experts have an additional first axis, which all parts have too.
+  // The weights of experts have an additional first axis; each tensor computed from them has this axis too.
   const [N, K] = shape.slice(-2);
   const stack = shape.slice(0, -2);
   const names = partNames(name);
@@ -164,7 +165,7 @@ export function gradientParts(
   use: WeightUse,
 ): readonly WeightPart[] {
   assert(form === "float32" || isCodes(form), "no gradient goes through weights of 4 bits");
-  // Gradients through the weights of experts use the codes of the forward pass.
+  // For experts, the gradient uses the 8-bit codes of the forward pass, so it needs no additional tensors.
   if (form === "float32" || use.isLookedUp || use.isStack) return [];
   const names = partNames(name);
   if (use.isOutput) return [{ name: names.rows, dtype: form, shape }];
@@ -189,7 +190,7 @@ export function weightParts(
 }
 
 /**
- * Returns the tensors of a parameter that a cache file holds: those for decoded tokens, and any additional ones for
+ * Returns the tensors that a cache file holds for a parameter: those for decoded tokens, and any additional ones for
  * prompts.
  */
 export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {

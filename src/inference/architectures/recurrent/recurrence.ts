@@ -9,7 +9,10 @@ import type { ModelConfig } from "../config.ts";
 
 /** Dimensions of a state, and the rule by which tokens change it. */
 export interface Recurrence {
-  /** `delta`: a token corrects what the state has for its key. `gated`: a token is added to the state. */
+  /**
+   * `delta`: a token corrects the value that the state has for the token's key. `gated`: a token's value is added to
+   * the state.
+   */
   readonly rule: "delta" | "gated";
   /** Number of heads of queries and keys; each of them belongs to several consecutive heads of the state. */
   readonly keyHeads: number;
@@ -19,8 +22,8 @@ export interface Recurrence {
 }
 
 /**
- * Inputs of a recurrence: q and k [B, T, G*K], v [B, T, H*V], logDecay and strength [B, T, H]. Strength 0 and logDecay 0
- * leave the state unchanged.
+ * Inputs of a recurrence: q and k [B, T, G*K], v [B, T, H*V], logDecay and strength [B, T, H]. A token with strength 0
+ * and logDecay 0 leaves the state unchanged.
  */
 export type RecurrenceInputs = Readonly<Record<"q" | "k" | "v" | "logDecay" | "strength", Value>>;
 
@@ -41,7 +44,10 @@ export function matrixDims(config: ModelConfig): readonly number[] {
   return [heads, keySize, valueSize];
 }
 
-/** For serving: returns the values that tokens after a state [B, H, K, V] read, and the state after the last one. */
+/**
+ * For serving: returns the values that new tokens read, given the state [B, H, K, V] before them, and the state after
+ * the last of them.
+ */
 export function recallAfter(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -54,7 +60,10 @@ export function recallAfter(
     : builder.gatedAttention(withStrength(builder, inputs), state, { keyHeads, heads });
 }
 
-/** For training: returns the values that each token of whole rows reads. Each row begins with a state of zeros. */
+/**
+ * For training: returns the values that each token of whole rows reads from the state. Each row begins with a state of
+ * zeros.
+ */
 export function recallChunks(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -77,8 +86,8 @@ function withStrength(builder: GraphBuilder, inputs: RecurrenceInputs): Recurren
 }
 
 /**
- * Returns log(1 + exp(x)), as the logarithm of a softmax over x and 0. The runtime's logarithm may give the same number
- * different bits at the end of a tensor than elsewhere; a softmax is computed row by row.
+ * Returns log(1 + exp(x)), as the negative logarithm of a softmax over x and 0. The runtime's logarithm may round the
+ * same number differently at the end of a tensor; a softmax is computed row by row.
  */
 export function softplus(builder: GraphBuilder, x: Value): Value {
   const column = builder.reshape(x, [...x.shape, 1]);

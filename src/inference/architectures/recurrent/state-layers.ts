@@ -1,16 +1,19 @@
-// Sizes and parameters of layers that keep a state of a fixed size: convolutions, delta rules and Mamba-2. Norms before
-// these layers, and most projections, are in `parameters.ts`.
+// Sizes and parameters of layers that keep a state of a fixed size: convolutions, delta rules and Mamba-2.
+// `parameters.ts` has the norms before these layers and most of their projections.
 import type { ModelConfig } from "../config.ts";
 import { moduleNames } from "../module-names.ts";
 
-/** Returns the width of a layer's result before `out_proj`. */
+/** Returns the width of a layer's result before its output projection (`out_proj`). */
 export function outputWidth({ layers, width, delta, mamba }: ModelConfig, layer: number): number {
   const { kind } = layers[layer];
   if (kind === "delta" && delta !== null) return delta.valueHeads * delta.valueSize;
   return kind === "mamba" && mamba !== null ? mamba.heads * mamba.headSize : width;
 }
 
-/** Returns the output width of a layer's `in_proj`: Mamba-2's gate, convolution and steps, or a convolution's three inputs. */
+/**
+ * Returns the output width of a layer's `in_proj`. Its output consists of Mamba-2's gate, convolution input and steps,
+ * or of the three factors of a gated convolution.
+ */
 export function inputWidth(config: ModelConfig, layer: number): number {
   const { layers, width, mamba } = config;
   if (layers[layer].kind !== "mamba" || mamba === null) return 3 * width;
@@ -43,7 +46,7 @@ export function convolutionWidth({ layers, width, delta, mamba }: ModelConfig, l
   return width;
 }
 
-/** Returns the parameter names of a layer's delta rule or Mamba-2, without those of its convolution and projections. */
+/** Returns the parameter names of a layer's delta rule or Mamba-2, except those of its convolution and projections. */
 export function recurrenceNames(
   { architecture }: ModelConfig,
   layer: number,

@@ -1,7 +1,6 @@
-// Builds the graph of one new token per row with two caches, which may differ in capacity, adapter, or both; only for
-// models without delta rules. Products with weights cover all rows, so that weights are read once. Attention and
-// low-rank products run separately for each cache with the decode graph's operations, so a row gets the same bits as
-// there.
+// Builds the graph of one new token per row with two caches, which may differ in capacity, adapter, or both; not for
+// models with recurrences. Products with weights cover all rows, so that weights are read once. Attention and low-rank
+// products use the decode graph's operations for each cache, so a row gets the same bits as in that graph.
 import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
@@ -110,7 +109,9 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
   return builder.build({ logits, ...outputs });
 }
 
-/** Returns `make` with a cache of its results. Projections with the same input thereby share intermediate values. */
+/**
+ * Returns a variant of `make` that caches its results, so that projections of the same input share intermediate values.
+ */
 function madeOnce<Made>(make: (value: Value) => Made): (value: Value) => Made {
   const made = new Map<Value, Made>();
   return (value) => {

@@ -1,4 +1,4 @@
-// The rotary tables as sources for sessions: in memory, or in a cache file that all sessions of a model map.
+// The rotary tables as data for sessions: in memory, or in a cache file that all sessions of a model map.
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { rotarySizeOf, type ModelConfig } from "../config.ts";
 import { rotaryTableNames } from "../decoder.ts";

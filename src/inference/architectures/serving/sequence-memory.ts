@@ -110,8 +110,8 @@ export function stateNames(
 }
 
 /**
- * The taps of a convolution, and the state after the last position. Tap i of an output is its input K-1-i positions
- * earlier, where K is the kernel size.
+ * The taps of a convolution, and the state after the last position. Tap i of an output is the input K-1-i positions
+ * before the output, where K is the kernel size.
  */
 export interface ConvolvedRows {
   readonly taps: readonly Value[];

@@ -22,13 +22,13 @@ export interface TrainingInputs {
   /** Layout of the tokens; every position is below the context length. */
   readonly layout: TokenLayout;
   /**
-   * int64 [N]: tokens whose next token is scored, as indices into the flattened layout (b·T + t in rows). Padding is
+   * int64 [N]: the tokens whose successor is scored, as indices into the flattened layout (b·T + t in rows). Padding is
    * never scored.
    */
   readonly places_N: Value;
   /**
-   * int64: for each token of the flattened layout, its index in `places_N`, or N if `places_N` does not contain the
-   * token. If this value is absent, a token may occur in `places_N` more than once, but the gradient takes longer.
+   * int64: for each token of the flattened layout, its index in `places_N`, or N if `places_N` does not contain it.
+   * Optional; without it, `places_N` may contain a token more than once, but the gradient takes longer.
    */
   readonly wantedOfPlace?: Value;
   /** int64 [N]: the tokens whose log-probabilities are computed, usually those that follow the tokens at `places_N`. */
@@ -36,7 +36,7 @@ export interface TrainingInputs {
 }
 
 export interface TrainingForwardOptions {
-  /** Trained parameters, which are graph inputs: LoRA matrices over frozen weights, all weights, or nothing. */
+  /** Trained parameters, which are graph inputs: LoRA matrices over frozen weights, all weights, or no parameters. */
   readonly learns:
     | {
         readonly kind: "lora";

@@ -26,11 +26,11 @@ export type TokenLayout = Chunks &
     | ({ readonly kind: "prefixed" } & TokenList & Prefixes)
   );
 
-/** Division of rows into chunks, which delta rules compute one after another. */
+/** Division of rows into chunks. Delta rules compute one chunk after another. */
 interface Chunks {
   /**
-   * int64 [U] with any content; only its length matters: U chunks of `chunkSize` positions hold a row. Only models with
-   * delta rules need it; these models are not trained with prefixes.
+   * int64 [U] with any content. Its length says that a row has U chunks of `chunkSize` positions. Only models with
+   * delta rules need it, and these are not trained with prefixes.
    */
   readonly chunks_U?: Value;
 }
@@ -45,7 +45,7 @@ interface TokenList {
   readonly rows_RT: Value;
   /**
    * int64 [L]: for each token of the list, its index in the flattened rows. In a layout with prefixes, the flattened
-   * prefixes come before the flattened rows, and count too.
+   * prefixes precede the rows, and the index counts them too.
    */
   readonly places_L: Value;
 }
@@ -56,7 +56,7 @@ interface Prefixes {
   readonly prefixes_GP: Value;
   /** float32 [R, G]: 1 if row r continues prefix g, else 0. */
   readonly prefixOfRow_RG: Value;
-  /** int64 [R]: the length of each row's prefix. */
+  /** int64 [R]: the length of the prefix that each row continues. */
   readonly prefixLengths_R: Value;
 }
 
@@ -229,8 +229,8 @@ function attendPrefixed(
 }
 
 /**
- * Splits a list into prefixes [G, P, W] and rows [R, T, W]. Also returns `ids_M`, the index in the list of each of
- * their entries.
+ * Splits a list into prefixes [G, P, W] and rows [R, T, W]. Also returns `ids_M`, which has the list index of each
+ * entry of both.
  */
 function splitPrefixed(
   builder: GraphBuilder,
@@ -321,7 +321,7 @@ function toList(
   { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
 ): Value {
   const [length] = places_L.shape;
-  // 1 for the entry that belongs to a token; 0 for padding, whose results are unused.
+  // 1 for the rows' entry that belongs to a list token; 0 for padding, whose results are unused.
   const isToken_M = builder.equal(
     builder.gatherRows(places_L, ids_M),
     builder.iota(dimensionAt(ids_M.shape, 0)),

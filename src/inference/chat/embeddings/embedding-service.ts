@@ -41,7 +41,7 @@ export interface EmbeddingService {
     caller: Caller,
     options: {
       readonly signal: AbortSignal;
-      /** Remaining token allowance of the caller; absent if unlimited. */
+      /** Remaining token allowance of the caller; absent or null if unlimited. */
       readonly allowance?: Allowance | null;
       /**
        * Maps an error to the field names of the client's API before it is thrown. `input` is the index of the input

@@ -163,8 +163,8 @@ function refusal(
 }
 
 /**
- * True if the characters of a task's texts and names, plus its number of values, are at most `max`. Stops counting
- * above that.
+ * True if the characters of a task's texts and names, plus its number of values, are at most `max`. Stops counting once
+ * they are more.
  */
 function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
   let left = max;

@@ -109,8 +109,8 @@ export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean
 }
 
 /**
- * Reads and emits text up to the first mark, or to the end of the text. Holds back text that may be the beginning of a
- * mark. Leaves the padding before a mark, or before the end of the text, unread.
+ * Reads and emits text up to the first mark (such as `<tool_call>`), or to the end of the text. Holds back text that
+ * may be the beginning of a mark. Leaves the padding before a mark, or before the end of the text, unread.
  *
  * @returns true if a mark was found; the padding and the mark come next
  */

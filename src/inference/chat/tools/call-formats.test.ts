@@ -99,7 +99,7 @@ test("documents a call of each format in docs/guides/tools.md", () => {
   const page = readFileSync("docs/guides/tools.md", "utf8");
   for (const [name, format] of Object.entries(callFormats)) {
     const written = format.written("weather", { city: "Rome" });
-    // The table on the page shows a line break as a blank, and escapes a vertical bar.
+    // The table in the documentation shows a line break as a blank, and escapes a vertical bar.
     const shown = written.replaceAll("\n", " ").replaceAll("|", "\\|");
     const marked = shown.includes("`") ? "`` " + shown + " ``" : "`" + shown + "`";
     assert.ok(page.includes(`| \`${name}\` | `), name);

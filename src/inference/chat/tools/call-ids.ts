@@ -1,4 +1,4 @@
-// Creates ids of tool calls. By this id, a client says to which call a result belongs.
+// Creates ids of tool calls. A client that returns the result of a call refers to the call by this id.
 import { newUuid } from "../../../base/domain/random.ts";
 
 /** Returns an id in the form that vLLM uses. */

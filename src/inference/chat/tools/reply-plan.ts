@@ -97,7 +97,7 @@ function thoughtStart(
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
-  /** True if the engine supports constraints on calls for which the client did not ask. */
+  /** True if the engine can constrain tool calls although the client asked for no constraint. */
   readonly canConstrain: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }

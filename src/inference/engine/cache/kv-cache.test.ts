@@ -164,7 +164,8 @@ test("writes only the real positions of padded rows", () => {
   cache.ensure(lane, 1, 8, 64);
   const slot = lane.takeSlot();
   const [{ kvHeadCount, headSize }] = shape.caches;
-  // The entries to write are row 1 of two rows, with 5 positions of which 3 are real.
+  // `keys` holds two rows of 5 positions. The test writes row 1, of which the first 3 positions are real and the others
+  // are padding.
   const keys = Float32Array.from({ length: 2 * kvHeadCount * 5 * headSize }, (_, index) => index);
   lane.write(0, slot, { row: 1, start: 0, count: 3 }, { keys, values: keys, positionCount: 5 });
   lane.advance(slot, 3);

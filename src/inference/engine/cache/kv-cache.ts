@@ -8,8 +8,8 @@ import { stateBytes } from "./sequence-states.ts";
 import { positionBytes, SpareSlabs } from "./slab.ts";
 
 /**
- * Number of steps after which a mostly unused lane shrinks. A lower number would resize a lane whose rows only leave
- * and enter within a few steps, as short answers do.
+ * Number of steps after which a mostly unused lane shrinks. With a lower number, a lane would be resized whenever short
+ * answers leave it and others enter a few steps later.
  */
 const shrinkAfterSteps = 64;
 
@@ -23,8 +23,8 @@ const copyMsPerStep = 6;
 const firstBytesPerMs = 2e6;
 
 /**
- * Size of a layer's keys in bytes, above which a slab reserves address space for all possible slots. Used memory comes
- * in pages of 2 MB, so with smaller slabs, pages would take more memory than the slots use.
+ * Size of a layer's keys in bytes, above which a slab (a lane's memory block) reserves address space for all possible
+ * slots. Used memory comes in pages of 2 MB, so with smaller slabs, pages would take more memory than the slots use.
  */
 const fullRoomBytes = 2 ** 20;
 

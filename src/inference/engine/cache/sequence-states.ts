@@ -68,8 +68,8 @@ export class SequenceStates {
   }
 
   /**
-   * Replaces the states of all slots by new arrays [slot, size]. The caller must no longer use these arrays. Spares the
-   * copy into {@link SequenceStates.view}.
+   * Replaces the states of all slots by new arrays [slot, size], which the caller must no longer use. This avoids
+   * copying them into {@link SequenceStates.view}.
    */
   replaceAll(values: readonly Float32Array[], slotCount: number): void {
     this.#values = values;

@@ -36,8 +36,8 @@ export class Slab {
     this.#shape = shape;
     this.slotRoom = slotRoom;
     this.capacity = capacity;
-    // One allocation holds all layers, because it is then large. The C library maps large allocations afresh; smaller
-    // ones reuse memory that must be cleared, which would touch all of the slab at once.
+    // One large allocation holds all layers. The C library maps large allocations afresh; for smaller ones it reuses
+    // memory that must be cleared, which would touch the whole slab at once.
     const memory = new ArrayBuffer(slotRoom * capacity * positionBytes(shape));
     let end = 0;
     const part = (layer: number): Float32Array => {
@@ -80,10 +80,10 @@ export class Slab {
   }
 
   /**
-   * Like {@link Slab.copyTo}, for only the keys or the values of one layer.
+   * Like {@link Slab.copyTo}, but only for the keys or the values of one layer.
    *
-   * @param part number of these keys or values, below `partCount`
-   * @returns copied bytes
+   * @param part index of these keys or values, below `partCount`
+   * @returns number of copied bytes
    */
   copyPartTo(target: Slab, part: number, { slot, position, count }: SlotRange, targetSlot = slot): number {
     const kind = part % 2 === 0 ? "keys" : "values";
@@ -121,8 +121,8 @@ export function copyRun(
   for (let index = 0; index < size; index++) target[to + index] = source[from + index];
 }
 
-// Spare slabs: those of closed or resized lanes, kept for later lanes. Touching new memory costs more than all copying
-// into it, and bursts of requests follow each other.
+// Spare slabs: the memory blocks of closed or resized lanes, kept for later lanes. Touching new memory takes longer
+// than copying into it, and requests often come in bursts.
 
 interface Spare {
   readonly slab: Slab;

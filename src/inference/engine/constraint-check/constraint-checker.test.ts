@@ -43,7 +43,7 @@ test("returns the results of a check from its thread", async (t) => {
 test("aborts a check that exceeds its time limit, and serves the next", async (t) => {
   const constraints = checker(0.2);
   t.after(() => constraints.stop());
-  // Each of these texts leads to the maximum number of states.
+  // These texts reach the maximum number of parser states, so checking all of them exceeds the time limit.
   const random = seededRandom("letters");
   const letters = Array.from({ length: 70_000 }, () => "ab"[random.index(2)]).join("");
   const many = Array.from({ length: 50 }, () => JSON.stringify(letters));

@@ -150,7 +150,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
 
   testOf(["choice", "regex"], "requests with constraints and without do not change each other", async () => {
     const engine = await shared();
-    // Engines that are not exact get only the most probable tokens, which are predictable.
+    // Inexact engines draw unpredictably above temperature 0, so they are tested with the most probable tokens.
     const sampling = engine.capabilities.isExact ? seeded : {};
     const free = (id: string) => ask({ id, maxTokens: 20, sampling });
     const held = (id: string) => ask({ id, maxTokens: 20, sampling, constraint: regex("[a-z ]{1,60}") });

@@ -19,7 +19,7 @@ const endless = ask({ id: "endless", maxTokens: 200, choiceCount: 4, sampling: s
 export function checkEnding(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
-  /** Engines that are not exact get only the most probable tokens, which are predictable. */
+  /** Inexact engines draw unpredictably above temperature 0, so they are tested with the most probable tokens. */
   const sampling = capabilitiesOf(under).isExact ? seeded : {};
 
   test(`${name}: a stopped choice emits no more, and the others do not change`, async () => {

@@ -49,8 +49,8 @@ export const recorded = {
 } as const;
 
 /**
- * Allowed differences of a quantized engine from the reference implementation. Such an engine may still be exact, with
- * its own numbers.
+ * Allowed differences of a quantized engine from the reference implementation. Such an engine may still be exact, that
+ * is, always compute the same numbers of its own.
  */
 export interface Rounding {
   /** The engine's greedy answer to the recorded prompt. */

@@ -17,7 +17,7 @@ import {
   type EngineUnderTest,
 } from "./engine-under-test.ts";
 
-/** Checks all rules for the answer to a request of which no choice was stopped. */
+/** Checks all rules for the answer to a request none of whose choices was stopped. */
 export function checkAnswer(request: GenerationRequest, { events, failure }: Transcript): void {
   const { maxTokens, stopTokenIds } = request.stopping;
   const { topLogprobCount } = request.outputs;

@@ -68,7 +68,7 @@ async function checkDrafts(
     for (const [slot, row] of rows.entries()) {
       const context = `slot ${slot} of ${rows.length}, ${row.length} tokens after ${plain.lengths[slot]}`;
       for (const [place, id] of row.entries()) {
-        // Every row has to compute a token. For the other rows this token is removed afterwards.
+        // Each call computes a token in every row. In all rows except `slot`, it is removed afterwards.
         const tokenIds = rows.map((_, other) => (other === slot ? id : 0));
         const before = rows.map((_, other) => plain.states.read(other));
         const logits_BV = await runner.decode(plain, adapter, tokenIds);

@@ -79,8 +79,8 @@ function furtherTokensMax({ answerTokenIds, running }: Sequence): number {
 /** Time that an additional row takes, as a fraction of the step's time; the default until the cost is measured. */
 const defaultRowCost = 0.1;
 /**
- * Bounds of the measured cost of an additional row. It is more than nothing, but not more than the cost of a separate
- * step.
+ * Bounds of the measured cost of an additional row, as fractions of a step's time. The true cost is above zero and at
+ * most that of a separate step.
  */
 const rowCostLimits = { min: 0.01, max: 1 } as const;
 /** Weight of a new measurement in the running averages. */

@@ -51,7 +51,7 @@ export interface ProcessEngineOptions {
   readonly logger: Logger;
 }
 
-/** Receiver of a call's outputs. */
+/** Receives the outputs of one call that the parent has made on the engine. */
 interface Call {
   push(event: GenerationEvent): void;
   fail(error: ServiceError): void;

@@ -16,7 +16,7 @@ export interface ProcessorModule {
 export interface ProcessorCall {
   readonly args: readonly Json[];
   readonly kwargs: JsonObject;
-  /** Extra arguments of the request, which it gives to all of its processors. */
+  /** The request's extra arguments, which all of its processors get. */
   readonly extra: JsonObject;
   readonly model: ProcessorModel;
 }

@@ -50,7 +50,7 @@ export class LogitsRow {
   readonly #room: RowBuffers;
   #left: ScoresLeft;
   #weighedAt: number | null = null;
-  /** Blocks of the remaining logits; null if not computed. */
+  /** Block summaries of the remaining logits; null if not computed. */
   #blocks: ScoreBlocks | null;
 
   /**
@@ -89,7 +89,7 @@ export class LogitsRow {
     return this.#blocks?.masses.some(Number.isNaN) ?? false;
   }
 
-  /** Blocks of the remaining logits, at the row's temperature. */
+  /** Block summaries of the remaining logits, at the row's temperature. */
   get blocks(): ScoreBlocks {
     if (this.#blocks?.temperature !== this.temperature) {
       this.computeWeights();
@@ -166,9 +166,9 @@ function greatestFrom(values: Float32Array, start: number, end: number): number 
   return best;
 }
 
-// Computes exp for whole rows of logits, several times faster than Math.exp. 2^(whole) and 2^(part / 256) come from
-// tables, and the small remainder from a power series. The relative error of a logit at distance d from the greatest
-// logit is about d rounding errors, as with Math.exp.
+// Computes exp for whole rows of logits, several times faster than Math.exp. Tables have the powers of 2 for the whole
+// part of an exponent and for its 256ths; a power series adds the small remainder. The relative error of a logit at
+// distance d from the greatest logit is about d rounding errors, as with Math.exp.
 
 const partsPerPower = 256;
 const rest = Math.LN2 / partsPerPower;

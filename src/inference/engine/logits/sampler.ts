@@ -20,9 +20,11 @@ export type NoToken =
  * without them the draw computes them itself.
  */
 export interface DrawBlocks {
-  /** Blocks at temperature 1, for log-probabilities. */
+  /** Block summaries at temperature 1, for log-probabilities; null if not computed. */
   readonly raw: ScoreBlocks | null;
-  /** Blocks at the request's temperature; null if the draw changes the raw logits first. */
+  /**
+   * Block summaries at the request's temperature; null if not computed, or if the draw changes the raw logits first.
+   */
   readonly tempered: ScoreBlocks | null;
 }
 

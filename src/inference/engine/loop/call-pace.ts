@@ -104,7 +104,10 @@ export interface OwnerLoad {
  */
 const promptTimes = 1.5;
 
-/** Number of choices in prefill per row, above which prompts may take more than the usual share of a step. */
+/**
+ * Number of choices per row whose prompts are being computed, above which prompts may take more than the usual share of
+ * a step.
+ */
 const burstShare = 0.25;
 
 /**

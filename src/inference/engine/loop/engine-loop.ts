@@ -41,8 +41,8 @@ export interface LoopOptions {
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
   /**
-   * Minimum number of positions per step that a second lane must save, else the rows share one lane; if absent, derived
-   * from the model's dimensions.
+   * Minimum number of cached positions that a second lane must save each step from reading, else all rows share one
+   * lane; if absent, derived from the model's dimensions.
    */
   readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
@@ -333,7 +333,7 @@ export class EngineLoop {
     return calls.every(({ kind }) => kind === "decode") && draftsMayPay(decodingCount);
   }
 
-  /** Draws and settles tokens for sequences whose late masks are now ready. */
+  /** Draws and settles tokens for sequences that waited for the mask of their constraint, which is now ready. */
   #settleHeld(): void {
     const draws = this.#drawer.drawHeld(this.#rows());
     settleDraws(draws);

@@ -96,8 +96,8 @@ export class Lane {
   }
 
   /**
-   * Makes a row of a sequence whose prompt is completely computed. Swaps slots, because rows have the first slots of
-   * the lane.
+   * Turns a sequence whose prompt is completely computed into a decoding row. Swaps slots, because rows have the first
+   * slots of the lane.
    */
   promote(sequence: Sequence): void {
     const target = this.rows.length;

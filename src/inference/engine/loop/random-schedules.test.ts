@@ -145,7 +145,7 @@ function randomLimits({ runner }: Subject, random: Random): Omit<LoopOptions, "e
   const pick = (choices: readonly number[]): number => choices[random.index(choices.length)];
   return {
     slotCountMax: pick([1, 2, 3, 8]),
-    // Every request fits into 128 positions, so each limit has room for at least one.
+    // Every request fits into 128 positions, so each limit has room for at least one request.
     kvCacheBytesMax: pick([1, 2, 5, 30]) * laneBytes(1, 128, slotBytes(runner)),
     prefixCachePercent: pick([0, 0, 50, 100]),
     lanePositions: pick([0, 0, 100, 10_000]),

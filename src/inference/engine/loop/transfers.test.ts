@@ -34,8 +34,8 @@ const withPrompt = (
 ): GenerationRequest => ({ ...request, prompt: { ...request.prompt, ...more } });
 
 /**
- * Computes a prompt and holds it for transfer, as a prefill server does. Then copies it to another store in pieces of
- * an odd size.
+ * Computes a prompt and holds it for transfer, as a prefill server does. Then copies it to another store in pieces
+ * whose size does not divide its blocks.
  */
 const carry = async (
   runner: ModelRunner,

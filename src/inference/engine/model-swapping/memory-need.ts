@@ -35,8 +35,8 @@ const programBytesPerLayer = 9.5 * 2 ** 20;
 const weightCopies = { large: 2, small: 13 } as const;
 
 /**
- * Number of steps whose memory counts. The C library retains about one step's memory for later steps, because it is
- * fragmented between allocations in use.
+ * Number of steps whose memory the estimate includes: the running step, and about one step's memory that the C library
+ * retains for later steps, because it is fragmented between allocations in use.
  */
 const keptStepCount = 2;
 
@@ -123,7 +123,10 @@ function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotC
   return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, ...slotBytesIn(config) });
 }
 
-/** Returns the memory of a slot of the model: keys and values per position, and the states of layers without them. */
+/**
+ * Returns the memory of a slot of the model: keys and values per position, and the states of layers that have no keys
+ * and values.
+ */
 export function slotBytesIn(config: ModelConfig): SlotBytes {
   return slotBytesOf({ caches: cacheShapes(config), states: stateShapes(config) });
 }

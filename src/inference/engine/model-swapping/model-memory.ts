@@ -153,7 +153,7 @@ interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
   readonly settle: () => void;
 }
 
-/** The entry of one base model in the shared memory. */
+/** One base model's entry in the shared memory: its state, and the requests that run on it or wait for it. */
 export class MemorySlot {
   readonly #loadable: Loadable;
   readonly #options: PlaceOptions;
@@ -196,7 +196,7 @@ export class MemorySlot {
     return this.#waiters.size;
   }
 
-  /** Place of the base in the queue for room; lower values come first. */
+  /** Place of the base in the queue for memory; lower values come first. */
   get claim(): number {
     return this.#claim;
   }

@@ -25,9 +25,12 @@ export interface SlotRequest {
 
 /** Costs that determine whether another lane saves time. */
 export interface LaneCosts {
-  /** Cost of the additional operations for a second lane in a call, in positions. */
+  /**
+   * Cost of the additional operations for a second lane in a call, as the number of positions that take as long to
+   * compute.
+   */
   readonly second: number;
-  /** Cost of a separate call, in positions. */
+  /** Cost of a separate call, as the number of positions that take as long to compute. */
   readonly call: number;
   /** Maximum number of positions that one step can copy without a noticeable delay. */
   readonly copiedCountMax: number;

@@ -73,8 +73,8 @@ const realTokenShareMin = 0.75;
 const partTokensMin = 16;
 
 /**
- * The first part of a step may take this multiple of the smallest part's time, even beyond the limit. Additional tokens
- * are cheap compared to the fixed cost of the call.
+ * The first part of a step may take this multiple of the smallest part's time, even beyond the time limit for prompts.
+ * Additional tokens are cheap compared to the fixed cost of the call.
  */
 const smallestPartTimes = 1.3;
 

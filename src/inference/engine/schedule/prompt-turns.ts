@@ -14,7 +14,7 @@ export interface TurnTaker extends Ranked {
   readonly computedCount: number;
 }
 
-/** Counts that decide whose turn it is, passed from step to step. */
+/** Counts that decide which prompt is computed next; passed from step to step. */
 export interface Turns {
   /**
    * For each owner with prompts in prefill, the number of tokens computed for that owner, minus the number for the

@@ -132,7 +132,7 @@ test("preempts the last of the worst priority first, and no more than needed", (
 });
 
 test("preempts nothing if that makes no room, and no holder that frees nothing needed", () => {
-  // A slot takes 64 positions of 10 bytes, and three times as many in the lanes a and c.
+  // A slot takes 64 positions of 10 bytes, but in the lanes a and c it takes three times as many positions.
   const tight = { kvCacheBytesMax: 7 * 640 };
   const inLane = (name: number, laneId: string, priority: number) =>
     prompt(name, laneId === "b" ? 10 : 128, { laneId, priority });
@@ -180,7 +180,7 @@ test("makes room for several waiting prompts in their order", () => {
   ];
   checkPreempted(waiting.slice(0, 1), running, [4]);
   checkPreempted(waiting.slice(0, 2), running, [2, 3, 4]);
-  // The third prompt does not fit together with the first two, so nothing is preempted for the fourth, although that
-  // would fit.
+  // The third prompt does not fit together with the first two, so nothing is preempted for the fourth, although the
+  // fourth would fit.
   checkPreempted(waiting, running, [2, 3, 4]);
 });

@@ -67,7 +67,7 @@ export class ServingSessions {
     await this.#keep(nameOf("first", null), first);
   }
 
-  /** True if requests may use graphs of this kind. Models with delta rules have neither drafts nor pairs of lanes. */
+  /** True if requests may use graphs of this kind. Models with recurrences have neither drafts nor pairs of lanes. */
   #isUsed(kind: GraphKind): boolean {
     const { config, takesDrafts = false } = this.#options;
     if (kind === "drafts") return takesDrafts && recurrenceOf(config) === null;

@@ -28,7 +28,7 @@ export function fakeLogits(history: readonly number[], revision: string | null):
   return Float32Array.from({ length: fakeShape.vocabularySize }, (_, id) => (mix(state, id) % 4096) / 512);
 }
 
-/** States of a runner with states: the number of tokens, and their hash in two halves. */
+/** States of a fake runner that keeps states: the number of tokens, and their hash in two halves. */
 const fakeStates = [
   { kind: "inputs", dims: [1, 1] },
   { kind: "inputs", dims: [2, 1] },

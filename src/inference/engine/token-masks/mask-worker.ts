@@ -26,7 +26,7 @@ export interface MaskWorkerOptions {
   readonly onBreak: (error: Error) => void;
 }
 
-/** A place on the board, where the masks of one choice are computed. */
+/** A place on the board (memory shared with the thread) for the masks of one choice. */
 export interface MaskPlace {
   /** Adds a token to the choice, and starts computing the next mask. */
   accept(tokenId: number): void;
@@ -137,7 +137,7 @@ export class MaskWorker {
   }
 
   /**
-   * Gives a choice a place on the board, and starts computing the choice's next mask.
+   * Gives a choice a place on the board (memory shared with the thread), and starts computing the choice's next mask.
    *
    * @param key number of the prepared constraint
    * @param tokenIds tokens of the choice so far

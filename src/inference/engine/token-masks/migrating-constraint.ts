@@ -101,8 +101,8 @@ class MigratingCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // The move ends with a message, which can only arrive between steps. So this sleeps for the time that the caller
-    // allows, a few milliseconds.
+    // The move to the other thread ends with a message, which can only arrive between steps. So this sleeps for the
+    // time that the caller allows, a few milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 

@@ -9,7 +9,10 @@ import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
 const copiedBytesPerStep = 8 * 2 ** 20;
 
 export class ReceivedPrompt {
-  /** Number of leading tokens of the request's prompt that need not be computed; 0 if the two prompts share too few. */
+  /**
+   * Number of leading tokens of the request's prompt that the received prompt has too, so that they need not be
+   * computed; 0 if they are too few.
+   */
   readonly tokenCount: number;
   readonly #prompt: HeldPrompt;
   readonly #arrays: readonly Float32Array[];

@@ -80,7 +80,7 @@ export class TransferStore implements PromptTransfers {
   /**
    * Holds a prompt for another engine if there is room for it.
    *
-   * @param arraysOf called only if there is room
+   * @param arraysOf returns the prompt's data; called only if there is room
    * @returns true if the prompt is held
    */
   hold({ hold, owner, tokenIds }: HoldRequest, arraysOf: () => HeldArrays): boolean {

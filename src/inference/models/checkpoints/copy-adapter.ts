@@ -1,5 +1,5 @@
 // Copies a version's adapter to be the first version of a new model. Until the model is stored in the database, the
-// copy is marked as held, so that a later sweep removes it if the server crashes.
+// copy has a mark, because of which a later sweep removes it if the server crashes.
 import { constants } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";

@@ -252,7 +252,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Replaces paths in the unfinished folder by the caller's own paths or names, in the message of an error. */
+/** Rewrites an error's message: paths in the unfinished folder become the paths or names that the caller gave. */
 function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
   if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
   if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;

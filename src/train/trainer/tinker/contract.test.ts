@@ -47,8 +47,8 @@ interface Outcome {
 }
 
 /**
- * Trains three steps, of which the last has other data. Uses no clipping and no weight decay, because some servers lack
- * them.
+ * Trains three steps; the third uses other data than the first two. Uses no clipping and no weight decay, because some
+ * servers lack them.
  */
 async function train(make: MakeTrainers, seed: string, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);

@@ -28,10 +28,7 @@ const unwritten = (layouts: readonly CallLayout[]): readonly CallLayout[] =>
 
 const llama3Object = { ...plainLayout.object, arguments: "parameters" };
 
-/**
- * Formats in the order in which they are tried. If one format could be mistaken for another, it comes after the other
- * one.
- */
+/** Formats in the order in which they are tried. A format that could be mistaken for another one comes after it. */
 export const builtInFormats = {
   hermes: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],

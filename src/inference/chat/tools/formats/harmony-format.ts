@@ -161,8 +161,8 @@ function headerOf(name: string): string {
 }
 
 /**
- * Returns the tag for calls of a tool. The tag ends with the arguments, because the mark that ends a call is a stop
- * token of the model.
+ * Returns the structural tag for calls of a tool. The tag ends with the arguments, because the mark that ends a call is
+ * a stop token of the model.
  */
 function callTag(tool: CallableTool): Json {
   return { ...callContent(tool), begin: `${marks.channel}commentary to=${headerOf(tool.name)}` };

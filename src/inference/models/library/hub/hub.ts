@@ -121,7 +121,7 @@ export class Hub {
     const isOwn = new URL(url).origin === new URL(endpoint).origin;
     const headers = {
       ...(offset > 0 && { range: `bytes=${offset}-` }),
-      // `fetch` omits the token after a redirect to another server.
+      // The token is sent only to the hub itself. After a redirect to another server, `fetch` omits it.
       ...(token !== null && isOwn && { authorization: `Bearer ${token}` }),
     };
     const { header, body, release } = await this.requests.ask(name, url, { headers });

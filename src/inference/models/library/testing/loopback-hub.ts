@@ -11,8 +11,8 @@ export interface HubRepository {
   /** Returns true for the path of a file that is in the store of large files; by default, true for weights. */
   readonly isLarge?: (path: string) => boolean;
   /**
-   * True if large files are in the hub's newer store. Clients that ask for that store get its address instead of a
-   * redirect.
+   * True if large files are in the hub's newer store (Xet). Clients that ask for that store get its address instead of
+   * a redirect.
    */
   readonly isXet?: boolean;
   readonly card?: Readonly<Record<string, unknown>>;

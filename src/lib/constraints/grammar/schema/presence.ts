@@ -128,7 +128,7 @@ export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectSh
   if (clause === undefined) return [shape];
   texts.compilation.budget.spend(shape.clauses.length);
   return clause.flatMap((_, index) => {
-    // In this case, the literal at `index` holds and those before it do not.
+    // One case for each literal of the clause: the literal at `index` holds, and those before it do not.
     const decided = clause
       .slice(0, index + 1)
       .map(({ name, isThere }, at): Clause => [{ name, isThere: at === index ? isThere : !isThere }]);
