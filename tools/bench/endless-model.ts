@@ -11,7 +11,7 @@ import { llama135m, llama135mFile } from "./llama-135m.ts";
 import { ownFolder } from "./run-bench.ts";
 
 const random = seededRandom("weights");
-/** The count is prime, so that no two rows of weights are equal. */
+/** The number of random numbers is prime, so that repeating them makes no two rows of weights equal. */
 const randomNumbers = Float32Array.from({ length: 1_000_003 }, () => 0.07 * (random.uniform() - 0.5));
 
 const builtInModel = join(ownFolder, "models", "hone-tiny");

@@ -173,7 +173,7 @@ function watchedStream(
     response.on("data", () => times.push(systemClock.monotonicMs()));
     response.on("error", () => undefined);
   });
-  // Ignored: stopping the stream breaks the connection.
+  // Ignores the error: stopping the stream breaks the connection.
   sent.on("error", () => undefined);
   sent.end(JSON.stringify({ ...body, stream: true }));
   return { times, stop: () => sent.destroy() };

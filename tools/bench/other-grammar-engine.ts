@@ -54,7 +54,7 @@ export class OtherGrammarEngine {
   async #started(): Promise<Worker> {
     const file = new URL("other-grammar-thread.js", import.meta.url);
     const thread = new Worker(file, { workerData: this.#vocabulary, stdout: true, stderr: true });
-    // Ignored here: an error while no request is pending becomes visible in the next answer.
+    // Ignores the error here: an error while no request is pending becomes visible in the next answer.
     thread.on("error", () => {});
     const answer = await answerOf(thread, startDeadlineMs);
     if (answer !== "ready") throw new Error(`the other engine does not start: ${JSON.stringify(answer)}`);

@@ -553,7 +553,7 @@ export class GraphBuilder {
 
   /**
    * Returns linear attention with decay over some tokens after a state, for serving (without a gradient). A token's
-   * numbers do not depend on how a sequence is cut.
+   * numbers do not depend on how the sequence is split into calls.
    *
    * @param inputs q and k [B, T, G*K]; v [B, T, H*V]; logDecay [B, T, H]
    * @param state [B, H, K, V]

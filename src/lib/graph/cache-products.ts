@@ -53,7 +53,7 @@ export function queryProducts(builder: GraphBuilder, queries: Value, cache: Valu
     const keys = builder.reshape(cache, [...cached, kvHeads, 1, size, headSize]);
     return builder.matMul(queries, keys, { transposeB: true });
   }
-  // Two halves are enough, and take fewer products than the pieces.
+  // For queries, two halves of the cache are enough; they take fewer products than pieces of 32 positions.
   const half = dimensionProduct([pieces, piecePositions / 2]);
   const keys = builder.reshape(cache, [...cached, kvHeads, 1, 2, half, headSize]);
   const [tokens, group] = [queries.shape.slice(0, -4), dimensionAt(queries.shape, -3)];

@@ -79,7 +79,7 @@ function commandOf(
     environment: {
       OMP_NUM_THREADS: `${threads}`,
       VLLM_CPU_OMP_THREADS_BIND: "nobind",
-      // Size in GiB, more than the streams need.
+      // Size of vLLM's KV cache in GiB, more than the streams need.
       VLLM_CPU_KVCACHE_SPACE: "2",
       VLLM_CACHE_ROOT: cacheFolder,
       VLLM_LOGGING_LEVEL: "WARNING",

@@ -198,8 +198,8 @@ export class Lanes implements Iterable<Lane> {
     prompt.computedCount += received.copyTo(place, prompt.computedCount);
     const isOver = prompt.computedCount >= received.tokenCount;
     const scores_V = isOver ? received.scores_V : null;
-    // For a model with states, a part of the prompt is not cached: the cache would store the slot's states, which are
-    // not those after this part.
+    // A received prompt of a model with states is cached only once it is copied completely: before that, the slot's
+    // states are not those after the copied part.
     const isComplete = isOver || this.#runner.shape.states.length === 0;
     if (scores_V === null && isComplete)
       this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);

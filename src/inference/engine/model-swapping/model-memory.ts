@@ -145,7 +145,7 @@ export class ModelMemory {
 }
 
 interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
-  /** Returns a number that is greater than all earlier ones, for the next place in the queue for room. */
+  /** Returns a number that is greater than all earlier ones, for the next place in the queue for memory. */
   readonly claim: () => number;
   readonly waitingCount: () => number;
   readonly others: (name: string) => string;

@@ -12,7 +12,7 @@ export interface MaskThreadData {
   readonly cacheBytesMax: number;
   readonly threadCount: number;
   readonly placeCount: number;
-  /** Memory that both threads share, for the board and for the signals. */
+  /** Memory that both threads share, for the board (the masks) and for the signals. */
   readonly board: SharedArrayBuffer;
   readonly signals: SharedArrayBuffer;
   /** Niceness of the thread; see setpriority(2). */

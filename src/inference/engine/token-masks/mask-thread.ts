@@ -21,7 +21,7 @@ interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** Number of the place's last turn for which this thread has processed the token. */
+  /** Number of the last turn (requested mask) of the place whose token this thread has processed. */
   movedAt: number;
 }
 

@@ -46,7 +46,7 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** The last requested mask of a place in use. */
+/** Number and outcome of the last requested mask of a place in use. */
 interface Turn {
   turn: number;
   /** Reason why the mask of this turn cannot be computed; null if it can. */

@@ -72,7 +72,7 @@ const wholeHeads: HarmlessKey = {
 
 /** Keys that Hone does not read, without the architecture's name in front. */
 const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
-  // The embedding and the list of tokens determine the size of the vocabulary.
+  // Not needed: the embedding and the list of tokens determine the size of the vocabulary.
   vocab_size: { isHarmless: isAny, cure: "" },
   // Hone computes a text's embedding always from the last token.
   pooling_type: {

@@ -453,7 +453,7 @@ function nemotronFields(
     n_groups: groups,
     mamba_num_heads: heads,
     mamba_head_dim: headSize,
-    // llama.cpp does not limit the steps.
+    // llama.cpp does not limit the step sizes of Mamba-2.
     time_step_min: 0,
   };
 }

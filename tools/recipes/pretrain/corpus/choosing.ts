@@ -87,7 +87,10 @@ const groups: readonly (readonly string[])[] = [
   ["ok", "sure", "never"],
 ];
 
-/** The words to choose from, and those among them that were drawn from all words and letter strings. */
+/**
+ * The words to choose from; `drawn` has those that come from the everyday words and random letter strings instead of a
+ * fixed list.
+ */
 interface Options {
   readonly all: readonly string[];
   readonly drawn: readonly string[];
