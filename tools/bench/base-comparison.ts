@@ -39,9 +39,9 @@ const usualShare = trainingSettings.with().baseComparisonShare;
 interface Measurement {
   readonly name: string;
   readonly stepMs: number;
-  /** Time of a step that compares the default share of its rows, relative to a plain step. */
+  /** Time of a step that compares the default share of its rows with the base model, relative to a plain step. */
   readonly usualRatio: number;
-  /** Time of a step that compares all its rows, relative to a plain step. */
+  /** Time of a step that compares all its rows with the base model, relative to a plain step. */
   readonly allRatio: number;
 }
 

@@ -8,9 +8,9 @@ export interface ExpertNames {
   /** Weight of the router, [E, D], and its bias, [E]. */
   readonly router: string;
   readonly routerBias: string;
-  /** For each expert, its gate weight followed by its up weight: [E, 2 I, D]. */
+  /** For each expert, the weight of its gate projection followed by that of its up projection: [E, 2 I, D]. */
   readonly gateUp: string;
-  /** For each expert, its down weight: [E, D, I]. */
+  /** For each expert, the weight of its down projection: [E, D, I]. */
   readonly down: string;
   /** Weight of the projection that computes the shared expert's factor, [1, D]. */
   readonly sharedGate: string;

@@ -18,7 +18,7 @@ export function wholeOf(stored: Tensors, name: string, count: number): ExpertMat
   return { names: [name], matrices: Array.from({ length: count }, (_, at) => matrixOf(whole, at)) };
 }
 
-/** Returns the biases of gate and up [E, 2 I], whose entries alternate in files. */
+/** Returns the biases of the gate and up projections [E, 2 I], whose entries alternate in files. */
 export function biasesOf(stored: Tensors, name: string, count: number): ExpertMatrices | null {
   const whole = wholeOf(stored, name, count);
   const paired = { rearranged: { kind: "paired-rows", headCount: 1 } } as const;

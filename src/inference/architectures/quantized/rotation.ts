@@ -1,7 +1,7 @@
 // Rotates values before they are rounded to 8 bits, as in QuaRot (Ashkboos et al., 2024): multiplies blocks of the last
 // axis by a Hadamard matrix. The rotation spreads each large number over its block; otherwise a few channels with far
-// larger numbers would make a row's steps too coarse for the other channels. The rotation is its own inverse, so x Wᵀ =
-// (x H)(W H)ᵀ.
+// larger numbers would make the rounding of a row's other channels too coarse. The rotation is its own inverse, so x Wᵀ
+// = (x H)(W H)ᵀ.
 
 /** Maximum size of a rotated block. Larger blocks take longer, and improve the accuracy little. */
 const rotationSizeMax = 64;

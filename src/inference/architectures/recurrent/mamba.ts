@@ -17,7 +17,7 @@ export interface MambaParts {
 /**
  * Computes the input of the layer's output projection.
  *
- * @param projected [B, T, H*P + W + H]: a gate, the convolution's input, and each head's step
+ * @param projected [B, T, H*P + W + H]: a gate, the convolution's input, and each head's step size
  * @returns [B, T, H*P]
  */
 export function mambaOutput(

@@ -1,6 +1,6 @@
 // Data of a sequence that stays in memory between calls of the serving graphs. A layer with attention has a cache of
 // each position's keys and values, unless it attends to those of an earlier layer. Other layers have states of a fixed
-// size: the last inputs of a convolution, and the matrices of a delta rule.
+// size: the last inputs of a convolution, and the matrices of a recurrence (delta rule or Mamba-2).
 import { assert } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum, type Shape } from "../../../lib/graph/dimension.ts";

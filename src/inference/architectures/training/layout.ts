@@ -26,11 +26,11 @@ export type TokenLayout = Chunks &
     | ({ readonly kind: "prefixed" } & TokenList & Prefixes)
   );
 
-/** Division of rows into chunks. Delta rules compute one chunk after another. */
+/** Division of rows into chunks. Recurrences (delta rules, Mamba-2) compute one chunk after another. */
 interface Chunks {
   /**
    * int64 [U] with any content. Its length says that a row has U chunks of `chunkSize` positions. Only models with
-   * delta rules need it, and these are not trained with prefixes.
+   * recurrences need it, and these are not trained with prefixes.
    */
   readonly chunks_U?: Value;
 }

@@ -1,5 +1,5 @@
-// Tests answers as the chat templates of published models write them, with thought, text and calls: the format is
-// detected, and reading gives back each part, whole and in any pieces.
+// Tests answers as the chat templates of published models write them, with thought, text and calls. The format must be
+// detected, and reading must give back each part, whether the answer arrives whole or in pieces.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -140,8 +140,8 @@ test("with fewer beams it finds what its definition finds, though it may end ear
 });
 
 test("waits for a longer answer if the penalty can make it the best", () => {
-  // At first the end token is likely. An answer that continues instead has only certain tokens, so its mean
-  // log-probability rises with each token.
+  // At first the end token is likely. If the answer continues instead, each further token has probability 1, so the
+  // mean log-probability rises with each token.
   const model: TinyModel = (answer) => ({
     tokens: answer.length === 0 ? [tokenOf(0, Math.log(0.7)), tokenOf(1, Math.log(0.3))] : [tokenOf(1, 0)],
     mayEnd: false,

@@ -251,8 +251,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Takes the slots of a sequence and its followers (the sequences that share its prompt), and discards their computed
-   * keys and values. Must be called only between calls of the runner, because slots move.
+   * Takes the slots away from a sequence and its followers (the sequences that share its prompt), and discards their
+   * computed keys and values. Must be called only between calls of the runner, because slots move.
    */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");

@@ -323,8 +323,8 @@ const simulateFlood = (seed: number): void => {
       if (step === since.step)
         assert.ok(running.includes(item), `${context}: ${item.name} starts immediately`);
       if (isPrompt(item)) continue;
-      // Half of the tokens go to the shortest remainder, the other half in turn to four owners. Each part has at most
-      // `promptChunkTokens` tokens.
+      // Half of the tokens go to the prompt with the shortest remainder, the other half in turn to four owners. Each
+      // part has at most `promptChunkTokens` tokens.
       const bound = 2 * 4 * (item.tokenIds.length + 2 * budget.promptChunkTokens);
       assert.ok(servedCount - since.servedCount <= bound, `${context}: ${item.name} waited for its prompt`);
       came.delete(item);

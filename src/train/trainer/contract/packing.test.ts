@@ -1,6 +1,6 @@
 // Tests that, however sequences are packed, losses, log-probabilities and gradients equal those of each sequence
 // computed separately in double precision. Uses random batches, and models with full attention, sliding windows,
-// convolutions and delta rules.
+// convolutions, delta rules and Mamba-2.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -174,8 +174,8 @@ export class EmbeddedTrainers implements TrainerProvider {
    */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
     const { sharesPrefixes, config } = this.#options;
-    // No gradient flows through the state that the delta rule (linear attention) has after a prefix. Models with such
-    // layers must therefore compute the prefix again for each sequence.
+    // No gradient flows through the state that a recurrence (delta rule or Mamba-2) has after a prefix. Models with
+    // such layers must therefore compute the prefix again for each sequence.
     const groups = sharesPrefixes && recurrenceOf(config) === null ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
     // A KL penalty uses a mean over the whole batch. If there is only one pack, dividing it would therefore cost an

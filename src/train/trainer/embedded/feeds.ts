@@ -52,7 +52,7 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
   };
 }
 
-/** Returns the number of chunks into which the delta rule (linear attention) divides the longest row. */
+/** Returns the number of chunks into which a recurrence (delta rule or Mamba-2) divides the longest row. */
 function chunkCount({ rows_R }: Microbatch): number {
   return Math.ceil(Math.max(...rows_R.map(({ length }) => length)) / chunkSize);
 }

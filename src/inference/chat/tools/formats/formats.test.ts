@@ -1,5 +1,5 @@
-// Tests that each built-in format reads the calls that it writes, whole and in pieces. Calls that its constraint allows
-// must match the tools' schemas when they are read.
+// Tests that each built-in format reads the calls that it writes, whether they arrive whole or in pieces. Calls that
+// its constraint allows must match the tools' schemas when they are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

@@ -160,7 +160,7 @@ function sendJson(
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
 }
 
-/** Sends a file's address in the newer store. No test fetches the file from there. */
+/** Sends a file's address in Xet, the hub's newer store. No test fetches the file from there. */
 function sendXet(response: ServerResponse, hub: string, content: Buffer): void {
   const headers = {
     "content-type": "application/vnd.xet-fileinfo+json",
