@@ -32,7 +32,7 @@ interface PrefixReport {
   readonly oneRequestMs: number;
   /** Time of many requests relative to one request for many choices. */
   readonly rolloutRatio: number;
-  /** The same ratio without a prefix cache; null if not measured. */
+  /** `rolloutRatio` without a prefix cache; null if not measured. */
   readonly plainRolloutRatio: number | null;
   readonly secondTurnMs: number;
   readonly coldMs: number;

@@ -24,7 +24,7 @@ interface Start {
   readonly firstChatMs: number;
   /** Time to the first token in the first chat, relative to the median of the tenth to fourteenth chats. */
   readonly firstOverTenth: number;
-  /** The same ratio for the processor time that server and engines use during a whole chat. */
+  /** Like `firstOverTenth`, for the processor time that server and engines use during a whole chat. */
   readonly firstOverTenthCpu: number;
   /** Processor time up to the end of the first chat: of the server's process, and of all engines. */
   readonly serverCpuMs: number;

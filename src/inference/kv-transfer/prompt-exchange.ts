@@ -24,7 +24,7 @@ import { createTransferMetrics, type TransferMetrics } from "./transfer-metrics.
 
 export interface ExchangeDependencies {
   readonly settings: TransferSettings;
-  /** Identifier of the engines' build, which must be equal on both servers. */
+  /** Identifier of the engines' build, which must be the same on the sending and on the receiving server. */
   readonly build: string;
   /** Returns the address at which this server listens. */
   readonly listening: () => Address;

@@ -135,7 +135,7 @@ async function requireSameMachinery(
   }
 }
 
-/** Returns a text for each setting that differs, with its name and both values. */
+/** Returns a text for each setting that differs between `settings` and `first`, with its name and both values. */
 function differencesOf(settings: JsonObject, first: JsonObject): readonly string[] {
   const names = [...new Set([...Object.keys(settings), ...Object.keys(first)])];
   const shown = (value: Json | undefined): string => JSON.stringify(value ?? null);

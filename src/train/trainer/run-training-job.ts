@@ -47,7 +47,7 @@ export interface TrainingJobDependencies {
   readonly lines: WorkLines<unknown>;
   readonly report: JobReport;
   readonly clock: Clock;
-  /** If it aborts, the job rejects with `cancelled` and publishes nothing. */
+  /** If this signal aborts, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
 }
 

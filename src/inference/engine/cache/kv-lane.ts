@@ -20,7 +20,7 @@ export function roundUpPositions(count: number): number {
 export interface NewEntries {
   readonly keys: Float32Array;
   readonly values: Float32Array;
-  /** Positions per row in these arrays, including padding. */
+  /** Positions per row in `keys` and `values`, including padding. */
   readonly positionCount: number;
 }
 

@@ -184,7 +184,7 @@ test("drafts nothing next to prompts, or if more than two rows decode", async ()
   for (let step = 0; step < 10; step++) await loop.step();
   assert.equal(drafter.stepCount, 0);
   loop.abort(2);
-  // The prompt below is computed in three parts, one per step, so both steps of the loop compute a part of it.
+  // The prompt below is computed in three parts, one per step, so each of the two steps below computes a part of it.
   loop.submit(3, requestOf(Array(90).fill(7), { maxTokens: 1 }));
   for (let step = 0; step < 2; step++) await loop.step();
   assert.equal(drafter.stepCount, 0);

@@ -120,7 +120,7 @@ export class ProcessorRegistry {
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
-    // Unchecked cast: the module promises to return such a function, and the result of each call is checked.
+    // Unchecked cast: the module promises to return a `TokenProcessor`, and the result of each call is checked.
     return new OpenProcessor(process as TokenProcessor, { run, refusal });
   }
 }

@@ -27,7 +27,7 @@ export interface Move {
 const wordsPerPlace = 4;
 
 export class MaskBoard {
-  /** Memory from which the other thread creates its board. */
+  /** Memory from which the mask thread creates its board. */
   readonly memory: SharedArrayBuffer;
   readonly #asked: Int32Array;
   readonly #tokens: Int32Array;

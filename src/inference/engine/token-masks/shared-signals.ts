@@ -5,7 +5,7 @@ import type { CacheCounts } from "./constraint-cache.ts";
 const [bell, finished, hits, misses, kibibytes, size] = [0, 1, 2, 3, 4, 5];
 
 export class SharedSignals {
-  /** Memory from which the other thread creates its signals. */
+  /** Memory from which the mask thread creates its signals. */
   readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array;
 
@@ -14,7 +14,7 @@ export class SharedSignals {
     this.#words = new Int32Array(memory);
   }
 
-  /** Announces work: wakes the other thread, or keeps it from falling asleep before it has looked for work. */
+  /** Announces work: wakes the mask thread, or keeps it from falling asleep before it has looked for work. */
   ring(): void {
     Atomics.add(this.#words, bell, 1);
     Atomics.notify(this.#words, bell);
@@ -33,7 +33,7 @@ export class SharedSignals {
     Atomics.wait(this.#words, bell, ringCount);
   }
 
-  /** Number of pieces of work that the other thread has finished. */
+  /** Number of pieces of work that the mask thread has finished. */
   get finishedCount(): number {
     return Atomics.load(this.#words, finished);
   }
@@ -46,7 +46,7 @@ export class SharedSignals {
     Atomics.add(this.#words, finished, 1);
   }
 
-  /** Cache statistics that the other thread has published. */
+  /** Cache statistics that the mask thread has published. */
   get kept(): CacheCounts {
     const words = this.#words;
     return { hits: words[hits], misses: words[misses], bytes: 1024 * words[kibibytes] };

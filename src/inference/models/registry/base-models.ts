@@ -33,7 +33,7 @@ export interface BaseModelChoice {
   readonly added: readonly AddedBase[];
   /** Returns the folder of the model in a GGUF file, after extracting the model if necessary. */
   readonly folderOfFile: (file: string) => string;
-  /** Quantization applied to the weights of all these models. */
+  /** Quantization of the weights of all base models that Hone itself computes. */
   readonly quantization: Quantization;
 }
 

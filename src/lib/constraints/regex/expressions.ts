@@ -142,7 +142,7 @@ export class Expressions {
   readonly #lists: LayeredMap<string, number>;
   /** Intersections that only bound the length of one of their members. */
   readonly #bounded: LayeredMap<Expression, Bounded>;
-  /** Complement of each expression, stored in both directions. */
+  /** Complement of each expression; an expression and its complement have an entry each. */
   readonly #opposites: LayeredMap<Expression, Expression>;
 
   /** @param base expressions to share under the same numbers; must be {@link complete} */

@@ -16,7 +16,7 @@ export type PolicyMetrics = Readonly<Record<string, number>>;
 export interface PolicyStep {
   /** The sequences of the step, with their recorded log-probabilities. */
   readonly recorded: OptimizerBatch;
-  /** The same sequences with the log-probabilities that the loss uses. */
+  /** The sequences of `recorded`, but with the log-probabilities that the loss uses. */
   readonly batch: OptimizerBatch;
   /** Log-probabilities that the forward pass before the update computed. */
   readonly gradient: ForwardResult;

@@ -112,7 +112,7 @@ export const unjudged: JobResult = { metrics: {}, warnings: [], refusal: null };
 export interface TakenStep {
   /** The sequences of the step, with their recorded log-probabilities. */
   readonly recorded: OptimizerBatch;
-  /** The same sequences, with the log-probabilities that the loss uses. */
+  /** The sequences of `recorded`, but with the log-probabilities that the loss uses. */
   readonly batch: OptimizerBatch;
   readonly comparison: BaseComparison;
   readonly gradient: ForwardBackwardResult;

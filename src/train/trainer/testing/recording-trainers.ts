@@ -23,7 +23,7 @@ export type RecordedCall =
 export class RecordingTrainers implements TrainerProvider {
   /** All calls, in the order in which they were made. */
   readonly calls: RecordedCall[] = [];
-  /** Ids of those calls that have one, in the order of `calls`. */
+  /** Ids of the calls in `calls` that have one, in the same order. */
   readonly ids: string[] = [];
   /** Memory check of the wrapped trainers; absent if they have none. */
   requireMemory?: NonNullable<TrainerProvider["requireMemory"]>;

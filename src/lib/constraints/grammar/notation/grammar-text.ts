@@ -1,5 +1,5 @@
-// Syntax tree of a grammar: rules by name, each a tree of characters, repetitions and references. The readers of both
-// notations produce it, and compile-grammar.ts consumes it.
+// Syntax tree of a grammar: rules by name, each a tree of characters, repetitions and references. The readers of GBNF
+// and of Lark's notation produce it, and compile-grammar.ts consumes it.
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import type { CodePoints } from "../../regex/characters/code-points.ts";
 import type { Pattern } from "../../regex/pattern.ts";

@@ -1,4 +1,4 @@
-// Repetition of a grammar node, in the forms that both notations share.
+// Repetition of a grammar node, in the forms that GBNF and Lark's notation share.
 import type { Reader } from "../../regex/reader.ts";
 import type { GrammarNode } from "./grammar-text.ts";
 

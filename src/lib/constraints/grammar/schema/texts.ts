@@ -18,7 +18,7 @@ export class Texts {
   readonly numbers: NumberTexts;
   /** Matches the body of any string without unnecessary escapes. Each string has exactly one such body. */
   readonly shortestBody: Expression;
-  /** Complement of each string body, stored in both directions. */
+  /** Complement of each string body; a body and its complement have an entry each. */
   readonly #others = new Map<Expression, Expression>();
 
   constructor(compilation: Compilation) {

@@ -159,8 +159,8 @@ export class LexemeWalker {
       }
       path[depth] = after;
       borrowedPath[depth] = borrowed === null ? deadState : automaton.next(borrowedPath[depth - 1], byte);
-      // Once both paths are in the same state, the subtree's results of both walks are equal, so they are borrowed.
-      // `after` is not dead here, so neither is the equal state.
+      // Once this walk's path and the borrowed path are in the same state, both walks have equal results for the
+      // subtree, so they are borrowed. `after` is not dead here, so neither is the equal state.
       const isSame = after === borrowedPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
       if (isSame || (isAll && borrowed !== null && this.#takesAllBelow(nodes, node, borrowedPath))) {

@@ -12,7 +12,7 @@ export type RemoteOperation =
   | { readonly kind: "forward"; readonly data: readonly TrainingSequence[] }
   | { readonly kind: "forward_backward"; readonly data: readonly TrainingSequence[]; readonly loss: Loss }
   | { readonly kind: "optim_step"; readonly step: OptimizerStep }
-  /** The name has only characters that such services allow (letters, digits, `_` and `-`). It is unique per model. */
+  /** The name has only characters that training services allow (letters, digits, `_` and `-`); unique per model. */
   | { readonly kind: "save_state"; readonly name: string }
   | { readonly kind: "export_adapter" };
 

@@ -1,4 +1,5 @@
-// For tests: the server side of both encodings. Decodes the data of requests, and encodes results.
+// For tests: the server side of both encodings, JSON and protocol buffers. Decodes the data of requests, and encodes
+// results.
 import { bytesField, fieldsOf, numberField, textField } from "../wire/protobuf.ts";
 
 export interface ReceivedDatum {

@@ -1,4 +1,5 @@
-// Compares both encodings, byte for byte, with recorded traffic between the service's own client and a SkyRL server.
+// Compares both encodings (JSON and protocol buffers), byte for byte, with recorded traffic between the service's own
+// client and a SkyRL server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJson, readProtobuf, writeJson, writeProtobuf, type JsonRequest } from "../testing/stub-wire.ts";

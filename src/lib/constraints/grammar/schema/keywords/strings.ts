@@ -14,7 +14,8 @@ import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keywo
 
 export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
   minLength(context, value, { pointer, schema }) {
-    // Combines both lengths in one expression, which is smaller than an intersection of two expressions.
+    // Combines the minimum and the maximum length in one expression, which is smaller than an intersection of two
+    // expressions.
     const max = schema.maxLength === undefined ? Number.POSITIVE_INFINITY : schema.maxLength;
     const min = countOf(value, pointer);
     return bodies(
