@@ -21,11 +21,11 @@ Set a setting by a flag, an environment variable, or \`hone.json\` in the data f
 \`\`\`
 
 * \`hone serve --print-config\` prints the effective configuration. \`hone serve --help\` lists the settings marked ★, \`hone serve --help-all\` all settings.
-* A list takes comma-separated values, or a repeated flag.
-* A secret can be given as \`file:<path>\`, the path of a file that contains it.
-* An empty variable counts as unset; for a list setting it means an empty list.
+* For a setting that is a list, separate the values by commas, or repeat the flag.
+* In place of a secret, you can give \`file:<path>\`, the path of a file that contains the secret.
+* An empty environment variable counts as unset, but for a setting that is a list, it means an empty list.
 * Hone refuses unknown keys of \`hone.json\` and unknown variables that begin with \`HONE_\`. It also refuses settings of earlier builds, and names their replacements.
-* Other limits are not settings: they are the same on every server, or follow from the settings and the machine. A request that exceeds one gets an error that names it.
+* Hone also has limits that are not settings: they are the same on every server, or follow from the settings and the machine. If a request exceeds a limit, the error names the limit.
 
 \`npm run docs\` generates this page from the code of the settings.
 `;
