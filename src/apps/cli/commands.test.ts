@@ -39,8 +39,8 @@ test("hone models lists base models and trained models, creates a model and dele
     table.split("\n").map((line) => line.split(/ {2,}/)),
     [
       ["name", "kind", "base_model", "step", "id", "adapters", "memory", "weights", "license"],
-      ["tiny", "base", "tiny", "-", "-", "-", "loaded, 524 kB + requests up to 524 kB", "1 kB", "mit"],
-      ["small", "base", "small", "-", "-", "-", "loaded, 524 kB + requests up to 524 kB", "1 kB", "mit"],
+      ["tiny", "base", "tiny", "-", "-", "-", "loaded, 524 kB + KV cache up to 524 kB", "1 kB", "mit"],
+      ["small", "base", "small", "-", "-", "-", "loaded, 524 kB + KV cache up to 524 kB", "1 kB", "mit"],
       ["acme/p/m", "trained", "tiny", "7", modelId, "-", "-", "-", "-"],
       ["status 0"],
     ],

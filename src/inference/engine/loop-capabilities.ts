@@ -48,6 +48,7 @@ export function loopGauges(
   { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
   held: {
     readonly kvCacheBytes: number;
+    readonly kvCacheBytesMax: number | undefined;
     readonly lanes: LaneCounts | undefined;
     readonly prefixes: PrefixCounts | undefined;
     readonly drafts: DraftCounts | undefined;
@@ -58,11 +59,13 @@ export function loopGauges(
   const { hits = 0, misses = 0, bytes = 0 } = held?.constraintCache ?? {};
   const prefixes = held?.prefixes ?? { bytes: 0, queries: 0, hits: 0 };
   const drafts = held?.drafts ?? { drafts: 0, tokens: 0, accepted: 0 };
+  // A small model cannot fill the cache that the settings allow.
+  const bytesMax = held?.kvCacheBytesMax ?? settings.kvCacheBytesMax;
   return [
     {
       name: "kv_cache_bytes",
       value: held?.kvCacheBytes ?? 0,
-      limit: settings.kvCacheBytesMax,
+      limit: bytesMax,
       about: "Memory of keys and values of running requests.",
     },
     {
@@ -80,7 +83,7 @@ export function loopGauges(
     {
       name: "prefix_cache_bytes",
       value: prefixes.bytes,
-      limit: Math.floor((settings.kvCacheBytesMax * settings.prefixCachePercent) / 100),
+      limit: Math.floor((bytesMax * settings.prefixCachePercent) / 100),
       about: "Memory of the prefix cache.",
     },
     {

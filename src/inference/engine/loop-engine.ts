@@ -123,6 +123,7 @@ export class LoopEngine implements Service {
   gauges(): readonly EngineGauge[] {
     return loopGauges(this.#options, {
       kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
+      kvCacheBytesMax: this.#loop?.kvCacheBytesMax,
       lanes: this.#loop?.laneCounts,
       prefixes: this.#loop?.cachedPrefixes,
       drafts: this.#loop?.draftCounts,

@@ -136,7 +136,7 @@ export const progressForm = creation("AnnotationProgressReq", {
   annotator: annotatorField,
   annotation_state: Type.Enum([...states], {
     description:
-      "New state of the item for the annotator: `in_progress`, `completed` or `skipped`. A completed or skipped item cannot change its state; reopen it instead.",
+      "New state of the item for the annotator: `in_progress`, `completed` or `skipped`. `unstarted` is accepted only if the item already has this state; to give up an item in progress, use the route `release`. A completed or skipped item cannot change its state; reopen it instead.",
   }),
   hold_seconds: holdField,
 });

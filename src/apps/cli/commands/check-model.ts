@@ -15,12 +15,19 @@ interface CheckFlags {
 }
 
 const about = `
-The command runs the model on the same text of about 2,000 tokens, in each precision and in float32, and compares the
-results. Perplexity is exp of the mean of -log p over the tokens. KL is the divergence from the float32 distribution, in
-nats per token. "same token" is the share of positions at which both find the same token most probable. "kept finer" lists
-the weights that have more bits than the others.
+The command computes the same text of about 2,000 tokens in each precision and in float32, and compares the
+probabilities of the next token. Below its table, it explains the columns.
 
   hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf`;
+
+/** Explanation of the table's columns. */
+const legend = `
+weights:     size of the weights in memory
+perplexity:  exp of the mean of -log p over the tokens of a text of about 2,000 tokens, and its change from float32
+KL:          divergence of the next token's probabilities from those in float32, in nats per token
+same token:  how often the most probable next token is the same as in float32
+kept finer:  weights that keep more bits than the precision in the row has
+`;
 
 export function addCheckCommand(models: Command): void {
   models
@@ -60,7 +67,7 @@ export function addCheckCommand(models: Command): void {
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;
       }
-      process.stdout.write(`${describeModel(model)}\nthis machine: ${kernelsText(kernels)}\n\n`);
+      process.stdout.write(`${describeModel(model)}\nthis machine ${kernelsText(kernels)}\n\n`);
       printRows(precisions.map(precisionRow), {
         columns: [
           "quantize",
@@ -73,6 +80,7 @@ export function addCheckCommand(models: Command): void {
           "kept finer",
         ],
       });
+      process.stdout.write(legend);
     });
 }
 

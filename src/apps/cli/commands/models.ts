@@ -150,8 +150,8 @@ export function addModelsCommand(program: Command): void {
 }
 
 /**
- * Formats a base model's state and its maximum memory. The memory of the model itself is shown separately from that of
- * the KV caches of its requests.
+ * Formats a base model's state and its maximum memory: first that of the model itself, then the maximum size of its KV
+ * cache, which `hone top` shows too.
  */
 function memoryText({
   value,
@@ -160,7 +160,7 @@ function memoryText({
   key_value_bytes: keysAndValues,
 }: NonNullable<ServedModel["status"]>): string {
   if (value === "failed") return `failed: ${reason}`;
-  return `${value}, ${sizeText(all - keysAndValues)} + requests up to ${sizeText(keysAndValues)}`;
+  return `${value}, ${sizeText(all - keysAndValues)} + KV cache up to ${sizeText(keysAndValues)}`;
 }
 
 type AdapterFields = Pick<ModelObject, "lora_rank" | "lora_alpha" | "target_modules">;

@@ -64,7 +64,11 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
       if (task.lessons !== undefined)
         print("The first job is supervised: it trains on example conversations.");
       print(
-        `Each job: ${task.practice(seededRandom("count")).length} questions x ${groupSize} answers, judged, followed by one training job over HTTP.\n`,
+        `Each job: ${task.practice(seededRandom("count")).length} questions x ${groupSize} answers, judged, followed by one training job over HTTP.`,
+      );
+      print(`Rewards: ${task.scoring}.`);
+      print(
+        `Below, "sampled" is the mean reward of these answers, and "${task.testedOn}" that of the most probable answers to the test questions. Job 0 is before training.\n`,
       );
     },
     show: (event) => {

@@ -188,7 +188,7 @@ async function kernelsFor(
 ): Promise<IntegerKernels> {
   if (rounded.length === 0) return everyKernel;
   const kernels = await machineKernels(cacheOf(rounded[0].folder));
-  logger.info({ kernels }, `kernels of this machine: ${kernelsText(kernels)}`);
+  logger.info({ kernels }, `this machine ${kernelsText(kernels)}`);
   return kernels;
 }
 

@@ -33,23 +33,25 @@ export interface KernelMeasurement extends IntegerKernels {
 /** Kernels of a processor on which all kernels are exact, such as x86 with VNNI. */
 export const everyKernel: IntegerKernels = { codes: "int8", fourBits: true };
 
-/** Returns a readable line with the forms that the machine uses for quantized weights, the reason, and their speed. */
+/** Returns a line for users: in which precision this machine computes quantized models, why, and how fast. */
 export function kernelsText({ codes, fourBits, rates }: KernelMeasurement): string {
   const eight = {
-    int8: "8-bit weights in signed codes",
-    uint8: "8-bit weights in unsigned codes (this processor adds signed ones inexactly)",
-    none: "8-bit weights in float32 (no product of integers is exact on this processor)",
+    int8: "8 bits",
+    uint8: "8 bits (more slowly than a processor with VNNI or AMX)",
+    none: "float32, because this processor cannot compute them exactly in 8 bits",
   }[codes ?? "none"];
   const four = fourBits
-    ? "4-bit weights in 4 bits"
-    : "4-bit weights in the same form (a row of 4-bit products depends on its batch here)";
-  return `${eight}, ${four}; ${ratesText(rates)}`;
+    ? "4 bits"
+    : `${codes === null ? "float32" : "8 bits"}, because in 4 bits, answers would depend on other requests here`;
+  return `computes 8-bit models in ${eight}, 4-bit models in ${four}; ${ratesText(rates)}`;
 }
+
+const precisionNames = { float32: "float32", int8: "8 bits", uint8: "8 bits", int4: "4 bits" } as const;
 
 function ratesText(rates: readonly KernelRate[]): string {
   const forms = [...new Set(rates.map(({ form }) => form))];
   const rateOf = (form: string): string =>
-    rates.flatMap((rate) => (rate.form === form ? [rate.gigaOps.toPrecision(2)] : [])).join("/");
+    rates.flatMap((rate) => (rate.form === form ? [Number(rate.gigaOps.toPrecision(2))] : [])).join("/");
   const rowCounts = [...new Set(rates.map(({ rows }) => rows))].join("/");
-  return `GOP/s of one thread at ${rowCounts} rows: ${forms.map((form) => `${form} ${rateOf(form)}`).join(", ")}`;
+  return `billion multiply-adds per second of one thread, for ${rowCounts} tokens at a time: ${forms.map((form) => `${precisionNames[form]} ${rateOf(form)}`).join(", ")}`;
 }

@@ -146,6 +146,10 @@ export class EngineLoop {
     return this.#lanes.kvCacheBytes;
   }
 
+  get kvCacheBytesMax(): number {
+    return this.#lanes.kvCacheBytesMax;
+  }
+
   get laneCounts(): LaneCounts {
     return this.#lanes.counts;
   }

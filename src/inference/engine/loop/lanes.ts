@@ -99,6 +99,10 @@ export class Lanes implements Iterable<Lane> {
     return this.#cache.bytes;
   }
 
+  get kvCacheBytesMax(): number {
+    return this.#bytesMax;
+  }
+
   get counts(): LaneCounts {
     const lanes = [...this.#lanes.values()];
     return { laneCount: lanes.length, slotCount: lanes.reduce((sum, { kv }) => sum + kv.usedCount, 0) };

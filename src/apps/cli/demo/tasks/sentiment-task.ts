@@ -18,6 +18,7 @@ const practisedCount = 8;
 export const sentimentTask: DemoTask = {
   name: "sentiment",
   aim: "say in one word whether a text is positive or negative",
+  scoring: "1 for the right word and nothing else, 0 for any other answer",
   testedOn: "held-out",
   practice,
   test: testQuestions(),

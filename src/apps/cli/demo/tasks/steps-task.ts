@@ -39,6 +39,8 @@ const sizes = { lessons: 64, practised: 16, tested: 32 } as const;
 export const stepsTask: DemoTask = {
   name: "steps",
   aim: "work out word problems in steps",
+  scoring:
+    "1 for an answer with the right last line; otherwise 0.25 for each correct first step, at most 0.5",
   testedOn: "held-out",
   lessons: {
     draw: (random) => Array.from({ length: sizes.lessons }, () => lessonOf(drawProblem(random, practised))),

@@ -21,7 +21,9 @@ export interface DemoTask {
   readonly name: string;
   /** Goal of the task, as the end of the sentence "Teaching the model to …". */
   readonly aim: string;
-  /** Description of the test's result, such as "right answers to held-out texts". */
+  /** Rewards that answers can earn, as the end of the sentence "Rewards: …". */
+  readonly scoring: string;
+  /** Name of the test's result in the lines of progress, such as "held-out". */
   readonly testedOn: string;
   /** Lessons for one supervised job, which runs before all RL jobs. */
   readonly lessons?: {

@@ -32,9 +32,11 @@ export function wordTask(taught: Word): DemoTask {
     text: prompt,
     judge: (answer) => rewardOf(answer, taught),
   }));
+  const scored = words.toSorted((one, other) => rewards[taught][other] - rewards[taught][one]);
   return {
     name: "words",
     aim: `prefer '${taught}' when asked for one of a few words`,
+    scoring: `${scored.map((word) => `${rewards[taught][word]} for '${word}'`).join(", ")}, 0 for any other answer`,
     testedOn: "greedy",
     practice: () => questions,
     test: questions,
