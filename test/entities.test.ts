@@ -118,7 +118,8 @@ function described({ method, url, body }: Attempt): string {
 
 /** Returns everything that the API reveals about an entity's things, to the entity and to the administrator. */
 async function everythingOf(things: Things): Promise<readonly string[]> {
-  const { modelId, jobId, endedJobId, fileId, ruleId, webhookId, entity, project, feedbackId } = things;
+  const { modelId, jobId, endedJobId, fileId, fineTuningId, ruleId, webhookId } = things;
+  const { entity, project, feedbackId } = things;
   const model = `/v1/preview/models/${modelId}`;
   const jobs = "/v1/preview/training-jobs";
   const reads = [
@@ -127,6 +128,7 @@ async function everythingOf(things: Things): Promise<readonly string[]> {
     `${jobs}?model_id=${modelId}`,
     `/v1/preview/reward-rules/${ruleId}`,
     ...["", "/content"].map((tail) => `/v1/files/${fileId}${tail}`),
+    ...["", "/events"].map((tail) => `/v1/fine_tuning/jobs/${fineTuningId}${tail}`),
     ...["", "/deliveries"].map((tail) => `/v1/preview/webhooks/${webhookId}${tail}`),
     ...[jobId, endedJobId].flatMap((id) => [`${jobs}/${id}`, `${jobs}/${id}/events`]),
   ].map((url) => ({ method: "GET", url }) as const);

@@ -17,6 +17,7 @@ export interface Attempt extends Request {
 const models = "/v1/preview/models";
 const jobs = "/v1/preview/training-jobs";
 const rules = "/v1/preview/reward-rules";
+const fineTuning = "/v1/fine_tuning/jobs";
 const webhooks = "/v1/preview/webhooks";
 const keys = "/v1/preview/keys";
 
@@ -96,6 +97,34 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...lists("/v1/files", other),
       ...[...cursors(other), other.fileId].map((after) => get(`/v1/files?after=${after}`, 422)),
     ],
+    "POST /v1/fine_tuning/jobs": [
+      ...modelNames(other).map(({ name, ...status }) => ({
+        ...post(fineTuning, { model: name, training_file: own.fileId }, 0),
+        ...status,
+        statusOfOwner: 422,
+      })),
+      ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((id) => ({
+        ...post(fineTuning, { model: "tiny", training_file: id }, 404),
+        statusOfOwner: 422,
+      })),
+    ],
+    "GET /v1/fine_tuning/jobs": [
+      ...lists(fineTuning, other),
+      ...[...cursors(other), other.fineTuningId].map((after) => get(`${fineTuning}?after=${after}`, 422)),
+    ],
+    "GET /v1/fine_tuning/jobs/:fine_tuning_job_id": ofFineTuning(other, (id) =>
+      get(`${fineTuning}/${id}`, 404),
+    ),
+    "POST /v1/fine_tuning/jobs/:fine_tuning_job_id/cancel": ofFineTuning(other, (id) => ({
+      ...post(`${fineTuning}/${id}/cancel`, {}, 404),
+      statusOfOwner: 409,
+    })),
+    "GET /v1/fine_tuning/jobs/:fine_tuning_job_id/events": ofFineTuning(other, (id) =>
+      get(`${fineTuning}/${id}/events`, 404),
+    ),
+    "GET /v1/fine_tuning/jobs/:fine_tuning_job_id/checkpoints": ofFineTuning(other, (id) =>
+      get(`${fineTuning}/${id}/checkpoints`, 404),
+    ),
     "GET /v1/files/:file_id": ofFile(other, (id) => get(`/v1/files/${id}`, 404)),
     "GET /v1/files/:file_id/content": ofFile(other, (id) => get(`/v1/files/${id}/content`, 404)),
     "DELETE /v1/files/:file_id": ofFile(other, (id) => ({
@@ -510,6 +539,12 @@ function fromFeedback(modelId: string): object {
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
+}
+
+/** Returns attempts for a path that takes a fine-tuning job's id; includes ids of other things. */
+function ofFineTuning(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
+  const { fineTuningId, modelId, endedJobId, jobId } = other;
+  return [fineTuningId, fineTuningId.toUpperCase(), modelId, endedJobId, jobId].map(attempt);
 }
 
 /** Returns attempts for a path that takes a webhook's id; includes ids of other things. */

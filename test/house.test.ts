@@ -107,6 +107,7 @@ const house: Readonly<Record<string, Area>> = {
     rooms: {
       jobs: { mayImport: [], vendors: [] },
       uploads: { mayImport: [], vendors: [] },
+      "fine-tuning": { mayImport: [], vendors: [] },
       trajectories: { mayImport: [], vendors: [] },
       rewards: { mayImport: ["jobs"], vendors: [] },
       trainer: { mayImport: ["trajectories"], vendors: [] },

@@ -22,6 +22,7 @@ import { basic, bearer, fakeServer, playJob } from "../src/api/http/testing/fake
 import { createRecorder } from "../src/inference/chat/recordings/recorder.ts";
 import { recordingSettings } from "../src/inference/chat/recordings/settings.ts";
 import { createModelDirectory } from "../src/inference/models/registry/model-directory.ts";
+import { sampleFineTuning } from "../src/store/database/contract/fine-tuning-store.ts";
 import type { Stores } from "../src/store/database/stores.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/base/telemetry/metrics.ts";
@@ -44,6 +45,8 @@ export interface Things {
   readonly queueId: string;
   readonly itemId: string;
   readonly fileId: string;
+  /** A fine-tuning job whose training job has ended. */
+  readonly fineTuningId: string;
   /** A reward rule. */
   readonly ruleId: string;
   readonly webhookId: string;
@@ -165,6 +168,7 @@ export function namesOf(entity: string): Things {
     queueId: newUuid(),
     itemId: newUuid(),
     fileId: `file-${newUuid()}`,
+    fineTuningId: `ftjob-${newUuid()}`,
     ruleId: newUuid(),
     webhookId: newUuid(),
     deliveryId: `msg_${newUuid()}`,
@@ -217,6 +221,9 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   const { id: fileId } = await uploadFor(world, names);
   const [{ id: deliveryId }] = (await get(`/v1/preview/webhooks/${webhookId}/deliveries`)).data;
   const { id: ruleId } = await post("/v1/preview/reward-rules", ruleOf({ ...names, modelId }));
+  await world.server.fineTuning.create(
+    sampleFineTuning(names.fineTuningId, { entity, project, modelId, trainingJobId: endedJobId }),
+  );
   return {
     ...names,
     modelId,

@@ -41,6 +41,7 @@ const sections: Readonly<Record<string, string>> = {
   chat: "Chat",
   models: "Models",
   training: "Training",
+  "fine-tuning": "OpenAI's fine-tuning API",
   files: "Files",
   recordings: "Recorded completions",
   trajectories: "Trajectories",

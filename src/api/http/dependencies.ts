@@ -3,6 +3,7 @@ import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../base/domain/constraint.ts";
 import type { EngineState } from "../../base/domain/generation.ts";
+import type { FineTuningStore } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
 import type { JobStore } from "../../base/domain/job.ts";
 import type { KeyLimits } from "../../base/domain/keys/limits.ts";
 import type { UsageStore } from "../../base/domain/keys/usage.ts";
@@ -127,6 +128,7 @@ export interface HttpDependencies {
   /** Finds the versions of models to which logged values belong, and the times at which the versions were created. */
   readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;
+  readonly fineTuning: FineTuningStore;
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
   /** Store of recorded completions. */

@@ -55,6 +55,8 @@ import { tableRoutes } from "./weave/table-routes.ts";
 import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
 import { responseRoute } from "./routes/responses.ts";
 import { fileRoutes } from "./routes/supervised/files.ts";
+import { fineTuningJobRoutes } from "./routes/fine-tuning/fine-tuning-jobs.ts";
+import { fineTuningEventRoutes } from "./routes/fine-tuning/job-events.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
@@ -211,6 +213,8 @@ export async function createHttpServer(
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);
     supervisedJobRoutes(scope, dependencies, answering);
+    fineTuningJobRoutes(scope, dependencies, answering);
+    fineTuningEventRoutes(scope, dependencies);
     traceDeletionRoute(scope, dependencies);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
     webhookRoutes(scope, dependencies);

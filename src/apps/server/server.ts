@@ -102,7 +102,7 @@ async function composeServer(
   if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const blobs = artifactPlace.kind === "folder" ? [artifactPlace.root] : [];
-  const { models: versions, jobs, announcements, trajectories, completions } = database;
+  const { models: versions, jobs, fineTuning, announcements, trajectories, completions } = database;
   const http: HttpDependencies = {
     ...context.tools,
     ...access.http,
@@ -111,6 +111,7 @@ async function composeServer(
     ...records.http,
     versions,
     jobs,
+    fineTuning,
     announcements,
     trajectories,
     completions,

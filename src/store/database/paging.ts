@@ -15,6 +15,7 @@ type RootList =
   | "jobs"
   | "turns"
   | "files"
+  | "fine-tuning jobs"
   | "completions"
   | "feedback"
   | "feedback fields"

@@ -8,10 +8,11 @@ import type { limitFields } from "../../base/domain/keys/limits.ts";
 import type { usageFields } from "../../base/domain/keys/usage.ts";
 import type { webhookFields } from "../../base/domain/webhooks/webhook.ts";
 import type { ColumnsOf } from "./columns/resource-columns.ts";
+import type { FineTuningTables } from "./fine-tuning/fine-tuning-rows.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
 import type { TraceTables } from "./traces/trace-tables.ts";
 
-export interface Schema extends RewardTables, TraceTables {
+export interface Schema extends FineTuningTables, RewardTables, TraceTables {
   readonly access_keys: AccessKeyTable;
   readonly key_usage: UsageTable;
   readonly entity_limits: EntityLimitTable;

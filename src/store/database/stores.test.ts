@@ -9,6 +9,7 @@ import { checkCompletionStore } from "./contract/completion-store.ts";
 import { checkAnnotationStore } from "./contract/annotation-store.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
 import { checkFileStore } from "./contract/file-store.ts";
+import { checkFineTuningStore } from "./contract/fine-tuning-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/keys/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
@@ -126,6 +127,7 @@ for (const [name, storageOf, reach, skip] of [
     checkCompletionStore(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
+    checkFineTuningStore(makeStorage);
     checkRetentionStore(makeStorage);
     checkRuleStore(makeStorage);
     checkAnnotationStore(makeStorage);

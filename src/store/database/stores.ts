@@ -4,6 +4,7 @@ import type { KeyStore } from "../../base/domain/access.ts";
 import { type Clock, systemClock, ownClock, type SharedClock } from "../../base/domain/clock.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
+import type { FineTuningStore } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
 import type { JobStore } from "../../base/domain/job.ts";
 import type { LimitStore } from "../../base/domain/keys/limits.ts";
 import type { UsageStore } from "../../base/domain/keys/usage.ts";
@@ -29,6 +30,7 @@ import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback/feedback-store.ts";
 import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
+import { createFineTuningStore } from "./fine-tuning/fine-tuning-store.ts";
 import { removeUnowned } from "./groups.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { withKeyCache, createKeyStore } from "./keys/key-store.ts";
@@ -66,6 +68,7 @@ export interface Stores {
   readonly feedback: FeedbackStore;
   readonly annotation: AnnotationStore;
   readonly files: FileStore;
+  readonly fineTuning: FineTuningStore;
   readonly objects: ObjectStore;
   readonly traces: TraceStore;
   readonly servers: ServerStore;
@@ -136,6 +139,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),
     files: createFileStore(queries),
+    fineTuning: createFineTuningStore(queries),
     objects: createObjectStore(queries),
     traces: createTraceStore(queries),
     servers: createServerStore(queries),

@@ -57,7 +57,12 @@ const rows: readonly Row[] = [
     reads: [],
     writes: ["chat"],
   },
-  { pattern: /^\S+ \/v1\/files\b/, reads: ["train", "read"], writes: ["train"], isWholeEntitys: true },
+  {
+    pattern: /^\S+ \/v1\/(files|fine_tuning)\b/,
+    reads: ["train", "read"],
+    writes: ["train"],
+    isWholeEntitys: true,
+  },
   {
     pattern: /^\S+ \/v1\/preview\/(webhooks|usage|retention)\b/,
     reads: ["read"],

@@ -16,6 +16,7 @@ export interface PathParameter {
 export const pathParameters = {
   entity: { description: "Name of the entity." },
   file_id: { description: "Id of the file.", read: (text) => fileIdOf(text) ?? text },
+  fine_tuning_job_id: { description: "Id of the fine-tuning job." },
   item_id: { description: "Id of the item." },
   job_id: { description: "Id of the job." },
   key_id: { description: "Id of the key." },

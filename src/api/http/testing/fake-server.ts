@@ -357,6 +357,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     versions: models,
     jobs,
+    fineTuning: database.fineTuning,
     jobQueue: {
       submit: (job, ...rest) => {
         submittedJobs.push(job.id);
@@ -452,6 +453,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     keyStore,
     models,
     jobs,
+    fineTuning: database.fineTuning,
     trajectories,
     completions: database.completions,
     usage: database.usage,

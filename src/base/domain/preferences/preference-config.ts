@@ -45,6 +45,8 @@ export interface PreferenceConfig {
   readonly weightDecay: number;
   /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
   readonly gradientNormMax: number;
+  /** Number that the job's seed depends on, besides the job's content; absent if there is none. */
+  readonly seed?: number;
 }
 
 /** Options as a request sends them. Null or absent means the default. */

@@ -26,6 +26,8 @@ export interface SupervisedConfig {
    * assistant's.
    */
   readonly assistantTurns: AssistantTurns;
+  /** Number that the job's seed depends on, besides the job's content; absent if there is none. */
+  readonly seed?: number;
 }
 
 export type AssistantTurns = "all" | "last";

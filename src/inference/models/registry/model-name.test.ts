@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isNamePart, parseModelName } from "./model-name.ts";
 
+const id = "0198c3f2-0000-7000-8000-000000000001";
+
 test("splits a name into one to three parts, and a version after a colon in the last one", () => {
   const table: readonly (readonly [string, ReturnType<typeof parseModelName>])[] = [
     ["m", { path: ["m"], version: "newest" }],
@@ -16,6 +18,10 @@ test("splits a name into one to three parts, and a version after a colon in the 
     ["s3+x:///e/p/m:step1", { path: ["e", "p", "m"], version: 1 }],
     ["x://e/p/m", { path: ["e", "p", "m"], version: "newest" }],
     ["x://p/m", null],
+    [`ft:base:e::${id}`, { path: [id], version: "newest" }],
+    [`ft:a/b:c:e:desk:${id}:ckpt-step-3`, { path: [id], version: 3 }],
+    [`ft:base:e:desk:${id}:step2`, { path: [id], version: 2 }],
+    ["ft:base:e:desk:abc123", { path: ["ft"], version: null }],
     ["a/b/c/d", null],
     ["/m", null],
     ["p/", null],

@@ -1,5 +1,6 @@
 // Parses model names in requests, in all accepted spellings, and defines which characters names may have. Does not
 // check that a model exists.
+import { parseFineTunedName } from "../../../base/domain/fine-tuning/fine-tuned-name.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 
 export interface ModelReference {
@@ -11,10 +12,12 @@ export interface ModelReference {
 
 /**
  * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (also with two slashes),
- * each optionally followed by `:stepN` or `:latest`. Returns null for any other text. The scheme is arbitrary, or the
- * literal text `<scheme>` from the interface document.
+ * each optionally followed by `:stepN` or `:latest`, and names of fine-tuned models (`ft:…`). Returns null for any other
+ * text. The scheme is arbitrary, or the literal text `<scheme>` from the interface document.
  */
 export function parseModelName(text: string): ModelReference | null {
+  const fineTuned = parseFineTunedName(text);
+  if (fineTuned !== null) return { path: [fineTuned.modelId], version: fineTuned.step ?? "newest" };
   const withScheme = /^(?:<scheme>|[a-z][a-z0-9+.-]*):\/\/\/?(.*)$/is.exec(text);
   const [path, version] = splitVersion(withScheme ? withScheme[1] : text);
   const segments = path.split("/");

@@ -27,4 +27,18 @@ export type Step = BreakingStep | AddingStep;
 export const steps: readonly Step[] = [
   // Older programs create webhooks without a description, and never change a description.
   { adds: ["alter table webhooks add column description text"] },
+  // Older programs never read the table. If they delete a model, the database deletes its rows.
+  {
+    adds: [
+      `create table fine_tuning_jobs (
+        id text not null primary key, sequence integer not null unique, entity text not null,
+        project text not null, model_id text not null references models (id) on delete cascade,
+        content text not null, metadata text, state text not null, training_job_id text, progress text,
+        error_message text, owner text, created_at text not null, ended_at text
+      )`,
+      "create index fine_tuning_jobs_of_entity on fine_tuning_jobs (entity, sequence)",
+      "create index fine_tuning_jobs_of_model on fine_tuning_jobs (model_id)",
+      "create index fine_tuning_jobs_by_state on fine_tuning_jobs (state, owner)",
+    ],
+  },
 ];

@@ -1,0 +1,176 @@
+// Creates a fine-tuning job: reads its files, registers the model that it trains, and submits its training job.
+import type { FastifyRequest } from "fastify";
+import type {
+  FineTuningJob,
+  FineTuningMethodName,
+  FineTuningOrder,
+} from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
+import type { JobTask } from "../../../../base/domain/job.ts";
+import { adapterOfServer, type TrainedModel } from "../../../../base/domain/model.ts";
+import { newUuid7, secureBytes } from "../../../../base/domain/random.ts";
+import { newJob } from "../../../../train/jobs/new-job.ts";
+import {
+  dpoConfigOf,
+  resolveHyperparameters,
+  supervisedConfigOf,
+} from "../../../../train/fine-tuning/hyperparameters.ts";
+import { locate } from "../../../wire/field-paths.ts";
+import { methodOf, type SentFineTuningJob } from "../../../wire/fine-tuning/create-job.ts";
+import { linesIn, type PackedLines } from "../../../wire/packed-lines.ts";
+import { requirePairs } from "../../../wire/preferences/preference-job.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { madeBy } from "../submit-job.ts";
+import type { FileReaders } from "../supervised/files.ts";
+import { readNamedFile } from "../supervised/named-file.ts";
+
+/** Project of models that are trained from a base model. */
+const usualProject = "fine-tuning";
+
+export async function createFineTuningJob(
+  sent: SentFineTuningJob,
+  request: FastifyRequest,
+  dependencies: HttpDependencies,
+  readers: FileReaders,
+): Promise<FineTuningJob> {
+  const { name } = methodOf(sent);
+  const start = await dependencies.directory.find(sent.model, request.caller).catch((error: unknown) => {
+    throw locate(error, modelPaths);
+  });
+  await dependencies.room.require(request.caller.entity);
+  const { lines, exampleCount } = await readExamples(
+    name,
+    sent.training_file,
+    request,
+    dependencies,
+    readers,
+  );
+  const order = orderOf(sent, start.base, exampleCount, request);
+  const model = await registerModel(order, start.projectId, request, dependencies);
+  try {
+    return await submit(order, model, lines, request, dependencies);
+  } catch (error) {
+    await dependencies.models.delete(model);
+    throw locate(error, modelPaths);
+  }
+}
+
+const modelPaths = {
+  model: ["body", "model"],
+  not_found: ["body", "model"],
+  forbidden: ["body", "model"],
+};
+
+interface Examples {
+  readonly lines: PackedLines;
+  readonly exampleCount: number;
+}
+
+async function readExamples(
+  method: FineTuningMethodName,
+  url: string,
+  request: FastifyRequest,
+  dependencies: HttpDependencies,
+  readers: FileReaders,
+): Promise<Examples> {
+  const named = { url, field: "training_file", inline: "a file that you upload to /v1/files" };
+  if (method === "supervised") {
+    const file = await readNamedFile("conversation file", named, request, dependencies, readers);
+    return { lines: file.lines, exampleCount: file.conversationCount };
+  }
+  const file = await readNamedFile("preference file", named, request, dependencies, readers);
+  requirePairs({ loss: "dpo" }, file);
+  return { lines: file.lines, exampleCount: file.preferenceCount };
+}
+
+function orderOf(
+  sent: SentFineTuningJob,
+  baseModel: string,
+  exampleCount: number,
+  { caller }: FastifyRequest,
+): FineTuningOrder {
+  const { name: method, sent: asked } = methodOf(sent);
+  return {
+    model: sent.model,
+    baseModel,
+    trainingFile: sent.training_file,
+    validationFile: sent.validation_file ?? null,
+    suffix: sent.suffix ?? null,
+    seed: sent.seed ?? randomSeed(),
+    // Safe cast: the schema allows only texts as values.
+    metadata: (sent.metadata ?? null) as Readonly<Record<string, string>> | null,
+    method,
+    hyperparameters: resolveHyperparameters(method, asked, exampleCount),
+    grader: null,
+    responseFormat: null,
+    exampleCount,
+    keyId: caller.keyId,
+    keyOwner: caller.owner,
+  };
+}
+
+function randomSeed(): number {
+  return Buffer.from(secureBytes(4)).readUInt32BE() >>> 1;
+}
+
+/**
+ * Registers the model that a job trains. If the job starts from a version of a trained model, the new model begins with
+ * a copy of this version, in the same project.
+ */
+async function registerModel(
+  { model: name, baseModel, suffix }: FineTuningOrder,
+  projectId: string | null,
+  { caller }: FastifyRequest,
+  { models, clock }: HttpDependencies,
+): Promise<TrainedModel> {
+  const [entity, project] = projectId?.split("/") ?? [caller.entity, caller.project ?? usualProject];
+  const registration = {
+    entity,
+    project,
+    name: `${suffix ?? baseModel.replaceAll(/[\s/:%]/g, "-")}-${newUuid7(clock).slice(-12)}`,
+    baseModel,
+    adapter: adapterOfServer,
+    from: projectId === null ? null : { model: name, step: null },
+    returnExisting: false,
+  };
+  return models.register(registration, caller);
+}
+
+async function submit(
+  order: FineTuningOrder,
+  { id: modelId, entity, project }: TrainedModel,
+  lines: PackedLines,
+  request: FastifyRequest,
+  { clock, fineTuning, jobQueue }: HttpDependencies,
+): Promise<FineTuningJob> {
+  const createdAt = clock.now();
+  const training = newJob({
+    id: newUuid7(clock),
+    modelId,
+    task: taskOf(order),
+    configNotApplied: [],
+    createdAt,
+    ...madeBy(request),
+  });
+  await jobQueue.submit(training, linesIn(lines), null, { keyId: order.keyId });
+  const job: FineTuningJob = {
+    id: `ftjob-${newUuid7(clock)}`,
+    entity,
+    project,
+    modelId,
+    order,
+    state: "running",
+    trainingJobId: training.id,
+    progress: null,
+    errorMessage: null,
+    createdAt,
+    endedAt: null,
+  };
+  await fineTuning.create(job);
+  return job;
+}
+
+function taskOf({ method, hyperparameters, seed }: FineTuningOrder): JobTask {
+  return method === "dpo"
+    ? { kind: "preference", config: dpoConfigOf(hyperparameters, seed) }
+    : { kind: "sft", config: supervisedConfigOf(hyperparameters, seed) };
+}

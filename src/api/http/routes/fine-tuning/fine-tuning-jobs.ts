@@ -1,0 +1,112 @@
+// Routes in the form of OpenAI's fine-tuning API that create, list, read and cancel jobs.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { reachOf, type Caller } from "../../../../base/domain/access.ts";
+import type { FineTuningFilter } from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
+import { isTerminal } from "../../../../base/domain/job.ts";
+import { ServiceError } from "../../../../base/domain/service-error.ts";
+import { fineTuningJobForm } from "../../../wire/fine-tuning/create-job.ts";
+import { fineTuningJobSchema, fineTuningQuerySchema } from "../../../wire/fine-tuning/job.ts";
+import { pageRequest, pageSchema } from "../../../wire/page.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
+import type { FileReaders } from "../supervised/files.ts";
+import { createFineTuningJob } from "./create-job.ts";
+import { fineTuningBody, reachFineTuningJob } from "./reach-job.ts";
+
+export function fineTuningJobRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  readers: FileReaders,
+): void {
+  const { fineTuning, jobs, jobQueue } = dependencies;
+  const on = endpoints(app, { tag: "fine-tuning", scheme: "bearer" });
+  const one = {
+    find: ({ fine_tuning_job_id: id }: { readonly fine_tuning_job_id: string }, caller: Caller) =>
+      reachFineTuningJob(dependencies, caller, id),
+    answer: "The job.",
+    json: fineTuningJobSchema,
+  };
+  on(
+    "POST /v1/fine_tuning/jobs",
+    {
+      summary: "Create a fine-tuning job",
+      description:
+        "Trains a new model on an uploaded file, as in OpenAI's API. The job is on disk before the server answers. Its model and its training jobs are ordinary ones, which Hone's own routes list, too.",
+      body: fineTuningJobForm,
+      answer: "The job.",
+      json: fineTuningJobSchema,
+    },
+    async ({ body, request }) =>
+      fineTuningBody(await createFineTuningJob(body, request, dependencies, readers), dependencies),
+  );
+  on(
+    "GET /v1/fine_tuning/jobs",
+    {
+      summary: "List fine-tuning jobs",
+      query: fineTuningQuerySchema,
+      answer: "A page of jobs, newest first by default.",
+      json: pageSchema(fineTuningJobSchema),
+    },
+    async ({ query, caller, request }) => {
+      const filter = { reach: reachOf(caller), metadata: metadataIn(request) };
+      const page = await fineTuning.list(filter, pageRequest(query, "desc"));
+      const data = await Promise.all(page.items.map((job) => fineTuningBody(job, dependencies)));
+      return {
+        object: "list",
+        data,
+        first_id: data[0]?.id ?? "",
+        last_id: data.at(-1)?.id ?? "",
+        has_more: page.hasMore,
+      };
+    },
+  );
+  on(
+    "GET /v1/fine_tuning/jobs/:fine_tuning_job_id",
+    { summary: "Read a fine-tuning job", ...one },
+    ({ found }) => fineTuningBody(found, dependencies),
+  );
+  on(
+    "POST /v1/fine_tuning/jobs/:fine_tuning_job_id/cancel",
+    {
+      summary: "Cancel a fine-tuning job",
+      description: "A job that has already ended is refused with 409.",
+      ...one,
+    },
+    async ({ found }) => {
+      const training = found.trainingJobId === null ? null : await jobs.find(found.trainingJobId);
+      if (training === null || isTerminal(training.state)) throw ended(training?.state ?? "failed");
+      await jobQueue.cancel(training.id);
+      return fineTuningBody(found, dependencies);
+    },
+  );
+}
+
+function ended(state: string): ServiceError {
+  return new ServiceError({ code: "conflict", message: `The job has already ended; it is ${state}.` });
+}
+
+/** Maximum number of pairs by which a list can be filtered. */
+const pairsMax = 16;
+
+/**
+ * Returns the metadata filter of a query: `metadata[key]=value` or `metadata=null`.
+ *
+ * @throws ServiceError `invalid` for any other value of `metadata`, and for too many pairs
+ */
+function metadataIn({ query }: FastifyRequest): FineTuningFilter["metadata"] {
+  // Safe cast: Fastify parses the query to an object of texts, or lists of texts for repeated names.
+  const entries = Object.entries(query as Readonly<Record<string, string | readonly string[]>>);
+  const whole = entries.find(([name]) => name === "metadata")?.[1];
+  if (whole === "null") return null;
+  const pairs = entries.flatMap(([name, value]) => {
+    const key = /^metadata\[(.*)\]$/s.exec(name)?.[1];
+    return key === undefined ? [] : [[key, String(value)] as const];
+  });
+  if (whole === undefined && pairs.length <= pairsMax) return Object.fromEntries(pairs);
+  const message =
+    whole === undefined
+      ? `There are ${pairs.length} pairs; at most ${pairsMax} are allowed.`
+      : "metadata must be null; to select a pair, send metadata[key]=value.";
+  const faults = [{ location: ["query", "metadata"], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", faults });
+}

@@ -1,0 +1,26 @@
+// Finds the fine-tuning job that a request names, and converts jobs to answers.
+import { mayReach, type Caller } from "../../../../base/domain/access.ts";
+import type { FineTuningJob } from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
+import { notFound } from "../../../../base/domain/service-error.ts";
+import { fineTuningJobBody, type FineTuningJobBody } from "../../../wire/fine-tuning/job.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+
+/** @throws ServiceError `not_found`, also for a job of another entity */
+export async function reachFineTuningJob(
+  { fineTuning }: Pick<HttpDependencies, "fineTuning">,
+  caller: Caller,
+  id: string,
+): Promise<FineTuningJob> {
+  const job = await fineTuning.find(id.toLowerCase());
+  if (job === null || !mayReach(caller, job)) throw notFound("fine-tuning job", id.slice(0, 200));
+  return job;
+}
+
+/** Returns a job as it is in answers, with the state of its training job. */
+export async function fineTuningBody(
+  job: FineTuningJob,
+  { jobs }: Pick<HttpDependencies, "jobs">,
+): Promise<FineTuningJobBody> {
+  const { trainingJobId } = job;
+  return fineTuningJobBody(job, trainingJobId === null ? null : await jobs.find(trainingJobId));
+}
