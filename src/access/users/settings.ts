@@ -29,7 +29,7 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Required audience (`aud`) of the issuer's tokens: the client id that the issuer has for this server.",
+      "Audience (`aud`) that the issuer's tokens must have: the client id under which the issuer knows this server.",
   },
   tokenHeader: {
     kind: "text",
@@ -51,7 +51,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Access of user groups: `group=entity` makes the group's users members of the entity, `group=*` makes them administrators. The first entry that matches one of the user's groups applies; a user without such a group is refused. If empty, every signed-in user is a member of `server.entity`.",
+      "Access of user groups: `group=entity` makes the group's users members of the entity, `group=*` makes them administrators. The first entry that matches one of the user's groups applies; a user who is in none of these groups is refused. If empty, every signed-in user is a member of `server.entity`.",
   },
 } as const satisfies SettingsSchema;
 

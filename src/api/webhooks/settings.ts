@@ -6,7 +6,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Allowed webhook hosts: names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). If empty, no webhook can send. An address or network allows only URLs with such an address, not names that resolve to it. A name that resolves to this machine, a link-local address or a cloud's metadata address is refused unless that address is listed too.",
+      "Allowed webhook hosts: names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). If empty, no webhook can send. An entry that is an address or network allows only URLs that contain such an address, not names that resolve to such an address. A name that resolves to this machine, a link-local address or a cloud's metadata address is refused unless that address is listed too.",
   },
 } as const satisfies SettingsSchema;
 

@@ -16,7 +16,7 @@ export const errorSchema = Type.Object(
   {
     detail: Type.Array(fault, {
       description:
-        "All faults of the request. After 100 faults, one more entry says how many others there are.",
+        "All faults of the request. If there are more than 100, the last entry has the number of the others.",
     }),
     error: Type.Object({
       message: Type.String({ description: "Description of all faults, as one string." }),

@@ -11,7 +11,7 @@ export const healthSchema = Type.Object(
     }),
     reason: Type.String({
       description:
-        "Why the server is not ready, or which base models failed to load although others are served. Otherwise empty.",
+        "Why the server is not ready; or, if it is ready, which base models failed to load while it serves others. Empty if there is no such reason.",
     }),
     models: Type.Record(Type.String(), Type.String(), {
       description:

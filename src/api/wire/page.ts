@@ -14,7 +14,8 @@ export const pageQueryFields = {
   ),
   order: Type.Optional(
     Type.Enum(["asc", "desc"], {
-      description: "Order: oldest first (asc) or newest first (desc). The default depends on the list.",
+      description:
+        "Order: oldest first (`asc`) or newest first (`desc`). The description of the answer names the default.",
     }),
   ),
 };

@@ -23,7 +23,7 @@ export const logSchema = Type.Object(
     split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
       default: defaultSplit,
       description:
-        "Split of the trajectories, such as train or val, after which metrics are named (`val/reward`).",
+        "Split of the trajectories, such as train or val. Names of metrics begin with the split (`val/reward`).",
     }),
     step: nullable(Type.Integer({ minimum: 0 }), {
       description:

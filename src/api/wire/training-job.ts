@@ -138,7 +138,7 @@ const replaySchema = Type.Object(
     matrices: Type.Integer({ minimum: 0, description: "Number of matrices in the files." }),
     different: Type.Integer({
       minimum: 0,
-      description: "Number of matrices that differ, plus the number of differing files without matrices.",
+      description: "Number of matrices that differ, plus the number of files without matrices that differ.",
     }),
     differences: Type.Array(
       Type.Object({
@@ -182,7 +182,8 @@ export const trainingJobSchema = Type.Object(
     }),
     attempts: Type.Integer({
       minimum: 0,
-      description: "Number of attempts started. A job needs more than one if its process or server dies.",
+      description:
+        "Number of attempts started. A job needs more than one attempt if its process or server dies.",
     }),
     attempts_lost: Type.Integer({
       minimum: 0,
@@ -200,10 +201,10 @@ export const trainingJobSchema = Type.Object(
     restarts_max: Type.Integer({ minimum: 0, description: "Value of `restarts` at which the job fails." }),
     waiting_for: orNull(Type.String(), {
       description:
-        "Reason why a queued job waits: a base model that no server has, or a resource that a server lacked at the last attempt. For a running job, the reason of its last wait, until it makes progress. Null if there is none.",
+        "Reason why a queued job waits: a base model that no server has, or a resource that a server lacked at the last attempt. For a running job, the reason of its last wait, until the job makes progress. Null if the job does not wait for such a reason.",
     }),
     warnings: Type.Array(Type.String(), {
-      description: "Sentences about parts of the job that work, but may not be intended.",
+      description: "Sentences about parts of the job that are valid, but that you may not have intended.",
     }),
     cancel_requested: Type.Boolean({
       description: "True if cancellation was requested. A running job stops soon after that.",
@@ -264,9 +265,9 @@ export const trainingJobSchema = Type.Object(
         trajectories: counted("Number of trajectories in the data."),
         sequences: counted("Number of token sequences that are trained on."),
         trainable_tokens: counted("Number of answer tokens that are trained on, in one pass."),
-        skipped: countsByReason("Number of trajectories of which a part is skipped, by reason."),
+        skipped: countsByReason("Number of trajectories that are skipped at least in part, by reason."),
         skipped_groups: countsByReason(
-          "Number of groups with a trajectory of which a part is skipped, by reason.",
+          "Number of groups with at least one trajectory that is skipped at least in part, by reason.",
         ),
         steps: orNull(
           Type.Object({
@@ -295,7 +296,7 @@ export const trainingJobSchema = Type.Object(
       }),
       {
         description:
-          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` come from logs for the version. The metric `data/reward` comes from the answers that the version gave and that a job then trained on. Its `after` is null until the next job has trained.",
+          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` come from trajectories that clients logged for the version. The metric `data/reward` is the mean reward of a job's own training data, which was sampled from its start version. So its `after` is null until the next job has trained.",
       },
     ),
     replay_of: orNull(Type.String({ format: "uuid" }), {
@@ -456,13 +457,14 @@ export const jobEventSchema = Type.Object(
   {
     id: Type.String(),
     type: Type.Enum(["preparing", "training_started", "gradient_step", "training_ended", "training_failed"], {
-      description: "Type of the event. One `gradient_step` follows each optimizer step.",
+      description: "Type of the event. After each optimizer step, there is one event `gradient_step`.",
     }),
     data: Type.Object(
       {},
       {
         additionalProperties: Type.Union([Type.Number(), Type.String()]),
-        description: "Numbers of the event, by name. A `training_failed` event also has `error_message`.",
+        description:
+          "Numbers that the event reports, by name. A `training_failed` event also has the text `error_message`.",
       },
     ),
   },

@@ -52,7 +52,7 @@ const logprobList = Type.Array(
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 const asInChat =
-  "Value of this field in the chat request. It affects how the prompt is rendered, so give the same value in training data.";
+  "Value of the field of the same name in the chat request, which affects the rendering of the prompt. Give the same value here.";
 
 /**
  * Prompt options of the recorded request. Each Choice may have them, or the trajectory has them for all its Choices.
@@ -79,7 +79,7 @@ export const choiceFields = {
       {
         content: nullable(logprobList, { description: "One entry per answer token." }),
         refusal: nullable(logprobList, {
-          description: "Accepted without use: a member of OpenAI's answers.",
+          description: "Accepted without effect: a member of OpenAI's answers.",
         }),
       },
       open,
@@ -134,7 +134,7 @@ const trajectorySchema = Type.Object(
     }),
     logs: nullable(Type.Array(Type.Unknown()), {
       default: [],
-      description: "Log lines or other notes, stored and returned unchanged.",
+      description: "Lines of text, such as log lines, which are stored and returned unchanged.",
     }),
     start_time: nullable(Type.String({ format: "date-time" }), {
       description: "Time at which the trajectory started.",
@@ -157,7 +157,7 @@ export const trajectoryGroupSchema = Type.Object(
     metrics: nullable(metrics, { default: {}, description: "Metrics of the group, by name." }),
     logs: nullable(Type.Array(Type.Unknown()), {
       default: [],
-      description: "Log lines or other notes, stored and returned unchanged.",
+      description: "Lines of text, such as log lines, which are stored and returned unchanged.",
     }),
   },
   { ...open, title: "TrajectoryGroup" },

@@ -109,7 +109,8 @@ const serverSettings = {
     kind: "choice",
     default: "on",
     choices: ["on", "off"],
-    about: "Built-in model. `off` does not load it, which saves its memory and processes.",
+    about:
+      "Use of the built-in model. With `off`, the server does not load it, which saves its memory and processes.",
   },
   defaultModel: {
     kind: "text",
@@ -141,7 +142,7 @@ const serverSettings = {
     kind: "choice",
     default: "info",
     choices: ["debug", "info", "warn", "error", "silent"],
-    about: "Minimum level of the lines in the log.",
+    about: "Minimum level of the lines in the log; less severe lines are omitted.",
     isEssential: true,
   },
   logFormat: {

@@ -51,7 +51,7 @@ export const keyFields = {
   expiresAt: orNull(
     time({
       about:
-        "Time at which the key expires: from then on it is refused, and its running requests end. Null: the key does not expire.",
+        "Time at which the key expires: from then on, the server refuses the key, and ends its running requests. Null: the key does not expire.",
       aboutShown: "Time at which the key expires; null if it does not expire.",
     }),
   ),
@@ -59,7 +59,7 @@ export const keyFields = {
     setOf(keyScopes, {
       countMax: 16,
       about:
-        "Actions that the key may perform. `chat`: use models. `train`: read and change models, jobs and training data. `feedback`: read and change feedback, annotation queues and traces. `read`: read everything, change nothing. Null: everything that its role allows.",
+        "Scopes: groups of actions that the key may perform. `chat` allows getting answers of models, `train` reading and changing models, jobs and training data, `feedback` reading and changing feedback, annotation queues and traces. With `read`, the key can read all these data, but neither change them nor get answers. Null: all actions that the key's role allows.",
       aboutShown: "Scopes of the key; null if the key may do everything that its role allows.",
     }),
   ),
@@ -68,7 +68,7 @@ export const keyFields = {
       lengthMin: 1,
       lengthMax: keyTextMax,
       about:
-        "Only project of its entity that the key can access, besides base models. Null: all projects. Not allowed for admin keys.",
+        "The only project of the entity that the key can access, besides base models. Null: all projects. Not allowed for admin keys.",
       aboutShown: "Only project that the key can access; null for all projects of its entity.",
     }),
   ),

@@ -13,12 +13,13 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Servers from which this server may fetch KV caches of prompts, each as `http://host:port` or `https://host:port`. Requests cannot name other servers.",
+      "Servers from which this server may fetch KV caches of prompts, each as `http://host:port` or `https://host:port`. Hone refuses requests that name another server.",
   },
   address: {
     kind: "text",
     default: null,
-    about: "Address at which other servers reach this one, as `host:port`. Default: the listening address.",
+    about:
+      "Address at which other servers can reach this server, as `host:port`. Default: the listening address.",
   },
   onFailure: {
     kind: "choice",

@@ -16,7 +16,7 @@ const schema = {
     min: 1,
     max: 1_000_000,
     about:
-      "Maximum number of concurrent answers per vLLM server, where each choice of a request counts. Set it to the server's `--max-num-seqs`. Further requests wait in Hone's queue, where entities take turns.",
+      "Maximum number of concurrent answers per vLLM server, where each choice of a request counts as an answer. Set it to the vLLM server's `--max-num-seqs`. Further requests wait in Hone's queue, where entities take turns.",
   },
   adaptersMax: {
     kind: "integer",
@@ -30,7 +30,7 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Folder that vLLM servers can read, into which Hone copies adapters for them; `folder=path` if the folder has another path on their machines. Default: no copies; the vLLM servers read Hone's adapter folder, at the same path.",
+      "Folder that vLLM servers can read, into which Hone copies adapters for them. If the folder has another path on their machines, give both paths as `folder=path`, Hone's first. Default: no copies; the vLLM servers read Hone's own adapter folder, at the same path.",
   },
 } as const satisfies SettingsSchema;
 

@@ -42,7 +42,7 @@ const schema = {
     min: 0,
     max: 36_500,
     about:
-      "Age in days at which lines of the audit log are removed; some are removed later, at the latest at twice this age. 0 keeps them as long as there is space.",
+      "Age in days at which lines of the audit log are removed. Some lines are removed later, at the latest at twice this age. 0 sets no maximum age.",
   },
 } as const satisfies SettingsSchema;
 

@@ -21,7 +21,7 @@ const schema = {
     min: 0,
     max: 1_048_576,
     about:
-      "Number of tokens per optimizer step, for jobs that set neither `steps` nor `batch_size`. A prefix that sequences share counts once. 0 takes one optimizer step per sequence, as the library ART does.",
+      "Number of tokens per optimizer step, for jobs that set neither `steps` nor `batch_size`. The tokens of a prefix that several sequences share count once. With 0, there is one optimizer step per sequence, as in the library ART.",
   },
   sequenceLengthMax: {
     kind: "integer",
@@ -29,7 +29,7 @@ const schema = {
     min: 2,
     max: 1_048_576,
     about:
-      "Maximum sequence length in tokens; longer sequences, and those longer than the model's context, are skipped.",
+      "Maximum length of a training sequence in tokens. Longer sequences, and sequences longer than the model's context, are skipped.",
   },
   memoryBytes: {
     kind: "integer",

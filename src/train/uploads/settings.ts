@@ -10,7 +10,7 @@ const schema = {
     min: 1024,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Maximum total size in bytes of an entity's uploaded files, and separately of the files that Weave clients published for the entity. Further files are refused until some are deleted.",
+      "Maximum total size in bytes of an entity's uploaded files, and separately of the files that Weave clients published for the entity. Above this size, further files are refused until files are deleted.",
   },
   unusedDays: {
     kind: "number",

@@ -51,7 +51,8 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
       openapi: "3.1.0",
       info: {
         title: "Hone",
-        description: "Serves a language model, logs trajectories, keeps feedback, and trains.",
+        description:
+          "Serves a language model, records its answers, stores feedback on them, and trains the model.",
         version,
       },
       components: {

@@ -98,7 +98,7 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
     {
       summary: "Record starts and ends of calls",
       description:
-        "All starts and ends are on disk before the server answers. Sending one again has no effect.",
+        "All starts and ends are on disk before the server answers. Sending a start or an end again has no effect.",
       body: bodies.form("call batch", callBatchForm),
       answer: "The ids of the calls that started.",
       json: callBatchAnswerSchema,

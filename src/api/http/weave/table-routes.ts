@@ -102,7 +102,7 @@ export function tableRoutes(
     {
       summary: "Read the values that references point to",
       description:
-        "Reads objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of the tables that they refer to (`/id/…`).",
+        "Reads objects and ops, parts of objects and ops (`/attr/…`, `/key/…`, `/index/…`), and rows of the tables to which they refer (`/id/…`).",
       body: refsReadForm,
       answer: "The values, in order.",
       json: refsReadAnswerSchema,

@@ -21,7 +21,7 @@ const questionAnswer = answerOf<QuestionAgreement>()("QuestionAgreement", {
   percent_agreement: [
     orNull(Type.Number({ minimum: 0, maximum: 100 }), {
       description:
-        "Percentage of pairs of answers to the same item that are equal, averaged over the items. Null if no item has two answers.",
+        "Percentage of equal answers among all pairs of answers to the same item, averaged over the items. Null if no item has two answers.",
     }),
     ({ observed }) => (observed === null ? null : observed * 100),
   ],

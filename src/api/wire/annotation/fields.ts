@@ -10,10 +10,14 @@ export const commonRows = {
   project_id: projectId,
   // The server ignores this field, because the API key identifies the author.
   vendor_user_id: unread(
-    Type.Optional(Type.Null({ description: "Leave out or null: the server uses the owner of the key." })),
+    Type.Optional(
+      Type.Null({ description: "Omit this field or send null: the server uses the owner of the key." }),
+    ),
   ),
   wb_user_id: unread(
-    Type.Optional(Type.Null({ description: "Leave out or null: the server uses the owner of the key." })),
+    Type.Optional(
+      Type.Null({ description: "Omit this field or send null: the server uses the owner of the key." }),
+    ),
   ),
 };
 

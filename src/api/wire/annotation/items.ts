@@ -26,7 +26,7 @@ const recordedSchema = Type.Object(
       description: "Only completions of the model with this id.",
     }),
     step: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
-      description: "Only completions that this version of the model gave.",
+      description: "Only completions by this version of the model.",
     }),
     ended_from: nullable(Type.String({ format: "date-time" }), {
       description: "Only completions that ended at this time or later.",
@@ -48,7 +48,7 @@ export const itemsAddForm = creation(
     }),
     feedback_query: nullable(Type.Object({}, { additionalProperties: true }), {
       description:
-        'Also adds the subjects of the project\'s feedback that matches this condition: `{"$expr": …}` in the query language of `/feedback/query`.',
+        'Also adds the calls, objects and ops about which the project has feedback that matches this condition: `{"$expr": …}` in the query language of `/feedback/query`.',
       examples: [{ $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: "vendor.reaction.1" }] } }],
     }),
     completions: readBy(
@@ -97,7 +97,7 @@ const filterSchema = Type.Object({
   id: nullable(Type.String(), { description: "Only the item with this id." }),
   call_id: nullable(Type.String(), { description: "Only items of the call with this id." }),
   added_by: nullable(Type.String(), {
-    description: "Only items that this person added: the owner of the key.",
+    description: "Only items that were added with a key of this owner.",
   }),
   annotation_states: nullable(Type.Array(Type.Enum([...states])), {
     description: "Only items in one of these states.",
@@ -195,7 +195,7 @@ export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
     description: "Id of the item's call; for an object or op, the last part of its reference.",
   }),
   vendor_ref: Type.String({
-    description: "Reference of the item's call, object or op, which is the subject of the answers.",
+    description: "Reference of the item's call, object or op, which the annotators' answers are about.",
   }),
   weave_ref: [Type.String({ description: "Alias of vendor_ref." }), ({ vendorRef }) => vendorRef],
   display_fields: [

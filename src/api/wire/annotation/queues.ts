@@ -165,7 +165,7 @@ const annotatorCounts = answerOf<QueueStats["annotators"][number]>()(null, {
   annotator: Type.String({ description: "Name of the annotator." }),
   completed: counted("Number of items that the annotator completed."),
   skipped: counted("Number of items that the annotator skipped."),
-  in_progress: counted("Number of items that the annotator holds now."),
+  in_progress: counted("Number of items that are reserved for the annotator now."),
 });
 const statsAnswer = answerOf<QueueStats>()("AnnotationQueueStats", {
   queue_id: Type.String(),

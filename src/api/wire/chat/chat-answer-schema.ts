@@ -8,11 +8,11 @@ export const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 const promptTokenIds = Type.Array(Type.Integer({ minimum: 0 }), { description: "Token ids of the prompt." });
 
 export const usageSchema = Type.Object({
-  prompt_tokens: count("Tokens of the prompt, counted once regardless of n."),
-  completion_tokens: count("Tokens of all choices."),
+  prompt_tokens: count("Number of tokens of the prompt, counted once even if there are several choices."),
+  completion_tokens: count("Number of tokens of all choices together."),
   total_tokens: count("Sum of prompt_tokens and completion_tokens."),
   prompt_tokens_details: Type.Object({
-    cached_tokens: count("Leading prompt tokens that were read from the prefix cache."),
+    cached_tokens: count("Number of tokens at the start of the prompt that were read from the prefix cache."),
   }),
 });
 
@@ -50,13 +50,13 @@ export const promptLogprobsSchema = orNull(
   Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))),
   {
     description:
-      "One object per prompt token, null for the first. Its keys are the ids of the token itself and of the alternatives.",
+      "One object per prompt token, but null for the first token. The keys of an object are the ids of the token itself and of its alternatives.",
   },
 );
 
 export const finish = {
   stop_reason: orNull(Type.Integer(), {
-    description: "Id of the stop token that ended the choice; null if none did.",
+    description: "Id of the stop token that ended the choice; null if no stop token did.",
   }),
   matched_stop: orNull(Type.String(), {
     description: "The stop string that ended the choice; null if no stop string did.",
@@ -123,7 +123,9 @@ export const header = {
   id: Type.String({ description: "`chatcmpl-` followed by the request's id." }),
   request_id: Type.String({ description: "Id of the request." }),
   created: Type.Integer({ description: "Unix time in seconds." }),
-  model: Type.String({ description: "The requested name, or the name of the default model." }),
+  model: Type.String({
+    description: "Name of the model as the request gave it; without one, the name of the default model.",
+  }),
   service_tier: Type.Enum(["default"]),
   system_fingerprint: Type.String({
     description: "Identifies the base model, the version, and the build of the engine.",
@@ -133,7 +135,7 @@ export const header = {
 /** Reference to a prompt whose KV cache this server holds for another server. */
 export const passingAnswerSchema = orNull(Type.Object({}, { additionalProperties: true }), {
   description:
-    "Value to send as `kv_transfer_params` to the server that generates the answer; null without do_remote_decode.",
+    "Value to send as `kv_transfer_params` to the server that generates the answer; null if the request had no do_remote_decode.",
 });
 
 /** A complete answer, sent without a stream. */
@@ -188,7 +190,7 @@ const chunkChoice = Type.Object({
   }),
   logprobs: orNull(logprobsSchema),
   finish_reason: orNull(finishReason, {
-    description: "Null except in the last chunk of the choice, which has an empty delta.",
+    description: "Why the choice ended, in its last chunk, whose delta is empty; null in earlier chunks.",
   }),
   stop_reason: Type.Optional(finish.stop_reason),
   matched_stop: Type.Optional(finish.matched_stop),

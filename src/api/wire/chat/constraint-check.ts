@@ -17,7 +17,8 @@ const testSchema = Type.Object(
         "Value to test: any JSON for a JSON constraint, where properties may be in any order; a string for other constraints.",
     }),
     valid: nullable(Type.Boolean(), {
-      description: "Your own expectation of the result; returned unchanged.",
+      description:
+        "Result that you expect, for your own use: the server does not compare it with the result, and returns it unchanged.",
     }),
   },
   { title: "ConstraintTest" },
@@ -84,7 +85,7 @@ export const constraintCheckSchema = Type.Object(
   {
     served: Type.Boolean({
       description:
-        "True if the server accepts the constraint: it compiles, and the server can enforce it exactly, at the start of an answer and at each position of the tested values.",
+        "True if the server accepts the constraint: the constraint compiles, and the server can enforce it exactly at the start of an answer and at each position of the tested values.",
     }),
     kind: orNull(Type.String(), {
       description:
@@ -101,11 +102,11 @@ export const constraintCheckSchema = Type.Object(
         accepted: Type.Boolean({ description: "True if the constraint allows this value as an answer." }),
         limit: orNull(Type.String(), {
           description:
-            "Name of the limit that stopped the test before its result was known; null if no limit was reached.",
+            "Name of the limit that the test exceeded, so that its result is unknown; null if it exceeded no limit.",
         }),
         place: orNull(Type.String(), {
           description:
-            "Part of the value's text that was tested before a limit stopped the test; null if no limit was reached.",
+            "Beginning of the value's text, up to the position at which the test exceeded a limit; null if it exceeded no limit.",
         }),
       }),
     ),

@@ -25,7 +25,11 @@ const logprobsSchema = Type.Object({
 });
 
 const choice = {
-  index: Type.Integer({ minimum: 0, description: "The prompt's index times n, plus the answer's index." }),
+  index: Type.Integer({
+    minimum: 0,
+    description:
+      "Index of the choice: the index of its prompt times n, plus the index of the answer among the answers to that prompt.",
+  }),
   text: Type.String({ description: "Text of the answer; in a stream, text to append." }),
   logprobs: orNull(logprobsSchema),
 };
@@ -70,7 +74,8 @@ export const completionChunkSchema = Type.Object(
       Type.Object({
         ...choice,
         finish_reason: orNull(finishReason, {
-          description: "Null except in the last chunk of the choice, which has an empty text.",
+          description:
+            "Why the choice ended, in its last chunk, whose text is empty; null in earlier chunks.",
         }),
         stop_reason: Type.Optional(finish.stop_reason),
         matched_stop: Type.Optional(finish.matched_stop),

@@ -25,7 +25,7 @@ export const defaultMaxTokens = 16;
 export const completionFields = {
   prompt: field("prompt.text", promptSchema, {
     about:
-      "Text to continue, without a chat template: a string, a list of strings, token ids, or a list of lists of token ids. Several prompts are answered at the same time, and their choices are in the order of the prompts. If one prompt fails, the request fails.",
+      "Text to continue, without a chat template: a string, a list of strings, token ids, or a list of lists of token ids. Several prompts are answered at the same time; in the answer, choices are in the order of the prompts. If one prompt fails, the whole request fails.",
     range: "at most 128 prompts unless configured otherwise, none empty",
     example: "The capital of France is",
   }),
@@ -37,12 +37,12 @@ export const completionFields = {
   }),
   logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Returns the log-probability of each answer token, with this many most probable alternatives. They are computed before bias, penalties and temperature. With echo, also returns those of the prompt's tokens. The answers to one prompt have at most 4,194,304 log-probabilities in total.",
+      "Number of most probable alternatives to return for each answer token, together with the log-probability of the token itself. Log-probabilities are computed before bias, penalties and temperature. With echo, those of the prompt's tokens are returned too. The answers to one prompt may have at most 4,194,304 log-probabilities in total.",
     otherwise: "none",
     example: 3,
   }),
   echo: field("prompt.echo", nullable(Type.Boolean()), {
-    about: "Prepends the prompt's text to the answer's text.",
+    about: "True to put the prompt's text before the answer's text.",
     default: false,
     example: true,
   }),

@@ -34,7 +34,7 @@ export const embeddingSchema = Type.Object(
     input: inputSchema,
     dimensions: nullable(Type.Integer({ minimum: 1 }), {
       description:
-        "Number of dimensions to return: each embedding is cut to this many leading values and rescaled to length 1. Models trained for this (Matryoshka) lose little quality by it; others may lose much.",
+        "Number of dimensions to return: each embedding is cut to this many leading values and rescaled to length 1. If a model was trained for this (Matryoshka), shorter embeddings are almost as good; with other models, they may be much worse.",
       "x-default": "the model's full width",
       "x-range": "at most the model's width",
       examples: [64],

@@ -37,7 +37,7 @@ export const feedbackQuerySchema = Type.Object(
   {
     project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
     query: expressionSchema(
-      'Condition on the records to return: `{"$expr": …}` in the query language. All records by default.',
+      'Condition on the records to return, in the form `{"$expr": …}` ([feedback.md](../guides/feedback.md#query)). All records by default.',
     ),
     sort_by: nullable(
       Type.Array(
@@ -49,13 +49,13 @@ export const feedbackQuerySchema = Type.Object(
       ),
       {
         description:
-          "Sort order of the records. Records without a value in a field come last. In payloads, numbers come before strings. Records that compare equal are in the order in which they were stored.",
+          "Sort order of the records. Records without a value in a field come last. In payloads, numbers come before strings. Records with equal values are in the order in which they were stored.",
         examples: [[{ field: "created_at", direction: "desc" }]],
       },
     ),
     fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
       description:
-        "Fields to return of each record: names of fields, `payload.<path>`, or `*` for all fields. Alternatively only `count(*)`, for the number of records. In the answer, the fields have exactly these names. All fields by default.",
+        "Fields to return of each record: names of fields, `payload.<path>`, or `*` for all fields. To get only the number of records, send only `count(*)`. In the answer, the fields have exactly these names. All fields by default.",
       examples: [["id", "payload.note"]],
     }),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {

@@ -54,7 +54,7 @@ const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
   histogram: [
     orNull(Type.Array(Type.Integer({ minimum: 0 })), {
       description:
-        "Number of values in each of 20 intervals of equal width from `min` to `max`; the last one includes `max`.",
+        "Number of values in each of 20 intervals of equal width from `min` to `max`. The last interval includes `max`.",
     }),
     ({ spread }) => spread?.histogram ?? null,
   ],
@@ -93,7 +93,7 @@ const pathAnswer = answerOf<PathStatistics>()("FeedbackPathStats", {
 const typeAnswer = answerOf<FeedbackStatistics["types"][number]>()("FeedbackTypeStats", {
   feedback_type: Type.String(),
   count: [
-    count("Number of records of this type; exact, not estimated from the sample."),
+    count("Number of all matching records of this type, not only of those in the sample."),
     ({ totalCount }) => totalCount,
   ],
   sample_count: [count("Number of records of this type in the sample."), (type) => type.count],
@@ -112,7 +112,7 @@ const typeAnswer = answerOf<FeedbackStatistics["types"][number]>()("FeedbackType
 });
 
 export const feedbackStatisticsAnswer = answerOf<FeedbackStatistics>()("FeedbackStats", {
-  total_count: count("Number of records; exact, not estimated from the sample."),
+  total_count: count("Number of all records that match, not only of those in the sample."),
   sample: [
     Type.Object(
       {

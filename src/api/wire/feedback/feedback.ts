@@ -17,7 +17,7 @@ const createFields = {
   project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
   vendor_ref: nullable(referenceText, {
     description:
-      "Reference of the subject of the feedback: an object, an op, or a call such as a recorded completion. Required, in this field or in weave_ref.",
+      "Reference of the object, op or call (such as a recorded completion) that the feedback is about. Required, in this field or in weave_ref.",
     examples: ["weave:///acme/games/call/0192d3a4"],
   }),
   weave_ref: nullable(referenceText, { description: "Alias of vendor_ref." }),
@@ -42,7 +42,7 @@ const createFields = {
     "x-default": "a new one",
   }),
   creator: nullable(Type.String({ maxLength: 1024 }), {
-    description: "Name of the feedback's author, as the client calls them.",
+    description: "Name of the feedback's author, as the client knows the author.",
   }),
   annotation_ref: nullable(referenceText, {
     description: "Reference of the annotation spec (`object/`) that asked for the feedback.",
@@ -61,10 +61,10 @@ const createFields = {
   }),
   // Requests must not set these two fields, because the server fills them with the record's author.
   vendor_user_id: Type.Optional(
-    Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
+    Type.Null({ description: "Omit this field or send null: the server sets it to the owner of the key." }),
   ),
   wb_user_id: Type.Optional(
-    Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
+    Type.Null({ description: "Omit this field or send null: the server sets it to the owner of the key." }),
   ),
 };
 
@@ -189,7 +189,7 @@ const shownReference = orNull(Type.String());
 export const contentSchema = {
   ...answerFields,
   project_id: Type.String({ description: "Project, as `<entity>/<project>`." }),
-  vendor_ref: Type.String({ description: "Reference of the subject of the feedback." }),
+  vendor_ref: Type.String({ description: "Reference of the object, op or call that the feedback is about." }),
   weave_ref: Type.String({ description: "Alias of vendor_ref." }),
   feedback_type: Type.String(),
   creator: shownReference,

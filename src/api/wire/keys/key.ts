@@ -72,7 +72,7 @@ const rows = {
   former_secret_until: [
     orNull(dateTime, {
       description:
-        "Time at which the previous secret expires or expired; null if the secret was never rotated.",
+        "Time until which the previous secret is or was valid; null if the secret was never rotated.",
     }),
     ({ previous }: AccessKey) => previous?.until ?? null,
   ],

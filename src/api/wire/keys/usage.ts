@@ -45,7 +45,9 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
   prompt_tokens: count("Number of prompt tokens, including cached tokens."),
   cached_tokens: count("Number of prompt tokens that were read from the prefix cache."),
   completion_tokens: count("Number of answer tokens."),
-  training_tokens: count("Number of tokens that successful jobs trained on, counted once per pass."),
+  training_tokens: count(
+    "Number of tokens that successful jobs trained on. A token counts once for each pass over the data.",
+  ),
 });
 
 /**

@@ -12,7 +12,7 @@ const thinking = {
   type: Type.Enum(["thinking"]),
   thinking: Type.String({ description: "The model's thoughts." }),
   signature: Type.String({
-    description: "SHA-256 of the thoughts. The server does not check it when you send the block back.",
+    description: "SHA-256 of the thoughts. If you send the block back, the server does not check this value.",
   }),
 };
 const call = {
@@ -45,7 +45,7 @@ const usage = Type.Object(
   {
     input_tokens: Type.Integer({
       minimum: 0,
-      description: "Prompt tokens that were not read from the prefix cache.",
+      description: "Number of prompt tokens that were not read from the prefix cache.",
     }),
     cache_creation_input_tokens: Type.Integer({
       minimum: 0,
@@ -54,14 +54,17 @@ const usage = Type.Object(
     cache_read_input_tokens: Type.Integer({
       minimum: 0,
       description:
-        "Prompt tokens that were read from the prefix cache. The sum with `input_tokens` is the number of all prompt tokens.",
+        "Number of prompt tokens that were read from the prefix cache. All prompt tokens are these and `input_tokens` together.",
     }),
     cache_creation: never,
-    output_tokens: Type.Integer({ minimum: 0, description: "Tokens of the answer, including thinking." }),
+    output_tokens: Type.Integer({
+      minimum: 0,
+      description: "Number of tokens of the answer, including thinking.",
+    }),
     output_tokens_details: Type.Object({
       thinking_tokens: Type.Integer({
         minimum: 0,
-        description: "Answer tokens up to and including the last thinking token.",
+        description: "Number of answer tokens up to and including the last thinking token.",
       }),
     }),
     server_tool_use: never,
@@ -75,7 +78,7 @@ const usage = Type.Object(
 const stopped = {
   stop_reason: orNull(
     Type.Enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"]),
-    { description: "Why the answer ended; null until then." },
+    { description: "Why the answer ended; null while it has not ended." },
   ),
   stop_sequence: orNull(Type.String(), {
     description: "The stop string that ended the answer; null if no stop string did.",
@@ -89,7 +92,9 @@ export const messageSchema = Type.Object(
     id: Type.String({ description: "`msg_` followed by the request's id." }),
     type: Type.Enum(["message"]),
     role: Type.Enum(["assistant"]),
-    model: Type.String({ description: "The requested name, or the name of the default model." }),
+    model: Type.String({
+      description: "Name of the model as the request gave it; without one, the name of the default model.",
+    }),
     content: Type.Array(block, {
       description: "The model's thoughts, texts and tool calls, in the order in which it generated them.",
     }),
@@ -133,7 +138,10 @@ export const messageEventSchema = Type.Union(
 
 export const tokenCountSchema = Type.Object(
   {
-    input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt, including cached tokens." }),
+    input_tokens: Type.Integer({
+      minimum: 0,
+      description: "Number of tokens of the prompt, including cached tokens.",
+    }),
   },
   { title: "AnthropicTokenCount" },
 );

@@ -12,7 +12,7 @@ import { nullable } from "../nullable.ts";
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
-  description: "Accepted without use: the server caches all prompts.",
+  description: "Accepted without effect: the server caches all prompts.",
 });
 
 const textBlock = Type.Object(
@@ -20,7 +20,7 @@ const textBlock = Type.Object(
     type: Type.String({ description: "Always `text`." }),
     text: nullable(Type.String(), { description: "The text." }),
     cache_control: cached,
-    citations: free("Accepted without use."),
+    citations: free("Accepted, but has no effect."),
   },
   { ...named, title: "AnthropicTextBlock" },
 );
@@ -39,23 +39,23 @@ const contentBlock = Type.Object(
     }),
     text: nullable(Type.String(), { description: "In a text block: the text." }),
     thinking: nullable(Type.String(), { description: "In a thinking block: the thoughts." }),
-    signature: nullable(Type.String(), { description: "In a thinking block: accepted without use." }),
+    signature: nullable(Type.String(), { description: "In a thinking block: accepted without effect." }),
     id: nullable(Type.String(), {
       description: "In a tool call: its id, which the result repeats as `tool_use_id`.",
     }),
     name: nullable(Type.String(), { description: "In a tool call: name of the called tool." }),
     input: nullable(anyObject, { description: "In a tool call: its arguments." }),
     tool_use_id: nullable(Type.String(), { description: "In a tool result: id of the tool call." }),
-    content: nullable(textOrBlocks, { description: "In a tool result: what the tool returned." }),
+    content: nullable(textOrBlocks, { description: "In a tool result: content that the tool returned." }),
     is_error: nullable(Type.Boolean(), {
       description:
-        "In a tool result: accepted without use, because chat templates cannot mark a call as failed. Describe the failure in the content.",
+        "In a tool result: accepted without effect, because chat templates cannot mark a call as failed. Describe the failure in the content.",
     }),
     cache_control: cached,
     // Blocks in answers have the members below. They are accepted here, because clients send such blocks back.
-    citations: free("Accepted without use."),
-    caller: free("Accepted without use."),
-    data: free("In a redacted thinking block: accepted without use."),
+    citations: free("Accepted, but has no effect."),
+    caller: free("Accepted, but has no effect."),
+    data: free("In a redacted thinking block: accepted without effect."),
   },
   { ...named, title: "AnthropicContentBlock" },
 );
@@ -64,7 +64,7 @@ const messageSchema = Type.Object(
   {
     role: Type.Enum(["user", "assistant", "system"], {
       description:
-        "Role of the author. Consecutive messages of the same role form one turn. If the last message is the assistant's, the model continues it.",
+        "Role of the author. Consecutive messages with the same role form one turn. If the last message is the assistant's, the model continues it.",
     }),
     content: Type.Union(
       [Type.String({ title: "str" }), Type.Array(contentBlock, { title: "list[AnthropicContentBlock]" })],
@@ -84,7 +84,7 @@ const toolSchema = Type.Object(
     description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
     input_schema: nullable(anyObject, { description: "JSON Schema of the arguments." }),
     strict: nullable(Type.Boolean(), {
-      description: "If true, arguments are constrained to satisfy the schema exactly.",
+      description: "True to constrain the arguments of calls, so that they satisfy the schema exactly.",
     }),
     cache_control: cached,
   },
@@ -215,7 +215,7 @@ const promptFields = {
     example: { type: "json_schema", schema: { type: "object" } },
   }),
   cache_control: field(null, nullable(anyObject), {
-    about: "Accepted without use: the server caches all prompts.",
+    about: "Accepted without effect: the server caches all prompts.",
     otherwise: "none",
     example: { type: "ephemeral" },
   }),
@@ -259,20 +259,20 @@ export const messagesFields = {
       Type.Object(
         {
           user_id: nullable(Type.String(), {
-            description: "The client's name for its user; accepted without use.",
+            description: "The client's name for its user; accepted without effect.",
           }),
         },
         { ...named, title: "AnthropicMetadata" },
       ),
     ),
     {
-      about: "Information about the client; accepted without use.",
+      about: "Information about the client; accepted without effect.",
       otherwise: "none",
       example: { user_id: "somebody" },
     },
   ),
   service_tier: field(null, nullable(Type.Enum(["auto", "standard_only"])), {
-    about: "Accepted without use.",
+    about: "Accepted, but has no effect.",
     default: "auto",
   }),
   container: field(null, nullable(Type.Unknown()), {

@@ -25,7 +25,7 @@ const returnFields = {
   returnExisting: flag({
     default: false,
     about:
-      "Handling of a name that exists in the project: true returns the existing model unchanged, false answers 409.",
+      "Answer if the project already has a model with this name: true returns that model unchanged, false refuses the request with 409.",
   }),
 };
 
@@ -70,7 +70,7 @@ export const modelCreateForm = creation("ModelCreate", {
             "Name or id of the model to start from, in any form that a chat request accepts. It must have the same base model as the new model.",
         }),
         step: nullable(Type.Integer({ minimum: 0 }), {
-          description: "Step of the version to start from.",
+          description: "Number (step) of the version to start from.",
           "x-default": "the version that `model` names, otherwise the newest version",
         }),
       }),
@@ -102,7 +102,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
   steps: Type.Array(Type.Integer({ minimum: 0 }), {
     maxItems: 100_000,
     description:
-      "Steps of the versions to delete. Afterwards the model's name stands for the newest remaining version. If the list contains step 0 (the base model), the answer reports it as deleted, but it can still be served.",
+      "Numbers (steps) of the versions to delete. Afterwards, the model's name stands for the newest remaining version. If the list contains 0 (the base model), the answer counts it as deleted, but the server still serves it.",
   }),
 });
 
@@ -111,18 +111,19 @@ type WithAdapter = { readonly adapter: AdapterWish };
 /** Rows of an answer for the adapter settings of a model. */
 export const adapterRows = {
   lora_rank: [
-    orNull(Type.Integer(), { description: "LoRA rank of new adapters; null for the server's default." }),
+    orNull(Type.Integer(), { description: "LoRA rank of new adapters; null if it is the server's default." }),
     ({ adapter }: WithAdapter) => adapter.rank,
   ],
   lora_alpha: [
     orNull(Type.Number(), {
-      description: "LoRA alpha of new adapters, which is divided by the rank; null for twice the rank.",
+      description:
+        "LoRA alpha of new adapters, which are scaled by alpha divided by the rank; null if alpha is twice the rank.",
     }),
     ({ adapter }: WithAdapter) => adapter.alpha,
   ],
   target_modules: [
     orNull(Type.Array(Type.Enum(projectionNames)), {
-      description: "Projections that get adapters; null for all that the model has.",
+      description: "Projections that get adapters; null if all projections of the model do.",
     }),
     ({ adapter }: WithAdapter) => adapter.targets,
   ],
@@ -150,7 +151,7 @@ export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
   step: Type.Integer({
     minimum: 0,
     description:
-      "Number of the version, counted from 0, which is the base model. Step, version and policy version are the same number.",
+      "Number of the version; version 0 is the base model. Other fields call this number `step`, `version` or `policy_version`.",
   }),
   metrics: Type.Object(
     {},
@@ -201,17 +202,19 @@ export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
     ({ deleted }) => deleted.length,
   ],
   not_found_steps: [
-    Type.Array(Type.Integer(), { description: "Steps that have no version." }),
+    Type.Array(Type.Integer(), { description: "Requested numbers (steps) that no version has." }),
     ({ notFound }) => notFound,
   ],
   pinned_steps: [
-    Type.Array(Type.Integer(), { description: "Steps of versions that were kept because they are pinned." }),
+    Type.Array(Type.Integer(), {
+      description: "Numbers (steps) of versions that were kept because they are pinned.",
+    }),
     ({ pinned }) => pinned,
   ],
   in_use_steps: [
     Type.Array(Type.Integer(), {
       description:
-        "Steps of versions that were kept because a training job starts from them. Delete them after the job has ended.",
+        "Numbers (steps) of versions that were kept because a training job starts from them. Delete these versions after the job has ended.",
     }),
     ({ inUse }) => inUse,
   ],

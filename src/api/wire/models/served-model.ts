@@ -71,7 +71,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   max_model_len: [
     orNull(Type.Integer({ minimum: 1 }), {
       description:
-        "Context length in tokens, prompt and answer together; null if the base model is not served.",
+        "Maximum number of tokens of prompt and answer together; null if the server does not serve the base model.",
     }),
     ({ base }) => base?.contextLength ?? null,
   ],
@@ -89,7 +89,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
         value: Type.Enum(["cpu", "webgpu", "vllm"]),
         reason: Type.String({
           description:
-            "Why this machine does not use the device that the setting `server.device` requests; empty if it does.",
+            "Why the server does not use the device that the setting `server.device` names; empty if it does.",
         }),
       }),
       {
@@ -104,7 +104,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
       Type.Object({
         format: Type.String({
           description:
-            "Format in which the model writes tool calls; `off` if the server reads no tool calls from its answers.",
+            "Format in which the model writes tool calls; `off` if the server does not look for tool calls in its answers.",
         }),
         reason: Type.String({ description: "Sentence that says why the server chose the format." }),
       }),

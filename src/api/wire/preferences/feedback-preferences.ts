@@ -63,7 +63,7 @@ const rows = {
       maximum: preferencesMax,
       default: 2048,
       about:
-        "Maximum number of pairs (with kto, of answers) in the job; further ones are left for the next job.",
+        "Maximum number of pairs (with kto, of answers) in the job. If there are more, the next job can train on the others.",
     }),
   }),
   config: nullable(preferenceConfigForm, {
@@ -172,7 +172,7 @@ const sideAnswer = answerOf<ComparedAnswer>()("ComparedAnswer", {
   step: Type.Integer({ minimum: 0, description: "Version of the model that gave the answer." }),
   reward: orNull(Type.Number(), { description: "Reward of the answer; null if no feedback rates it." }),
   people: [
-    Type.Integer({ minimum: 1, description: "Number of people whose feedback the preference is based on." }),
+    Type.Integer({ minimum: 1, description: "Number of people whose feedback led to this preference." }),
     ({ peopleCount }) => peopleCount,
   ],
   feedback_ids: feedbackIds(),
@@ -188,7 +188,7 @@ export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob
       corrections: Type.Integer({ minimum: 0, description: "Number of pairs that include a correction." }),
       people: Type.Integer({
         minimum: 0,
-        description: "Number of people whose feedback is used, over all answers.",
+        description: "Number of people whose feedback on any of the answers is used.",
       }),
       left_out: Type.Object(
         {},
@@ -209,8 +209,12 @@ export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob
     Type.Array(
       Type.Object({
         prompt: Type.String({ description: "Beginning of the prompt." }),
-        chosen: orNull(sideAnswer.schema, { description: "The preferred or, with kto, wanted answer." }),
-        rejected: orNull(sideAnswer.schema, { description: "The rejected or, with kto, unwanted answer." }),
+        chosen: orNull(sideAnswer.schema, {
+          description: "The preferred answer; with kto, a wanted answer.",
+        }),
+        rejected: orNull(sideAnswer.schema, {
+          description: "The rejected answer; with kto, an unwanted answer.",
+        }),
       }),
       { description: "The first 100 pairs. With kto, `chosen` or `rejected` may be null." },
     ),

@@ -86,7 +86,7 @@ export const preferenceConfigForm = Type.Object(
       default: defaults.epochCount,
     }),
     weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-      description: "AdamW's weight decay, which is multiplied by the learning rate.",
+      description: "AdamW's weight decay. Each step shrinks weights by this value times the learning rate.",
       default: defaults.weightDecay,
     }),
     max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {

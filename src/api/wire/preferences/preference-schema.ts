@@ -37,7 +37,7 @@ export const preferenceSchema = Type.Object(
   {
     prompt: nullable(Type.Union([Type.String({ title: "str" }), messages]), {
       description:
-        "Prompt of the answers: a list of messages, or the text of a user's message. If both answers are lists of messages, the default is the messages that they have in common at the start.",
+        "Prompt of the answers: a list of messages, or the text of a user's message. If there is no prompt and the chosen and the rejected answer are lists of messages, the messages with which both lists begin are the prompt.",
     }),
     messages: nullable(messages, { description: "Alias of prompt." }),
     chosen: nullable(answer, {

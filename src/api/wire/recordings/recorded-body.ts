@@ -21,7 +21,7 @@ const feedbackAnswer = answerOf<CallFeedback>()("CallFeedback", {
   id: Type.String(),
   feedback_type: Type.String(),
   vendor_ref: Type.String({
-    description: "Subject of the feedback: the reference of the completion, or of one of its choices.",
+    description: "Reference of the completion, or of the choice, that the feedback is about.",
   }),
   vendor_user_id: Type.String({ description: "Owner of the key that wrote the feedback." }),
   created_at: Type.String({ format: "date-time" }),

@@ -28,7 +28,7 @@ export const storedQuerySchema = Type.Object({
     }),
   ),
   step: Type.Optional(
-    Type.Integer({ minimum: 0, description: "Only completions that this version of the model gave." }),
+    Type.Integer({ minimum: 0, description: "Only completions by this version of the model." }),
   ),
   since: Type.Optional(
     Type.String({ format: "date-time", description: "Only completions that ended at this time or later." }),
@@ -146,7 +146,7 @@ export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   ended_at: Type.String({ format: "date-time" }),
   usage: [usageSchema, ({ usage }) => usageBody(usage)],
   prompt_hash: Type.String({
-    description: "Hash of the prompt's tokens; the same for prompts with the same tokens.",
+    description: "Hash of the prompt's tokens. Prompts with the same tokens have the same hash.",
   }),
   finish_reasons: Type.Array(Type.String(), { description: "Finish reason of each choice." }),
   has_logprobs: Type.Boolean({ description: "True if log-probabilities are recorded." }),
@@ -156,7 +156,8 @@ export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   }),
   byte_count: Type.Integer({
     minimum: 0,
-    description: "Bytes stored for this completion, without data that it shares with other completions.",
+    description:
+      "Number of bytes stored for this completion, without data that it shares with other completions.",
   }),
   prompt: [
     Type.String({ description: "Beginning of the last user message; for a text completion, of the prompt." }),

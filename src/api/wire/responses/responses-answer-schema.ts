@@ -88,14 +88,17 @@ const usage = Type.Object({
   input_tokens_details: Type.Object({
     cached_tokens: Type.Integer({
       minimum: 0,
-      description: "Leading prompt tokens that were read from the prefix cache.",
+      description: "Number of tokens at the start of the prompt that were read from the prefix cache.",
     }),
   }),
-  output_tokens: Type.Integer({ minimum: 0, description: "Tokens of the answer, including thoughts." }),
+  output_tokens: Type.Integer({
+    minimum: 0,
+    description: "Number of tokens of the answer, including thoughts.",
+  }),
   output_tokens_details: Type.Object({
     reasoning_tokens: Type.Integer({
       minimum: 0,
-      description: "Answer tokens up to and including the last thinking token.",
+      description: "Number of answer tokens up to and including the last thinking token.",
     }),
   }),
   total_tokens: Type.Integer({ minimum: 0, description: "Sum of input_tokens and output_tokens." }),
@@ -108,16 +111,18 @@ export const responseSchema = Type.Object(
     created_at: Type.Integer({ description: "Unix time in seconds." }),
     status: Type.Enum(["in_progress", "completed", "incomplete", "failed"]),
     error: orNull(Type.Object({ code: Type.Enum(["server_error"]), message: Type.String() }), {
-      description: "Null unless `status` is `failed`.",
+      description: "Error, if `status` is `failed`; otherwise null.",
     }),
     incomplete_details: orNull(Type.Object({ reason: Type.Enum(["max_output_tokens"]) }), {
-      description: "Null unless `status` is `incomplete`.",
+      description: "Why the response is incomplete, if `status` is `incomplete`; otherwise null.",
     }),
-    model: Type.String({ description: "The requested name, or the name of the default model." }),
+    model: Type.String({
+      description: "Name of the model as the request gave it; without one, the name of the default model.",
+    }),
     output: Type.Array(item, {
       description: "The model's thoughts, texts and tool calls, in the order in which it generated them.",
     }),
-    usage: orNull(usage, { description: "Null until the answer ends." }),
+    usage: orNull(usage, { description: "Numbers of tokens; null until the answer ends." }),
     background: Type.Boolean(),
     previous_response_id: Type.Null(),
     service_tier: Type.Enum(["default"]),

@@ -17,8 +17,8 @@ const part = Type.Object(
     type: Type.String({ description: "`input_text`, `output_text` or `refusal`." }),
     text: free("The text, in a part of a text type."),
     refusal: free("Text of the model's refusal."),
-    annotations: free("Accepted without use."),
-    logprobs: free("Accepted without use."),
+    annotations: free("Accepted, but has no effect."),
+    logprobs: free("Accepted, but has no effect."),
   },
   { ...named, title: "InputPart" },
 );
@@ -48,16 +48,16 @@ const itemSchema = Type.Object(
     input: nullable(Type.String(), { description: "In a custom tool call: its input, as one string." }),
     output: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(part, { title: "list[InputPart]" })]),
-      { description: "In an output item: what the tool returned." },
+      { description: "In an output item: result that the tool returned." },
     ),
     summary: nullable(Type.Array(anyObject), {
       description: "In a reasoning item without content: the thoughts.",
     }),
     // Items in answers have the members below. They are accepted here, because clients send such items back.
-    id: free("Accepted without use."),
-    status: free("Accepted without use."),
-    phase: free("Accepted without use."),
-    encrypted_content: free("Accepted without use."),
+    id: free("Accepted, but has no effect."),
+    status: free("Accepted, but has no effect."),
+    phase: free("Accepted, but has no effect."),
+    encrypted_content: free("Accepted, but has no effect."),
   },
   { ...named, title: "InputItem" },
 );
@@ -72,7 +72,7 @@ const toolSchema = Type.Object(
     description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
     parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
     strict: nullable(Type.Boolean(), {
-      description: "If true, arguments are constrained to satisfy the schema exactly.",
+      description: "True to constrain the arguments of calls, so that they satisfy the schema exactly.",
     }),
     format: nullable(
       Type.Object(
@@ -146,7 +146,7 @@ const textSchema = Type.Object(
     ),
     verbosity: nullable(Type.Enum(["low", "medium", "high"]), {
       default: "medium",
-      description: "Accepted without use: the verbosity of models cannot be set.",
+      description: "Accepted without effect, because the verbosity of models cannot be set.",
     }),
   },
   { title: "TextConfig" },
@@ -156,10 +156,10 @@ const reasoningSchema = Type.Object(
   {
     effort: chatFields.reasoning_effort.schema,
     summary: nullable(Type.Enum(["auto", "concise", "detailed"]), {
-      description: "Accepted without use: thoughts are returned in full.",
+      description: "Accepted without effect, because thoughts are returned in full.",
     }),
     generate_summary: nullable(Type.Enum(["auto", "concise", "detailed"]), {
-      description: "Older name of summary.",
+      description: "Older name of the field summary.",
     }),
   },
   { title: "Reasoning" },
@@ -187,8 +187,8 @@ export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }
 
-const refused = "The server keeps no state between requests.";
-const unused = "Accepted without use.";
+const refused = "Refused, because the server keeps no state between requests.";
+const unused = "Accepted, but has no effect.";
 
 export const responsesFields = {
   input: field(
@@ -236,7 +236,8 @@ export const responsesFields = {
     example: { effort: "low" },
   }),
   top_logprobs: field("read", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
-    about: "Returns the log-probability of each answer token, with this many most probable alternatives.",
+    about:
+      "Number of most probable alternatives to return for each answer token, together with the log-probability of the token itself.",
     default: 0,
     example: 3,
   }),
@@ -295,12 +296,12 @@ export const responsesFields = {
     refusedUnless: isEmpty,
   }),
   moderation: field(null, nullable(anyObject), {
-    about: "The server does not moderate content.",
+    about: "Refused, because the server does not moderate content.",
     otherwise: "none",
     refusedUnless: never,
   }),
   max_tool_calls: field(null, nullable(Type.Integer({ minimum: 0 })), {
-    about: "Accepted without use: it limits tools that the server runs, and the server runs none.",
+    about: "Accepted without effect: it limits tools that the server runs itself, and this server runs none.",
     otherwise: "none",
   }),
   service_tier: field(null, nullable(Type.Enum(["auto", "default", "flex", "scale", "priority"])), {

@@ -18,7 +18,8 @@ const count = Type.Integer({
 });
 const bytes = Type.Integer({
   minimum: 0,
-  description: "Bytes removed, without data that other entries share.",
+  description:
+    "Number of bytes removed. Data that remaining entries share is not removed and does not count.",
 });
 const kind = Type.Enum([...keptKinds], {
   description:
@@ -32,14 +33,16 @@ const ruleSchema = Type.Object(
       description: "Days for which data is kept; null for no limit.",
     }),
     entity_bytes: orNull(Type.Integer({ minimum: 0 }), {
-      description: "Maximum bytes kept per entity, the newest data first; null for no limit.",
+      description:
+        "Maximum number of bytes per entity, above which the oldest data is removed; null for no limit.",
     }),
     model_count: orNull(Type.Integer({ minimum: 0 }), {
-      description: "Maximum number of entries kept per model, the newest first; null for no limit.",
+      description:
+        "Maximum number of entries per model, above which the oldest are removed; null for no limit.",
     }),
     stored_bytes: Type.Integer({
       minimum: 0,
-      description: "Bytes stored now, of the entities that the key can access.",
+      description: "Number of bytes stored now by all entities that the key can access.",
     }),
   },
   { title: "RetentionRule" },
@@ -109,7 +112,7 @@ export const sweepAnswerSchema = Type.Object(
     removed: Type.Array(removedAnswer.schema),
     is_complete: Type.Boolean({
       description:
-        "False if time ran out before all of this data was removed; the server then removes the remaining data automatically.",
+        "False if the sweep reached its time limit before it had removed all of this data; the server removes the rest automatically.",
     }),
   },
   { title: "RetentionSweep" },

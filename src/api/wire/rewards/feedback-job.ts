@@ -29,7 +29,7 @@ export const feedbackRequestFields = {
   }),
   ...feedbackSelectionFields,
   ...creationRows({
-    until: orNullField(time({ about: "Uses only feedback from before this time." })),
+    until: orNullField(time({ about: "Uses only feedback that was given before this time." })),
     dryRun: flag({
       default: false,
       about: "True to create no job, and only report what the job would train on and leave out.",
@@ -49,7 +49,8 @@ export const feedbackJobForm = creation(
         minimum: 1,
         maximum: jobGroupsMax,
         default: 512,
-        about: "Maximum number of groups (prompts) in the job; further groups are left for the next job.",
+        about:
+          "Maximum number of groups (prompts) in the job. If there are more, the next job can train on the others.",
       }),
     }),
   },
@@ -80,7 +81,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
   step: Type.Integer({ minimum: 0, description: "Version of the model that gave the answer." }),
   reward: Type.Number(),
   people: [
-    Type.Integer({ minimum: 1, description: "Number of people over whose feedback the reward is averaged." }),
+    Type.Integer({ minimum: 1, description: "Number of people whose feedback is averaged in the reward." }),
     ({ peopleCount }) => peopleCount,
   ],
   terms: [
@@ -93,7 +94,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
       ),
       {
         description:
-          "Contribution of each term of the rule, in order; null for a term without matching feedback.",
+          "Value of each term of the rule for this answer, in the order of the rule; null for a term without matching feedback.",
       },
     ),
     ({ terms }) => terms.map((term) => term && { value: term.value, people: term.peopleCount }),
@@ -108,7 +109,9 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
 /** Returns the response field with the ids of the feedback that was used for a recorded answer. */
 export function feedbackIds() {
   return [
-    Type.Array(Type.String(), { description: "Ids of the feedback records that were used; the first 100." }),
+    Type.Array(Type.String(), {
+      description: "Ids of the first 100 feedback records that were used for this answer.",
+    }),
     ({ feedbackIds: ids }: Pick<RewardedAnswer, "feedbackIds">) => ids.slice(0, shownMax),
   ] as const;
 }
@@ -116,7 +119,7 @@ export function feedbackIds() {
 const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAnswer", {
   reference: Type.String({
     description:
-      "Reference of the answer that is left out. If the feedback is not on a recorded answer, the reference that the feedback has.",
+      "Reference of the answer that is left out. If the feedback is not on a recorded answer, this is the reference in the feedback.",
   }),
   reason: Type.String({
     description:
@@ -182,11 +185,11 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("Feedb
       compared: Type.Integer({
         minimum: 0,
         description:
-          "Number of answers that an earlier job trained on, and that only count in a group's mean.",
+          "Number of answers that an earlier job trained on. Their rewards count in a group's mean, but this job does not train on them again.",
       }),
       people: Type.Integer({
         minimum: 0,
-        description: "Number of people whose feedback is used, over all answers.",
+        description: "Number of people whose feedback on any of the answers is used.",
       }),
       tokens: Type.Integer({
         minimum: 0,

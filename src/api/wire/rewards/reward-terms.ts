@@ -48,7 +48,7 @@ const rewardTermSchema = Type.Object(
     }),
     name: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description:
-        "With `annotation`, required: name of the annotation. The term reads feedback of the types `<maker>.annotation.<name>` and `annotation.<name>`. Answers to a queue's own questions have the second type.",
+        "With `annotation`, required: name of the annotation. The term reads feedback of the types `<maker>.annotation.<name>` and `annotation.<name>`. Answers to questions that a queue defines itself have the type `annotation.<name>`.",
     }),
     range: nullable(pair, {
       description:
@@ -70,7 +70,7 @@ const rewardTermSchema = Type.Object(
     prior: nullable(Type.Number({ minimum: 0.001, maximum: 1000 }), {
       default: 1,
       description:
-        "With `preference`: number of comparisons with an average answer that are added to the real comparisons of each answer; half of them count as won. A greater value moves rewards towards the average.",
+        "With `preference`: number of assumed comparisons of each answer with an average answer, in addition to the real comparisons. Half of the assumed comparisons count as won. A greater value moves rewards towards the average.",
     }),
   },
   { title: "RewardTerm" },

@@ -12,7 +12,8 @@ export const exampleMessageSchema = Type.Object(
     ...messageSchema.properties,
     weight: nullable(Type.Integer({ minimum: 0, maximum: 1 }), {
       default: 1,
-      description: "In an assistant message: 0 excludes it from training; it is then only context.",
+      description:
+        "In an assistant message: 0 excludes the message from training, so that it is only context for later messages.",
     }),
   },
   { additionalProperties: true, title: "ExampleMessage" },

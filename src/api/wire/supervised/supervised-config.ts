@@ -41,7 +41,7 @@ const shared = {
     default: defaults.epochCount,
   }),
   weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-    description: "AdamW's weight decay, which is multiplied by the learning rate.",
+    description: "AdamW's weight decay. Each step shrinks weights by this value times the learning rate.",
     default: defaults.weightDecay,
   }),
   max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
@@ -70,7 +70,7 @@ export const supervisedConfigForm = Type.Object(
     }),
     ...shared,
     metric_logging: nullable(Type.Unknown(), {
-      description: "Accepted without use: each step is an event with its metrics.",
+      description: "Accepted without effect: each step is an event with its metrics.",
     }),
     ...foreignProperties(foreignOptions.sft),
   },

@@ -39,7 +39,7 @@ const creationSchema = Type.Object(
       description: "Settings of the job; settings that are omitted get their defaults.",
     }),
     experimental_config: nullable(Type.Object({}, { additionalProperties: true }), {
-      description: "Accepted without use; the job's `config_not_applied` lists its members.",
+      description: "Accepted without effect; the job's `config_not_applied` lists its members.",
     }),
   },
   { title: "SupervisedJobCreate" },

@@ -49,7 +49,7 @@ export const tokenizedSchema = Type.Object(
     }),
     token_strs: orNull(Type.Array(Type.String()), {
       description:
-        "Tokens in the tokenizer's spelling (`▁hello`, `Ġhello`), if requested; `/detokenize` returns their text.",
+        "Tokens in the tokenizer's spelling (such as `▁hello` or `Ġhello`), if requested; `/detokenize` returns their text.",
     }),
   },
   { title: "Tokenized" },

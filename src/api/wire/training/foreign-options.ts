@@ -18,7 +18,7 @@ interface ForeignOption {
 const accepted = (description: string): ForeignOption => ({
   asksNothing: () => true,
   description,
-  acceptance: "Accepted without use.",
+  acceptance: "Accepted, but has no effect.",
 });
 const refused = (description: string): ForeignOption => ({
   asksNothing: never,

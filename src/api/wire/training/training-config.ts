@@ -66,7 +66,7 @@ const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
     "advantageBalance",
     Type.Number({ minimum: -1, maximum: 1 }),
-    "Balance between advantages: a positive value shrinks negative advantages, a negative value shrinks positive advantages.",
+    "Balance between advantages, from -1 to 1: a positive value shrinks negative advantages, a negative value shrinks positive advantages. 0 changes nothing.",
   ),
   allow_training_without_logprobs: option(
     "allowTrainingWithoutLogprobs",
@@ -118,7 +118,7 @@ const options: Readonly<Record<string, Option>> = {
   kl_penalty_coef: option(
     "klPenaltyCoefficient",
     atLeastZero,
-    "Strength of the KL penalty towards the base model. It lowers the advantage of tokens that the model finds more probable than the base model does, and raises the advantage of the other tokens by the same total. 0 disables it; otherwise each step includes a forward pass of the base model.",
+    "Strength of a KL penalty that keeps the model near its base model. The penalty lowers the advantage of tokens that the model finds more probable than the base model does, and raises the advantage of the other tokens by the same total. 0 disables the penalty; otherwise each step needs a forward pass of the base model.",
   ),
   kl_penalty_source: option(
     "klPenaltySource",
@@ -155,7 +155,7 @@ const options: Readonly<Record<string, Option>> = {
   num_trajectories_learning_rate_multiplier_power: option(
     "learningRatePower",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "Exponent p: in each optimizer step with n sequences, the learning rate is multiplied by n to the power p.",
+    "Exponent p by which larger steps get a higher learning rate: in a step with n sequences, the learning rate is multiplied by n to the power p.",
   ),
   packed_sequence_length: option(
     "packedSequenceLength",
@@ -207,12 +207,12 @@ const options: Readonly<Record<string, Option>> = {
   truncated_importance_sampling: option(
     "truncatedImportanceSampling",
     atLeastZero,
-    "With precalculate_logprobs: each token is weighted by the ratio of its computed to its recorded probability, up to this maximum. 0 disables the weights. Ignored without precalculate_logprobs.",
+    "With precalculate_logprobs: maximum weight of a token, where the weight is the ratio of the token's computed to its recorded probability. 0 disables the weights. Ignored without precalculate_logprobs.",
   ),
   weight_decay: option(
     "weightDecay",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "AdamW's weight decay, which is multiplied by the learning rate.",
+    "AdamW's weight decay. Each step shrinks weights by this value times the learning rate.",
     "0.1",
   ),
 };

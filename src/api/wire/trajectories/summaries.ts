@@ -85,7 +85,7 @@ export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
       description: "The first twelve metrics of the trajectory.",
     },
   ),
-  reply_count: Type.Integer({ minimum: 0, description: "Number of the model's answers in the trajectory." }),
+  reply_count: Type.Integer({ minimum: 0, description: "Number of answers of the model in the trajectory." }),
   token_count: Type.Integer({
     minimum: 0,
     description: "Number of tokens of these answers; only answers with token ids are counted.",
@@ -105,7 +105,9 @@ const countAnswer = answerOf<OutlineCount>()("TrajectoryCount", {
 export const outlineCountsAnswer = answerOf<{ readonly counts: readonly OutlineCount[] }>()(null, {
   object: [Type.Enum(["list"]), () => "list" as const],
   data: [
-    Type.Array(countAnswer.schema, { description: "Largest counts first; at most 100 entries." }),
+    Type.Array(countAnswer.schema, {
+      description: "One entry for each source and split, the largest count first; at most 100 entries.",
+    }),
     ({ counts }) => counts.map(countAnswer.body),
   ],
 });

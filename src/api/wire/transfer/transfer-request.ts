@@ -11,7 +11,8 @@ export const transferRequestSchema = Type.Object(
     entity: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: "Entity that owns the prompt: the entity of the request that computed it.",
+      description:
+        "Entity that owns the prompt: the entity whose request made this server compute the prompt.",
     }),
   },
   { title: "TransferRequest" },

@@ -74,7 +74,7 @@ const callsQuerySchema = Type.Object(
     include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     expand_columns: texts("Not supported. Read references with POST /refs/read_batch."),
-    return_expanded_column_values: nullable(Type.Boolean(), { description: "Accepted without use." }),
+    return_expanded_column_values: nullable(Type.Boolean(), { description: "Accepted, but has no effect." }),
   },
   { title: "WeaveCallsQueryReq" },
 );
@@ -82,7 +82,9 @@ const callsQuerySchema = Type.Object(
 const callsStatsSchema = Type.Object(
   {
     ...queryFields,
-    limit: nullable(Type.Integer({ minimum: 0 }), { description: "Maximum count: counting stops there." }),
+    limit: nullable(Type.Integer({ minimum: 0 }), {
+      description: "Maximum count: if there are more calls, the server stops counting at this number.",
+    }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     expand_columns: texts("Not supported."),
   },
@@ -164,7 +166,7 @@ export const callSchema = Type.Object(
     turn_id: orNull(Type.String(), { description: "Id of the turn in the thread." }),
     started_at: Type.String({ format: "date-time" }),
     ended_at: orNull(Type.String({ format: "date-time" }), {
-      description: "Null while the call is running.",
+      description: "Time at which the call ended; null while it is running.",
     }),
     attributes: Type.Object({}, { ...open, description: "Attributes that the client attached to the call." }),
     inputs: Type.Object({}, { ...open, description: "Arguments of the call, by name." }),
@@ -182,7 +184,7 @@ export const callSchema = Type.Object(
     ),
     wb_user_id: Type.String({ description: "Owner of the key that recorded the call." }),
     wb_run_id: orNull(Type.String(), { description: "Id of the W&B run that the call belongs to." }),
-    wb_run_step: orNull(Type.Integer(), { description: "Step of the run at the start of the call." }),
+    wb_run_step: orNull(Type.Integer(), { description: "Step of the W&B run at the start of the call." }),
   },
   { title: "WeaveCall" },
 );

@@ -47,14 +47,14 @@ const startFields = {
   }),
   wb_user_id: userField,
   wb_run_id: shortText("Id of the W&B run that the call belongs to."),
-  wb_run_step: nullable(Type.Integer(), { description: "Step of the run at the start of the call." }),
+  wb_run_step: nullable(Type.Integer(), { description: "Step of the W&B run at the start of the call." }),
 };
 const endFields = {
   ended_at: time("Time at which the call ended."),
   exception: nullable(Type.String(), { description: "Error message, if the call failed; null otherwise." }),
   output: Type.Optional(Type.Unknown({ description: "Result of the call." })),
   summary: nullable(anyObject, { description: "Summary of the call, such as its token usage." }),
-  wb_run_step_end: nullable(Type.Integer(), { description: "Step of the run at the end of the call." }),
+  wb_run_step_end: nullable(Type.Integer(), { description: "Step of the W&B run at the end of the call." }),
 };
 const startSchema = Type.Object(startFields, {
   title: "WeaveCallStart",
@@ -84,7 +84,9 @@ const batchRequestSchema = Type.Object(
     batch: Type.Array(
       Type.Object(
         {
-          mode: Type.Enum(["start", "end"], { description: "Part of the call: its start or its end." }),
+          mode: Type.Enum(["start", "end"], {
+            description: "Part of the call in this entry: its start or its end.",
+          }),
           req: Type.Object(
             { start: Type.Optional(startSchema), end: Type.Optional(endSchema) },
             { title: "WeaveCallPart", description: "The start or the end, as `mode` says." },

@@ -7,7 +7,7 @@ import { nullable, orNull } from "../nullable.ts";
 
 export const projectIdField = Type.String({ description: "Project, as `<entity>/<project>`." });
 export const userField = Type.Optional(
-  Type.Null({ description: "Leave out or null: the server sets it to the owner of the key." }),
+  Type.Null({ description: "Omit this field or send null: the server sets it to the owner of the key." }),
 );
 
 const objectName = Type.String({ minLength: 1, maxLength: 128, description: "Name of the object." });
@@ -154,7 +154,8 @@ const refsReadSchema = Type.Object(
   {
     refs: Type.Array(Type.String({ maxLength: 4096 }), {
       maxItems: 1000,
-      description: "References to read: of objects and ops, of parts of them, and of rows of tables.",
+      description:
+        "References of the things to read: objects and ops, parts of objects and ops, and rows of tables.",
     }),
   },
   { title: "WeaveRefsReadReq" },

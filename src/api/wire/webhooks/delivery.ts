@@ -70,7 +70,8 @@ export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
       {},
       {
         additionalProperties: true,
-        description: "Subject of the event: `job_id`, or `project_id` and the feedback records' `ids`.",
+        description:
+          "Things that the event is about: `job_id`, or `project_id` and the feedback records' `ids`.",
       },
     ),
     ({ subject }) =>

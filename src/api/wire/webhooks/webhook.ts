@@ -25,7 +25,8 @@ export const webhookChangeForm = alteration(
     ...changeRows(webhookFields, "values"),
     enabled: Type.Optional(
       Type.Boolean({
-        description: "False disables the webhook. True enables it again, for events from then on.",
+        description:
+          "False disables the webhook. True enables it again; it then gets only events that occur after that.",
       }),
     ),
   },

@@ -65,12 +65,12 @@ export function addQueuesCommand(program: Command): void {
     queues
       .command("add <queue> [call-ids...]")
       .description(
-        "Add items to an annotation queue: calls by id, subjects of feedback, or recorded answers of a model.",
+        "Add items to an annotation queue: calls by id, calls that have certain feedback, or recorded answers of a model.",
       ),
   )
     .option(
       "--feedback <query>",
-      "add the subject of each feedback record that matches this query (JSON, or @file)",
+      "add the call, object or op of each feedback record that matches this query (JSON, or @file)",
     )
     .option(
       "--model <name>",

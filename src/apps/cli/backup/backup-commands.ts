@@ -47,7 +47,7 @@ export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("verify [place]")
-      .description("Verify a backup, or the server's own data if no place is given, and report damage."),
+      .description("Verify a backup, or without an argument the server's own data, and report damage."),
   ).action(async (folder: string | undefined, flags: ArchiveFlags) => {
     const { verify } = await import("../../server/backup/archive-commands.ts");
     const faults: Fault[] = [];

@@ -44,7 +44,7 @@ export function addExportCommands(program: Command): void {
         "Migrate the database to this version of Hone, as the version's first start does. No server may be using the database.",
       ),
   )
-    .option("--check", "only report whether a migration is needed; the exit status is 1 if so")
+    .option("--check", "only report whether a migration is needed; if so, the exit status is 1")
     .action(async (flags: ArchiveFlags & { readonly check?: boolean }) => {
       const { migrateDatabase } = await import("../../server/backup/archive-commands.ts");
       const isChecked = flags.check === true;

@@ -74,18 +74,20 @@ export function addAddedModelCommands(models: Command): void {
         process.off("SIGINT", stop);
       }
     });
-  withFlags(models.command("added").description("List added base models; needs no server.")).action(
-    async (flags: DataFlags) => {
-      const { listAddedModels } = await import("../../server/library/model-commands.ts");
-      const rows = listAddedModels(flags).map((model) => ({
-        ...fieldsOf(model),
-        ...(flags.json !== true && { size: model.bytes === null ? null : sizeText(model.bytes) }),
-      }));
-      printRows(rows, { ...flags, columns: ["name", "size", "license", "source", "state"] });
-    },
-  );
   withFlags(
-    models.command("remove <name>").description("Remove an added base model, or a partial download of one."),
+    models.command("added").description("List added base models. The command needs no server."),
+  ).action(async (flags: DataFlags) => {
+    const { listAddedModels } = await import("../../server/library/model-commands.ts");
+    const rows = listAddedModels(flags).map((model) => ({
+      ...fieldsOf(model),
+      ...(flags.json !== true && { size: model.bytes === null ? null : sizeText(model.bytes) }),
+    }));
+    printRows(rows, { ...flags, columns: ["name", "size", "license", "source", "state"] });
+  });
+  withFlags(
+    models
+      .command("remove <name>")
+      .description("Remove an added base model, or a partial download of a base model."),
   ).action(async (name: string, flags: DataFlags) => {
     const { removeModel } = await import("../../server/library/model-commands.ts");
     await removeModel(name, flags);

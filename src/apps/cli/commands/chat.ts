@@ -35,7 +35,7 @@ export function addChatCommand(program: Command): void {
     program
       .command("chat [words...]")
       .description(
-        "Chat with a model, or with several side by side. If the words contain a question, print the answers and exit.",
+        "Chat with a model, or with several models side by side. With a question on the command line, print the answers and exit.",
       ),
   )
     .option(

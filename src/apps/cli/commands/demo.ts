@@ -36,7 +36,7 @@ export function addDemoCommand(program: Command): void {
   program
     .command("demo")
     .description(
-      "Train a model by reinforcement learning, over HTTP, until it answers a task well. Starts its own server unless --url names one.",
+      "Train a model by reinforcement learning, over HTTP, until it does a task well. The command starts its own server unless --url names one.",
     )
     .option(
       "--model <path or name>",
@@ -56,7 +56,7 @@ export function addDemoCommand(program: Command): void {
       "weight precision of the demo's own server, as for `hone serve`: as-stored, 8, 4, off",
     )
     .option("--feedback", "train on your ratings: press + or - for each answer, and watch the model learn")
-    .option("--simulate", "with --feedback: simulate the person who rates")
+    .option("--simulate", "with --feedback: a simulated person rates the answers instead of you")
     .option("--noise <share>", "share of the simulated person's ratings that are wrong, from 0 to 0.5", "0.1")
     .option("--url <address>", "address of a running server")
     .option("--key <key>", "API key of that server")

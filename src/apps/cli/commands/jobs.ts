@@ -166,7 +166,7 @@ function addReplayCommand(jobs: Command): void {
     jobs
       .command("replay <id>")
       .description(
-        `Replay a training job, and compare the result with the version that the job made. The exit status is 0 if they are equal, ${statusDifferent} if not.`,
+        `Train a job again with the same data and settings, and compare the result with the version that the job made. The exit status is 0 if they are equal, ${statusDifferent} if not.`,
       ),
   )
     .option("--json", "print JSON")

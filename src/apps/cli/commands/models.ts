@@ -74,7 +74,7 @@ export function addModelsCommand(program: Command): void {
     .option("--base-model <name>", "base model to train")
     .option(
       "--from <name[:stepN]>",
-      "version of another model to start from; both models must have the same base model",
+      "version of another model to start from; the new model must have the same base model",
     )
     .option("--entity <entity>", "owner of the model (default: the key's entity)")
     .option(

@@ -27,7 +27,7 @@ export function addOpenCommand(program: Command): void {
     program
       .command("open [place]")
       .description(
-        "Open the server's page in the browser: overview, chats, jobs, models, docs (the API) or guide.",
+        "Open a page of the server in the browser: overview, chats, jobs, models, docs (the API) or guide.",
       ),
   )
     .option("--json", "only print the address, as JSON")

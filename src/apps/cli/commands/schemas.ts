@@ -41,7 +41,7 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
     .option("--instance <file>", "file with a JSON value to check against all schemas; repeatable", gathered)
     .option(
       "--jsonl",
-      "read one object {name, schema, tests} per line, from the files or from standard input (also -)",
+      "read one object {name, schema, tests} per line, from the files, or from standard input (without a file, or with -)",
     )
     .option("--json", "print JSON")
     .option("--tokenizer <path>", "use the vocabulary of this model folder or tokenizer.json")

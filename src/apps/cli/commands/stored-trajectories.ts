@@ -33,7 +33,7 @@ export function addTrajectoryCommand(models: Command): void {
     models
       .command("trajectories <name>")
       .description(
-        "Write a model's stored trajectories, or their groups, one per row; project/name:step3 selects one version.",
+        "Write the trajectories that the server stores for a model, one per row; project/name:step3 selects one version.",
       ),
   )
     .addOption(
@@ -56,7 +56,10 @@ export function addTrajectoryCommand(models: Command): void {
     .option("--before <time>", "only trajectories stored before this time")
     .option("--reward-min <reward>", "only trajectories with at least this reward", Number)
     .option("--reward-max <reward>", "only trajectories with at most this reward", Number)
-    .option("--metadata <key=value...>", "only trajectories whose metadata has all these values")
+    .option(
+      "--metadata <key=value...>",
+      "only trajectories whose metadata has all these values under these keys",
+    )
     .action(writeTrajectories);
 }
 

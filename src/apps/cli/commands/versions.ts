@@ -41,7 +41,7 @@ export function addVersionCommands(models: Command): void {
     models
       .command("accept-base <name>")
       .description(
-        "Allow a model's versions to run although the weights of its base model have changed. The versions may then give different answers.",
+        "Allow a model's versions to run with the current weights of its base model, although these weights have changed. The versions may then give different answers.",
       ),
   )
     .option("--json", "print JSON")

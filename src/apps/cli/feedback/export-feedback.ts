@@ -24,7 +24,9 @@ export function addExportCommand(feedback: Command): void {
     addSelectionFlags(
       feedback
         .command("export <project>")
-        .description("Export a project's feedback, one record per line, in storage order."),
+        .description(
+          "Export a project's feedback, one record per line, in the order in which it was stored.",
+        ),
     ),
   )
     .addOption(new Option("--format <format>", "output format").choices(["jsonl", "csv"]).default("jsonl"))

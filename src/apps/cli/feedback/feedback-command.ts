@@ -76,7 +76,7 @@ export function addFeedbackCommand(program: Command): void {
     feedback
       .command("add <project> <reference>")
       .description(
-        "Add feedback on the subject of a reference, or on the recorded completion with a request id.",
+        "Add feedback on the thing that a reference identifies, or on the recorded completion with a request id.",
       ),
   )
     .option("--emoji <emoji>", "reaction, such as 👍")

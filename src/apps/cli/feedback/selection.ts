@@ -21,7 +21,7 @@ export function addSelectionFlags(command: Command): Command {
     .option("--type <type>", "only this feedback type")
     .option(
       "--on <reference>",
-      "only feedback on this subject: a reference such as `hone:///acme/games/call/1f2e`, or the request id of a chat completion",
+      "only feedback on one thing, given by its reference, such as `hone:///acme/games/call/1f2e`, or by the request id of a chat completion",
     )
     .option("--since <time>", "only feedback created at this time or later (ISO 8601)")
     .option("--until <time>", "only feedback created before this time")

@@ -43,14 +43,14 @@ export function addPreferenceCommand(jobs: Command): void {
     .option("--rule <rule>", "stored reward rule, by id or as project/name")
     .option(
       "--corrections [type:path]",
-      "also train on people's corrections of answers: the feedback type and the path in the payload, such as fix:text (default: the path `correction`, in feedback of any type)",
+      "also train on people's corrections of answers. The value is the feedback type and the path of the corrected text in the payload, such as fix:text (default: the path `correction`, in feedback of any type)",
     )
     .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
     .option(
       "--version-age-max <count>",
-      "maximum age of an answer, as the number of newer versions of the model (default: unlimited)",
+      "maximum age of an answer: the number of versions of the model that are newer than the one that answered (default: unlimited)",
     )
-    .option("--dry-run", "only show the feedback that would be used")
+    .option("--dry-run", "only show the training data that the feedback gives, and create no job")
     .addOption(
       new Option("--loss <loss>", `loss function (default: ${defaults.loss})`).choices(preferenceLosses),
     )
@@ -61,7 +61,7 @@ export function addPreferenceCommand(jobs: Command): void {
     )
     .option(
       "--label-smoothing <share>",
-      "with dpo and simpo: assumed fraction of preferences whose answers are swapped, 0 to 0.5 (default: 0)",
+      "with dpo and simpo: assumed fraction of preferences in which people swapped the better and the worse answer, 0 to 0.5 (default: 0)",
       shareOfLabels,
     )
     .option(
@@ -77,14 +77,18 @@ export function addPreferenceCommand(jobs: Command): void {
     )
     .option(
       "--batch-size <count>",
-      `pairs per optimizer step (default: ${defaults.batchSize})`,
+      `number of pairs per optimizer step (default: ${defaults.batchSize})`,
       positiveNumber,
     )
     .option("--learning-rate <rate>", `learning rate (default: ${defaults.learningRate})`, positiveNumber)
-    .option("--epochs <count>", `passes over the pairs (default: ${defaults.epochCount})`, positiveNumber)
-    .option("--no-shuffle", "keep the order of the file")
+    .option(
+      "--epochs <count>",
+      `number of passes over the pairs (default: ${defaults.epochCount})`,
+      positiveNumber,
+    )
+    .option("--no-shuffle", "train in the order of the file (default: random order)")
     .option("--watch", "watch the job until it ends")
-    .option("--json", "print the job as JSON; with --watch, then its events, one per line")
+    .option("--json", "print the job as JSON; with --watch, also print its events, one per line")
     .action(train);
 }
 

@@ -24,7 +24,7 @@ export function addSftCommand(jobs: Command): void {
   )
     .option(
       "--batch-size <count>",
-      `conversations per optimizer step (default: ${defaults.batchSize})`,
+      `number of conversations per optimizer step (default: ${defaults.batchSize})`,
       positiveNumber,
     )
     .option(
@@ -34,12 +34,12 @@ export function addSftCommand(jobs: Command): void {
     )
     .option(
       "--epochs <count>",
-      `passes over the conversations (default: ${defaults.epochCount})`,
+      `number of passes over the conversations (default: ${defaults.epochCount})`,
       positiveNumber,
     )
-    .option("--no-shuffle", "keep the order of the file")
+    .option("--no-shuffle", "train in the order of the file (default: random order)")
     .option("--watch", "watch the job until it ends")
-    .option("--json", "print the job as JSON; with --watch, then its events, one per line")
+    .option("--json", "print the job as JSON; with --watch, also print its events, one per line")
     .action(fineTune);
 }
 

@@ -103,7 +103,11 @@ export function addKeysCommand(program: Command): void {
   withData(
     keys.command("rotate <id>").description("Rotate a key's secret; the new secret is shown only once."),
   )
-    .option("--grace <length>", "duration for which the old secret remains valid, such as 12h or 0", "1d")
+    .option(
+      "--grace <length>",
+      "duration for which the old secret remains valid, such as 12h; 0 invalidates it immediately",
+      "1d",
+    )
     .action(rotate);
   withData(keys.command("revoke <id>").description("Revoke a key immediately.")).action(revoke);
 }

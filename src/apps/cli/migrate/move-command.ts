@@ -54,7 +54,7 @@ export function addMoveCommand(models: Command): void {
       "--to <address>",
       "address of the server with the new trainer (default: the same server, restarted with the new trainer)",
     )
-    .option("--to-key <key>", "API key of the target server (HONE_TO_API_KEY)")
+    .option("--to-key <key>", "API key of the server that --to names (HONE_TO_API_KEY)")
     .option("--as <name>", "project/name of the new model (default with --to: the same name)")
     .option("--go-on", "resume an interrupted move to an existing model")
     .option(

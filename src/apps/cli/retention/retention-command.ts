@@ -30,7 +30,7 @@ export function addRetentionCommand(program: Command): void {
     retention
       .command("sweep")
       .description(
-        "Remove data beyond the retention limits now; the server does so automatically every minute.",
+        "Remove the data that exceeds the retention limits now. The server also does so automatically every minute.",
       ),
   )
     .option("--dry-run", "only show what would be removed")

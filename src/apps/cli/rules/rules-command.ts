@@ -90,14 +90,14 @@ function addAddCommand(rules: Command): void {
     .option("--train <model>", "model that the rule trains automatically")
     .option(
       "--groups-min <count>",
-      "minimum number of groups in a job: prompts whose answers have different rewards (default 8)",
+      "minimum number of groups in a job, where a group is a prompt whose answers have different rewards (default 8)",
     )
     .option("--seconds-between <seconds>", "minimum time between two jobs in seconds (default 3600)")
     .option("--jobs-per-day <count>", "maximum number of jobs in 24 hours (default 24)")
     .option("--tokens-per-day <count>", "maximum number of training tokens in 24 hours (default: unlimited)")
     .option(
       "--version-age-max <count>",
-      "maximum age of an answer, as the number of newer versions of the model (default: unlimited)",
+      "maximum age of an answer: the number of versions of the model that are newer than the one that answered (default: unlimited)",
     )
     .option("--learning-rate <number>", "learning rate of the jobs that the rule creates")
     .option("--json", "print JSON")
@@ -147,7 +147,7 @@ function addTrainingCommands(rules: Command): void {
       .option("--since <time>", "only feedback created since this time. Example: `2026-01-31T00:00:00Z`")
       .option(
         "--version-age-max <count>",
-        "maximum age of an answer, as the number of newer versions of the model (default: unlimited)",
+        "maximum age of an answer: the number of versions of the model that are newer than the one that answered (default: unlimited)",
       )
       .option(
         "--learning-rate <number>",

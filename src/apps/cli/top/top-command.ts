@@ -27,7 +27,7 @@ export function addTopCommand(program: Command): void {
       .description("Show a running server live: throughput, queue, memory, prefix cache, models and jobs."),
   )
     .option("--interval <seconds>", "seconds between samples, 0.2 to 3600", seconds, 2)
-    .option("--once", "take one sample, over one interval, and exit")
+    .option("--once", "measure over one interval, print the values and exit")
     .option("--json", "print one JSON object per line for each sample")
     .addHelpText("after", about)
     .action(showServer);

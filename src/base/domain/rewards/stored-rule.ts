@@ -22,13 +22,13 @@ export interface StoredRule {
 
 /** Fields that select the recorded answers on which to train. */
 export const feedbackSelection = {
-  since: orNull(time({ about: "Uses only feedback from this time on." })),
+  since: orNull(time({ about: "Uses only feedback that was given at this time or later." })),
   versionAgeMax: orNull(
     integer({
       minimum: 0,
       maximum: 1_000_000,
       about:
-        "Maximum age of an answer, counted in versions: how many versions before the newest one gave it. Older answers are excluded from training.",
+        "Maximum age of an answer: the number of versions by which the version that gave the answer may be older than the newest version. Older answers are excluded from training.",
       usually: "no limit",
     }),
   ),
@@ -50,7 +50,7 @@ export const automaticLimits = {
     minimum: 1,
     maximum: jobGroupsMax,
     default: 256,
-    about: "Maximum number of groups in a job; the rest is left for the next job.",
+    about: "Maximum number of groups in a job. If there are more, the next job can train on the others.",
   }),
   secondsBetween: number({
     minimum: 0,
@@ -69,7 +69,7 @@ export const automaticLimits = {
     integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      about: "Maximum number of prompt and answer tokens that its jobs train on within 24 hours.",
+      about: "Maximum number of prompt and answer tokens on which the rule's jobs train within 24 hours.",
       usually: "any number",
     }),
   ),

@@ -9,7 +9,7 @@ const schema = {
     default: "on",
     choices: ["on", "asked", "off"],
     about:
-      "Recording of the completions of trained models, with their messages and tokens. `on` records all completions except those of requests with `store: false`; `asked` records only those of requests with `store: true`. Completions of base models are never recorded.",
+      "Recording of the completions of trained models, with their messages and tokens. `on` records all completions except those of requests with `store: false`; `asked` records only those of requests with `store: true`; `off` records none. Completions of base models are never recorded.",
   },
 } as const satisfies SettingsSchema;
 

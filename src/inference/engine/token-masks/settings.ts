@@ -7,7 +7,7 @@ const schema = {
     kind: "flag",
     default: defaultGrammarLimits.strictFormats,
     about:
-      "Refuses JSON Schemas with an unknown `format`. If false, such a format is ignored, and the response header `x-hone-notice` names it.",
+      "If true, JSON Schemas with an unknown `format` are refused. If false, an unknown `format` has no effect, and the response header `x-hone-notice` names it.",
   },
 } as const satisfies SettingsSchema;
 

@@ -67,7 +67,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     {
       summary: "Rotate a key's secret",
       description:
-        "Creates a new secret; the key keeps its id and settings. The current secret remains valid for a grace period, so that you can update the programs that use it. If an even older secret is still in its grace period, it becomes invalid immediately.",
+        "Creates a new secret; the key keeps its id and settings. The current secret remains valid for a grace period, so that you can update the programs that use it. If an even older secret is still in its grace period, that older secret becomes invalid immediately.",
       body: keyRotationForm,
       ...oneWithSecret,
     },

@@ -33,7 +33,8 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
       description:
         "A member's key reports its own entity; an admin key reports all entities, or one of them.",
       query: retentionQuerySchema,
-      answer: "The retention limits with current sizes, and removals by day.",
+      answer:
+        "The retention limits, the size of the stored data, and the amount of data removed on each day.",
       json: retentionSchema,
     },
     async ({ query, caller }) => {

@@ -66,7 +66,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     {
       summary: "Change a reward rule",
       description:
-        "Replaces the whole rule. An automatic rule then reads all its feedback again, but does not train again on what it has already trained on.",
+        "Replaces the whole rule. An automatic rule then reads all feedback again, but does not train again on feedback that it has already used.",
       body: ruleChangeForm,
       ...one,
     },

@@ -8,7 +8,7 @@ import { nullable } from "../../nullable.ts";
 export const answerFields = {
   use_beam_search: field("output.choices", Type.Optional(Type.Boolean()), {
     about:
-      "Beam search instead of sampling: n beams search for the n most probable answers. They are returned most probable first, in a stream each as a whole. A constraint may leave fewer than n answers. temperature and seed have no effect. stop, top_p, top_k, min_p, logit_bias, penalties and logits_processors are refused.",
+      "Beam search instead of sampling: n beams search for the n most probable answers, which are returned in order of probability. In a stream, each answer is sent as a whole. A constraint may leave fewer than n answers. temperature and seed have no effect. stop, top_p, top_k, min_p, logit_bias, penalties and logits_processors are refused.",
     default: false,
     example: true,
     isEngineFeature: true,
@@ -22,7 +22,7 @@ export const answerFields = {
   }),
   length_penalty: field("output.choices", Type.Optional(Type.Number()), {
     about:
-      "Exponent of the length in beam search. An answer's score is its summed log-probability divided by its length to this power. The length in tokens includes the prompt and excludes the token that ended the answer. Requires use_beam_search.",
+      "Exponent of the length in beam search. An answer's score is the sum of its tokens' log-probabilities, divided by its length to this power. The length in tokens includes the prompt and excludes the token that ended the answer. Requires use_beam_search.",
     default: 1,
     example: 0.8,
     isEngineFeature: true,
@@ -41,7 +41,7 @@ export const answerFields = {
     nullable(Type.Union([Type.String({ title: "str" }), Type.Array(Type.String(), { title: "list[str]" })])),
     {
       about:
-        "Stop strings: the answer ends as soon as it contains one of them, and excludes it. If several match, the string that is completed first ends the answer.",
+        "Stop strings: the answer ends as soon as the model writes one of them, and does not include it. If several stop strings match, the one that is complete first ends the answer.",
       range: "at most 1,024 strings of 4,096 characters each, none empty, unless configured otherwise",
       default: [],
       example: ["\n\n"],
@@ -56,19 +56,19 @@ export const answerFields = {
     example: [2],
   }),
   ignore_eos: field("stopping.ignoreEndTokens", Type.Optional(Type.Boolean()), {
-    about: "Ignores the model's own end tokens; stop_token_ids still apply.",
+    about: "True to continue the answer after the model's own end tokens; stop_token_ids still apply.",
     default: false,
     example: true,
   }),
   include_stop_str_in_output: field("stopping.includeStopText", Type.Optional(Type.Boolean()), {
     about:
-      "Keeps the stop string, or the stop token's text, at the end of the answer. The text of a special token is kept only if skip_special_tokens is false.",
+      "True to keep the stop string, or the stop token's text, at the end of the answer. The text of a special token is kept only if skip_special_tokens is false.",
     default: false,
     example: true,
   }),
   prompt_logprobs: field("output.promptLogprobCount", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Returns the log-probability and rank of each prompt token, and of this many most probable alternatives; 0 returns no alternatives. Not available in a stream.",
+      "Number of most probable alternatives to return for each prompt token, together with the log-probability and rank of the token itself. 0 returns only the token itself. Not available in a stream.",
     otherwise: "none",
     example: 1,
     isEngineFeature: true,
@@ -76,20 +76,21 @@ export const answerFields = {
   }),
   return_token_ids: field("output.returnTokenIds", nullable(Type.Boolean()), {
     about:
-      "Returns the token ids of the prompt and the answer. For a trained model, choices include them unless this field is false.",
+      "True to return the token ids of the prompt and the answer. For a trained model, choices include them unless this field is false.",
     otherwise: "false; a trained model's choices include them",
     example: true,
     inResponses: false,
   }),
   skip_special_tokens: field("output.skipSpecialTokens", Type.Optional(Type.Boolean()), {
-    about: "Omits special tokens from the answer's text.",
+    about: "True to omit special tokens from the answer's text.",
     default: true,
     example: false,
   }),
   // This field has no effect: the supported tokenizers insert no blanks between special tokens, because a token's text
   // does not depend on its neighbours.
   spaces_between_special_tokens: field(null, Type.Optional(Type.Boolean()), {
-    about: "Accepted without use: the supported tokenizers never put spaces between special tokens.",
+    about:
+      "Accepted without effect, because the supported tokenizers never put spaces between special tokens.",
     default: true,
     example: false,
     inResponses: false,

@@ -79,7 +79,7 @@ const structuredOutputsSchema = Type.Object(
     disable_any_whitespace: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "True to write JSON without whitespace between its tokens.",
+        description: "True to allow no whitespace between the tokens of JSON.",
       }),
     ),
     disable_additional_properties: Type.Optional(
@@ -97,9 +97,12 @@ const structuredOutputsSchema = Type.Object(
         "Structural tag as a string of JSON: the answer is free text in which the tagged parts are constrained.",
     }),
     _backend: nullable(Type.String(), {
-      description: "Engine for constraints: `auto` or `hone`, which mean the same.",
+      description:
+        "Engine that enforces constraints: `auto` or `hone`. Both values have the same effect, because the server has only one.",
     }),
-    _backend_was_auto: Type.Optional(Type.Boolean({ default: false, description: "Accepted without use." })),
+    _backend_was_auto: Type.Optional(
+      Type.Boolean({ default: false, description: "Accepted, but has no effect." }),
+    ),
   },
   { title: "StructuredOutputs" },
 );
@@ -164,7 +167,7 @@ export const spelledFields = {
 export const constraintFields = {
   structured_outputs: field("constraint", nullable(structuredOutputsSchema), {
     about:
-      "Constraint on the answer, in vLLM's form, with options for the notation of JSON. A request may have at most one constraint, in this field or in response_format.",
+      "Constraint on the answer, as in vLLM's API, and options for the whitespace and the properties of JSON. A request may have at most one constraint, in this field or in response_format.",
     otherwise: "none",
     example: { choice: ["yes", "no"] },
     isEngineFeature: true,

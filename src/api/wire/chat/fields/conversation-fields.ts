@@ -15,8 +15,8 @@ const contentPart = Type.Union([
       text: free("The text, in a part of a text type."),
       refusal: free("Text of the model's refusal."),
       thinking: free("The thoughts, for chat templates that read them from this member."),
-      annotations: free("Accepted without use."),
-      logprobs: free("Accepted without use."),
+      annotations: free("Accepted, but has no effect."),
+      logprobs: free("Accepted, but has no effect."),
     },
     { ...named, title: "ContentPart" },
   ),
@@ -26,7 +26,7 @@ const toolCall = Type.Object(
   {
     id: free("Id of the call; the message with its result repeats it as `tool_call_id`."),
     type: free("`function` or `custom`."),
-    index: free("Accepted without use."),
+    index: free("Accepted, but has no effect."),
     function: nullable(
       Type.Object(
         {
@@ -66,21 +66,21 @@ export const messageSchema = Type.Object(
       description: "In an assistant message: its tool calls, in the form in which answers contain them.",
     }),
     reasoning: nullable(Type.Unknown(), {
-      description: "In an assistant message: the model's thoughts before it.",
+      description: "In an assistant message: the thoughts that the model wrote before the message.",
     }),
     reasoning_content: nullable(Type.Unknown(), { description: "Alias of reasoning." }),
     // These members appear in answers of this server, which clients send back, or are read by some chat templates.
     refusal: free("Text of the model's refusal."),
-    annotations: free("Accepted without use."),
+    annotations: free("Accepted, but has no effect."),
     thinking: free("The thoughts, for chat templates that read them from this member."),
     tools: free("Tools of the message, for chat templates that read them from this member."),
     prompt_token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
       description:
-        "In an assistant message: token ids of the prompt that it answered, as its choice returned them.",
+        "In an assistant message: token ids of the prompt that the message answered, as the server returned them in the choice.",
     }),
     token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
       description:
-        "In an assistant message: its own token ids, as its choice returned them. If prompt_token_ids followed by token_ids match the text that the template renders, the prompt starts with exactly these tokens; otherwise the text is tokenized as usual.",
+        "In an assistant message: token ids of the message itself, as the server returned them in the choice. If prompt_token_ids and then token_ids spell the text that the template renders up to here, the prompt starts with exactly these tokens. Otherwise the server tokenizes the text as usual.",
     }),
   },
   { ...named, title: "Message" },
@@ -100,7 +100,7 @@ const toolSchema = Type.Object(
           }),
           parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
           strict: nullable(Type.Boolean(), {
-            description: "If true, arguments are constrained to satisfy the schema exactly.",
+            description: "True to constrain the arguments of calls, so that they satisfy the schema exactly.",
           }),
         },
         { ...named, title: "FunctionDefinition" },
@@ -123,7 +123,7 @@ const toolSchema = Type.Object(
                     {
                       syntax: Type.Enum(["lark", "regex"], { description: "Notation of the grammar." }),
                       definition: Type.String({
-                        description: "The grammar; the input of each call matches it.",
+                        description: "The grammar, which the input of each call matches.",
                       }),
                     },
                     { ...named, title: "ToolGrammar" },
@@ -197,28 +197,28 @@ export const conversationFields = {
     nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
     {
       about:
-        "How much the model should think before it answers. The chat template receives the value in the variable reasoning_effort. It also receives the variable enable_thinking, which is false for the value `none` and true for other values.",
+        "How much the model should think before it answers. The chat template receives this value in the variable reasoning_effort, and the variable enable_thinking, which is false if the value is `none` and true otherwise.",
       otherwise: "the template's own",
       example: "low",
       inResponses: false,
     },
   ),
   add_generation_prompt: field("prompt.addGenerationPrompt", Type.Optional(Type.Boolean()), {
-    about: "Ends the prompt with the tokens that open the assistant's turn.",
+    about: "True to end the prompt with the tokens that open the assistant's turn.",
     otherwise: "true; false with continue_final_message",
     example: false,
     inResponses: false,
   }),
   continue_final_message: field("prompt.continueFinalMessage", Type.Optional(Type.Boolean()), {
     about:
-      "Leaves the last message open, so that the model continues it. Cannot be combined with add_generation_prompt.",
+      "True to leave the last message open, so that the model continues it. Cannot be combined with add_generation_prompt.",
     default: false,
     example: true,
     inResponses: false,
   }),
   add_special_tokens: field("prompt.addSpecialTokens", Type.Optional(Type.Boolean()), {
     about:
-      "Adds the tokenizer's special tokens, such as a beginning-of-text token, to those that the template writes.",
+      "True to add the tokenizer's special tokens, such as a beginning-of-text token, to the special tokens that the template writes.",
     default: false,
     example: true,
   }),

@@ -16,7 +16,8 @@ export const foreignFields = {
     cure: "top_logprobs gives the most probable tokens, and logprobs the one that was drawn",
   }),
   truncation_side: field(null, nullable(Type.String()), {
-    about: "Refused unless `left`: truncate_prompt_tokens always cuts the start of the prompt.",
+    about:
+      "Any value but `left` is refused, because truncate_prompt_tokens always removes the start of the prompt.",
     default: "left",
     example: "left",
     refusedUnless: is("left"),

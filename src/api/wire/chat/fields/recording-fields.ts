@@ -22,7 +22,7 @@ export const recordingFields = {
   }),
   metadata: field("recording.metadata", nullable(metadataSchema), {
     about:
-      "Key-value pairs of strings that are recorded with the completion, so that you can find it by them.",
+      "Key-value pairs of strings that are recorded with the completion. In lists of completions, you can filter by them.",
     range: "at most 16 pairs, with keys of at most 64 characters and values of at most 512",
     default: {},
     example: { topic: "demo" },

@@ -14,7 +14,7 @@ const namedTool = Type.Object(
 const toolName = Type.Object(
   {
     type: Type.Optional(Type.Unknown({ description: "`function` or `custom`." })),
-    name: Type.Optional(Type.Unknown({ description: "Accepted without use." })),
+    name: Type.Optional(Type.Unknown({ description: "Accepted, but has no effect." })),
     function: Type.Optional(
       Type.Unknown({ description: "With type `function`: an object with the function's name." }),
     ),
@@ -65,14 +65,14 @@ const toolChoiceSchema = Type.Union([
 export const replyFields = {
   echo: field("prompt.echo", Type.Optional(Type.Boolean()), {
     about:
-      "Prepends the last message's text to the answer's text if both have the same role, as with continue_final_message; otherwise the text does not change. Unless it is streamed, the answer also includes prompt_logprobs, with top_logprobs alternatives for each token.",
+      "True to put the last message's text before the answer's text. This has an effect only if the last message and the answer have the same role, as with continue_final_message. Unless it is streamed, the answer also includes prompt_logprobs, with as many alternatives for each token as top_logprobs says.",
     default: false,
     example: true,
     inResponses: false,
   }),
   // This field has no effect, because text models have no multimodal input.
   mm_processor_kwargs: field(null, nullable(anyObject), {
-    about: "Accepted without use: models read only text here.",
+    about: "Accepted without effect, because this server's models read only text.",
     default: {},
     example: { num_crops: 4 },
     inResponses: false,
@@ -91,7 +91,7 @@ export const replyFields = {
     example: false,
   }),
   max_completion_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
-    about: "Newer name of max_tokens; takes precedence over it.",
+    about: "Newer name of max_tokens. If a request has both fields, this one applies.",
     range: tokenLimitRange,
     otherwise: "max_tokens",
     example: 100,
@@ -107,7 +107,7 @@ export const replyFields = {
   }),
   logprobs: field("output.logprobs", nullable(Type.Boolean()), {
     about:
-      "Returns the log-probability of each answer token, computed before bias, penalties and temperature.",
+      "True to return the log-probability of each answer token, computed before bias, penalties and temperature.",
     otherwise: "false; true for a trained model",
     example: true,
     inResponses: false,
@@ -121,7 +121,7 @@ export const replyFields = {
   }),
   include_reasoning: field("output.includeReasoning", Type.Optional(Type.Boolean()), {
     about:
-      "Returns the model's thoughts as `reasoning`. Their tokens are counted even if they are not returned.",
+      "True to return the model's thoughts as `reasoning`. The tokens of thoughts count as answer tokens even if thoughts are not returned.",
     default: true,
     example: false,
   }),

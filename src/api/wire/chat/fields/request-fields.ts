@@ -15,25 +15,25 @@ export const requestFields = {
   }),
   request_id: field("identity.requestId", Type.Optional(Type.String({ minLength: 1, maxLength: 256 })), {
     about:
-      "Id of the request; the answer's id is `chatcmpl-` followed by it. Refused while another request with this id is running.",
+      "Id of the request; the answer's id is `chatcmpl-` followed by this id. Refused while another request with the same id is running.",
     otherwise: "a new one",
     example: "request-1",
   }),
   user: field("identity.user", nullable(Type.String()), {
-    about: "The client's name for its user; accepted without use.",
+    about: "The client's name for its user; accepted without effect.",
     otherwise: "none",
     example: "somebody",
   }),
   priority: field("identity.priority", Type.Optional(Type.Integer()), {
     about:
-      "Priority of the request. Requests with lower values run earlier, and preempt those with higher values. A value other than 0 is refused unless the model is scheduled by priority.",
+      "Priority of the request. Requests with lower values run earlier, and preempt requests with higher values. A value other than 0 is refused unless the server schedules by priority (setting `engine.scheduling`).",
     default: 0,
     example: -1,
     isEngineFeature: true,
   }),
   cache_salt: field("identity.cacheSalt", nullable(Type.String({ minLength: 1, maxLength: 1024 })), {
     about:
-      "Restricts sharing of the prefix cache to requests of the same entity with the same salt. Without a salt, other clients of the entity could learn from `cached_tokens` or the time to the first token that someone sent the same prompt. Entities never share cached prompts.",
+      "Text that restricts the sharing of cached prompts: only requests of the same entity with the same salt share them. Without a salt, other clients of the entity could learn from `cached_tokens` or from the time to the first token that someone sent the same prompt. Different entities never share cached prompts.",
     otherwise: "none",
     example: "a secret that nobody can guess",
     isEngineFeature: true,
@@ -51,7 +51,7 @@ export const requestFields = {
     nullable(Type.Integer({ minimum: -1, maximum: 2 ** 63 })),
     {
       about:
-        "Keeps only this many tokens at the prompt's end. -1 keeps as many as fit into the context together with max_completion_tokens.",
+        "Number of tokens at the prompt's end that are kept; all earlier tokens are removed. -1 keeps as many tokens as fit into the context together with max_completion_tokens.",
       range: "not 0, and at most the context length",
       otherwise: "no truncation: a prompt that does not fit is refused",
       example: 512,
@@ -68,8 +68,10 @@ export const requestFields = {
     nullable(
       Type.Object(
         {
-          include_usage: flag("Sends the token usage in a last chunk, which has no choices."),
-          continuous_usage_stats: flag("With include_usage: also sends the usage so far in every chunk."),
+          include_usage: flag("True to send the token usage in a last chunk, which has no choices."),
+          continuous_usage_stats: flag(
+            "With include_usage: true to also send, in every chunk, the number of tokens so far.",
+          ),
         },
         { title: "StreamOptions" },
       ),
@@ -82,7 +84,7 @@ export const requestFields = {
     },
   ),
   return_tokens_as_token_ids: field("answer form", nullable(Type.Boolean()), {
-    about: "Identifies the tokens of log-probabilities as token_id:<N> instead of by their text.",
+    about: "True to identify the tokens of log-probabilities as token_id:<N> instead of by their text.",
     default: false,
     example: true,
     inResponses: false,

@@ -33,7 +33,7 @@ const extraArguments = Type.Unsafe<JsonObject>(Type.Object({}, { additionalPrope
 export const samplingFields = {
   temperature: field("sampling.temperature", nullable(Type.Number({ minimum: 0 })), {
     about:
-      "Sampling temperature, which divides the logits. 0 samples greedily. Values between 0 and 0.01 are raised to 0.01.",
+      "Sampling temperature, by which the logits are divided. 0 always chooses the most probable token. Values between 0 and 0.01 are raised to 0.01.",
     otherwise: "the model's own default, otherwise 1",
     example: 0.7,
   }),
@@ -69,7 +69,7 @@ export const samplingFields = {
   }),
   repetition_penalty: field("sampling.repetitionPenalty", nullable(Type.Number({ exclusiveMinimum: 0 })), {
     about:
-      "Divides the positive logits, and multiplies the negative logits, of tokens that occur in the prompt or the answer so far.",
+      "Factor by which the logits of tokens that occur in the prompt or in the answer so far are changed: positive logits are divided by it, negative ones multiplied. 1 changes nothing.",
     otherwise: "the model's own default, otherwise 1",
     example: 1.1,
     allowedWithBeams: is(1),
@@ -109,7 +109,7 @@ export const samplingFields = {
   }),
   bad_words: field("sampling.badWords", Type.Optional(Type.Array(Type.String())), {
     about:
-      "Strings that the answer must not contain. The server blocks the token sequence of each string, and that of the string with a leading space if it has the same number of tokens. Other tokenizations of the string are not blocked.",
+      "Strings that the answer must not contain. The server blocks the token sequence of each string. If the string with a leading space has as many tokens, the server blocks that sequence too. Other tokenizations of the string are not blocked.",
     range:
       "at most 1,024 strings of 4,096 characters each and 65,536 in total, none blank, unless configured otherwise",
     default: [],
