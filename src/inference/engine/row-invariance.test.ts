@@ -243,6 +243,8 @@ const cases = [
   ["lfm2-biases", "8"],
   ["qwen3.5", "off"],
   ["qwen3.5", "8"],
+  ["qwen3.5-moe", "off"],
+  ["qwen3.5-moe", "8"],
   ["gemma4", "off"],
   ["gemma4-large", "8"],
   ["qwen3-moe", "off"],

@@ -293,6 +293,7 @@ const cases = [
   ["gemma3", "off"],
   ["lfm2", "off"],
   ["qwen3.5", "off"],
+  ["qwen3.5-moe", "off"],
   ["gemma4", "off"],
   ["qwen3-moe", "8"],
   ["granite4-hybrid", "off"],

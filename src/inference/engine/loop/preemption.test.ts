@@ -2,7 +2,9 @@
 // memory are freed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
+import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { readModelWeights } from "../../architectures/weights.ts";
 import { adapter, modelFolder } from "../contract/engine-under-test.ts";
@@ -14,15 +16,29 @@ import { observedLoop, requestOf, runTogether, smallLimits } from "../testing/ru
 const limits = { ...smallLimits, slotCountMax: 3, promptChunkTokens: 16 };
 const prompt = Array.from({ length: 50 }, (_, index) => (index * 37 + 11) % 500);
 
-async function openRunner(): Promise<ModelRunner> {
-  const config = readModelConfig(modelFolder);
-  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+async function openRunner(folder = modelFolder): Promise<ModelRunner> {
+  const config = readModelConfig(folder);
+  const weights = readModelWeights(folder, config, { cacheFolder: null });
   return createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1 });
 }
 
+/** Models whose sequences have states besides keys and values. */
+const withStates = ["lfm2", "lfm2-biases", "qwen3.5", "qwen3.5-moe", "granite4-hybrid", "nemotron-h"];
+
 test("a repeatedly preempted answer is the same to the last bit", async () => {
-  const runner = await openRunner();
-  for (const own of [null, adapter]) {
+  await checkPreempted(await openRunner(), [null, adapter]);
+});
+
+for (const name of searchedOf(withStates, 2))
+  test(`${name}: a repeatedly preempted answer is the same to the last bit`, async () => {
+    await checkPreempted(await openRunner(`test/fixtures/goldens/models/${name}`), [null]);
+  });
+
+async function checkPreempted(
+  runner: ModelRunner,
+  adapters: readonly (AdapterReference | null)[],
+): Promise<void> {
+  for (const own of adapters) {
     const request = requestOf(prompt, {
       adapter: own,
       choiceCount: 3,
@@ -55,7 +71,7 @@ test("a repeatedly preempted answer is the same to the last bit", async () => {
     assert.equal(loop.kvCacheBytes, 0);
   }
   await runner.close();
-});
+}
 
 test("an owner that fills every slot makes room for a newcomer, and its answers are unchanged", async () => {
   const runner = await openRunner();

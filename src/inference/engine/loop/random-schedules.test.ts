@@ -291,9 +291,11 @@ const models = [
   { name: "qwen3", folder: modelFolder, adapterOf: () => goldenAdapter },
   ofGoldens("lfm2"),
   ofGoldens("qwen3.5"),
+  ofGoldens("qwen3.5-moe"),
   ofGoldens("gemma4"),
   ofGoldens("qwen3-moe"),
   ofGoldens("granite4-hybrid"),
+  ofGoldens("nemotron-h"),
 ];
 
 for (const { name, folder, adapterOf } of models) {

@@ -127,8 +127,10 @@ const models = [
 const withStates = [
   ["lfm2", "off"],
   ["qwen3.5", "off"],
+  ["qwen3.5-moe", "off"],
   ["gemma4", "off"],
   ["granite4-hybrid", "off"],
+  ["nemotron-h", "off"],
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 for (const [name, quantization] of [...searchedOf(models, 2), ...searchedOf(withStates, 1)]) {
