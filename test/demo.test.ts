@@ -1,7 +1,7 @@
 // Tests the purpose of the product: the built-in model performs badly on the demo's task, is trained over HTTP, and
-// then performs well. It learns either from rewards, or from the feedback of a simulated person who errs in a tenth of
-// all cases; a short run of the tests runs only one of the two. `tools/bench/demo-seeds.ts` and
-// `tools/bench/feedback-seeds.ts` run many seeds.
+// then performs well. It learns either from rewards, or from feedback by a simulated person who errs in a tenth of all
+// cases; `npm test` runs only one of these two. `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` run
+// many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedRater } from "../src/apps/cli/demo/feedback/rater.ts";

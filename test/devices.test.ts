@@ -1,5 +1,5 @@
-// Tests a server that is told to compute on a GPU, with and without one: it reports what computes each model, and
-// answers.
+// Tests a server that is told to compute on a GPU, on machines with and without a GPU: it reports which device computes
+// each model, and answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";

@@ -249,7 +249,8 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/training-jobs": creations(other, own),
     "POST /v1/preview/sft-training-jobs": [
       ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
-        // Idempotency keys cover jobs of every kind, so attempts with such a key would repeat those above.
+        // Idempotency keys work for jobs of every kind, so attempts with such a key would only repeat the attempts
+        // above.
         ({ headers }) => headers?.["idempotency-key"] === undefined,
       ),
       ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
@@ -617,8 +618,8 @@ function cursors({
 }
 
 /**
- * Returns list requests whose query contains things of another entity. Unknown parameters are ignored, and the others
- * match nothing.
+ * Returns list requests whose query contains things of another entity. The server ignores unknown parameters; the known
+ * ones match nothing.
  */
 function lists(url: string, { entity, project, name, modelId }: Things): readonly Attempt[] {
   const queries = [`entity=${entity}`, `project=${project}`, `name=${name}`, `id=${modelId}`];

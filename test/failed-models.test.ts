@@ -1,4 +1,4 @@
-// Tests base models that cannot be loaded, each for a different reason, on a server that also has working ones. The
+// Tests base models that cannot be loaded, each for a different reason, on a server that also has working models. The
 // working models are served, and every request for a broken one gets the reason. The server exits only if no model
 // works.
 import assert from "node:assert/strict";

@@ -9,7 +9,7 @@ import { type Source, sources, isTest, isProduct, importsOf, packageOf } from ".
 
 /** A room: a folder within an area. */
 interface Room {
-  /** Rooms of the same area that this room may import. Each comes before this room in the table. */
+  /** Rooms of the same area that this room may import. In the table, each of them comes before this room. */
   readonly mayImport: readonly string[];
   /** Packages that only this room imports. */
   readonly vendors: readonly string[];

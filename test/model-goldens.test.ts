@@ -103,7 +103,7 @@ function floatData(tensor: Tensor | undefined): Float32Array {
 function greatestDifference(left: ArrayLike<number>, right: ArrayLike<number>): number {
   assert.equal(left.length, right.length);
   let greatest = 0;
-  // Compared in this way, so that NaN counts as the greatest difference.
+  // The values are compared in this way so that NaN counts as the greatest difference.
   for (let index = 0; index < left.length; index++) {
     const difference = Math.abs(left[index] - right[index]);
     if (!(difference <= greatest)) greatest = difference;
@@ -271,7 +271,8 @@ class RowCache {
   }
 
   /**
-   * Returns the inputs with the states of `partCount` parts. The first part has this row's states, the others zeros.
+   * Returns the inputs with the states of `partCount` parts. The first part has the states of this row; all states of
+   * the other parts are zeros.
    */
   partStateFeeds(partCount: number): Feeds {
     const feeds: Feeds = {};

@@ -1,4 +1,5 @@
-// The program as a later build would be, for tests: it has one more migration of the database, which only adds to it.
+// The program as a later build would be, for tests: it has one more migration of the database, which only adds to the
+// database.
 import { type Step, steps } from "../src/store/database/migrations/steps.ts";
 
 const tables = "access_keys feedback jobs model_versions models recorded_completions servers".split(" ");

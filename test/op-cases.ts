@@ -380,7 +380,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   ],
   placeRows: [
     {
-      // The id 3 occurs twice; both times the same row is written.
+      // The id 3 occurs twice, and the same row is written both times.
       inputs: {
         ...floats("table", [5, 3], { shape: ["N", 3] }),
         ...floats("row", [1, 3]),

@@ -1,5 +1,6 @@
-// Tests prompts that one server computes and another answers, over HTTP with the requests of a proxy in front of both.
-// Answers must equal the second server's own ones bit for bit, and failures on the way are reported.
+// Tests prompts that one server computes and another server answers, over HTTP with the requests of a proxy in front of
+// the two servers. Answers must equal, bit for bit, those that the second server gives without the first, and failures
+// on the way are reported.
 import assert from "node:assert/strict";
 import { cpSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";

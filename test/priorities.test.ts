@@ -44,7 +44,7 @@ test("a request with lower `priority` value preempts one with a higher value, wh
     ended.push("worse");
     return body;
   });
-  // Sent one after the other, each while both slots are occupied.
+  // These requests are sent one after the other, each while both slots are occupied.
   for (let count = 0; count < 3; count++) {
     await answer({ n: 2, priority: count - 4, max_tokens: 2 });
     ended.push("better");

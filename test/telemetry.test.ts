@@ -1,5 +1,5 @@
 // Tests the traces and metrics that a running server sends to a collector: a chat is one tree of spans within its
-// client's trace, and a job is linked to its request. A missing, slow or broken collector delays nothing.
+// client's trace, and a job is linked to its request. A missing, slow or broken collector does not delay the server.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test, type TestContext } from "node:test";

@@ -59,8 +59,8 @@ export async function backUpUnderLoad({
         const start = performance.now();
         const manifest = await backup(archive, from, watching);
         seconds.push((performance.now() - start) / 1000);
-        // In the last round, clients stop before the restore. In all other rounds they continue, because the backup is
-        // restored to another folder, which does not disturb the running server.
+        // In the last round, clients stop before the restore. In all other rounds they continue: the restore goes to
+        // another folder, so it does not disturb the running server.
         if (round === rounds) await clients.stop();
         await restore(archive, { data: restored }, watching);
         const found = [

@@ -87,7 +87,8 @@ test(
     assert.deepEqual(states, ["completed", "skipped", "unstarted"]);
     await close();
 
-    // Another person with the same API key also answers the first item, which already has an answer.
+    // A second person, with the same API key, also answers the first item, which already has an answer of the first
+    // person.
     const second = await openPage(server, { at: `#/queues?project=${encodeURIComponent(project_id)}` });
     await second.page.getByLabel("Annotate as").fill("bob");
     await second.page.keyboard.press("Enter");

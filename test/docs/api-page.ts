@@ -26,7 +26,10 @@ interface SharedObject {
 
 type SharedObjects = ReadonlyMap<string, SharedObject>;
 
-/** Objects and fields that the page has described so far, so that it describes none twice. Mutable: `rowsOf` adds to it. */
+/**
+ * Objects and fields that the page has described so far, so that it describes none of them twice. Mutable: `rowsOf`
+ * adds to it.
+ */
 interface Described {
   /** For each set of nested rows, as JSON, the first field that has them: the heading of its section, and its path. */
   readonly objects: Map<string, { readonly heading: string; readonly path: string }>;
@@ -221,8 +224,8 @@ ${sentTable(rows.filter((row) => !isOfChat(row)))}`;
 function answerText(head: string, schema: Schema, context: Context): string {
   const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
   const rest = rows.filter((row) => !isSame(row, listFields));
-  // An answer that is a page of a list has all fields in `listFields`. Another answer may have a single field that is
-  // equal to one of them; its table stays complete.
+  // An answer that is a page of a list has all fields in `listFields`. If another answer has a single field that is
+  // equal to one of them, its table stays complete.
   if (rows.length - rest.length < listFields.length) return `${head}\n\n${objectText(schema, context, rows)}`;
   const [[, type] = [], ...others] = rest;
   if (others.length === 0)

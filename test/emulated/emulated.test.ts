@@ -1,5 +1,5 @@
-// Tests kernels for processors other than this machine's with QEMU's user mode: one with AVX2 but without VNNI, and
-// one without AVX2; a full run also tests the engine. Without the emulator these tests are skipped, which
+// Uses QEMU's user mode to test kernels for processors other than this machine's: one with AVX2 but without VNNI, and
+// one without AVX2. A full run also tests the engine. Without the emulator these tests are skipped, which
 // scripts/test.js reports in its last line.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

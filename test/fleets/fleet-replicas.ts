@@ -50,7 +50,7 @@ export function createReplicas({ count, cacheFolder, seed, onCompletion, onLoad 
         logprobCountMax: 20,
         latencies: recordedLatencies(seededRandom("latencies", seed, replica)),
         onAsked: (path, body) => {
-          // Safe casts: the stub reads these bodies in the same form.
+          // Safe casts: the stub server reads these bodies with the same types.
           if (path === "/v1/completions") onCompletion(replica, body as SentCompletion);
           if (path === "/v1/load_lora_adapter") onLoad(replica, (body as { lora_name: string }).lora_name);
         },

@@ -1,5 +1,5 @@
 // Clients that write feedback concurrently until their server dies: single records, batches, replacements and purges.
-// Afterwards they resend some of the unanswered operations and leave the others.
+// Afterwards they send some of the unanswered operations again, and give up the others.
 import type { Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
 import { FeedbackLedger, type Change, type Said } from "./feedback-ledger.ts";

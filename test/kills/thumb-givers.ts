@@ -72,7 +72,7 @@ export class ThumbGivers {
       ...sampling,
       request_id: requestId,
     });
-    // With a slow disk, an answer ends before it is recorded, so check that it is.
+    // With a slow disk, an answer ends before it is recorded, so this code checks whether it has been recorded.
     const { status } = await call(server, "GET", `/v1/chat/completions/${requestId}`).catch(brokenOff);
     if (status !== 200) return;
     const rated: Rated = { judgedCount: 1, isSettled: false };

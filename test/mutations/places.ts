@@ -63,7 +63,7 @@ function operatorsIn(code: string): readonly Place[] {
 }
 
 /**
- * Largest number that is mutated. Numbers up to this one usually count things, so one more or less matters. Larger
+ * Largest number that is mutated. Numbers up to this one usually count things, so a difference of one matters. Larger
  * numbers are usually sizes or times, for which tests cannot notice a difference of one.
  */
 const countMax = 16;

@@ -58,7 +58,7 @@ export class Tree {
       this.#write(file, sources[index]);
       this.#write(builtFiles[index], before[index]);
     });
-    // A change may break another file. Building the changes separately shows which one did.
+    // A change to one file may break the build of another file. Building the changes separately shows which change did.
     if (changes.length > 1 && faults.some((fault) => !changes.some(({ file }) => file === fault)))
       return changes.flatMap((change) => this.build([change]));
     return changes.map(({ file }, index): Built => {

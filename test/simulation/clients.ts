@@ -46,7 +46,7 @@ const patienceMs = 40_000;
 const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** Names that all clients know, so that they can request each other's objects. */
+/** Names of objects that all clients know, so that clients can request each other's objects. */
 export interface Known {
   readonly models: string[];
   readonly jobs: string[];

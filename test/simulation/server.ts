@@ -69,8 +69,8 @@ export interface SimulatedServer {
 export const baseModel = "tiny";
 
 /**
- * The same as in `train/jobs/settings` except for times: minutes there are seconds here, so that a run covers many of
- * them.
+ * The same settings as in `train/jobs/settings` except for times: minutes there are seconds here, so that a run covers
+ * many of these periods.
  */
 const settings = jobSettings.with({
   concurrency: 2,

@@ -88,8 +88,8 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
 /**
  * Refuses a token whose claim `<nameClaim>_verified` says that the issuer has not verified the user name. Users may
  * declare `email` and `phone_number` themselves, so the issuer reports its check in `email_verified` and
- * `phone_number_verified` (OpenID Connect Core 1.0, section 5.1). True, the text "true" in any case, and a missing
- * claim pass.
+ * `phone_number_verified` (OpenID Connect Core 1.0, section 5.1). The values true and "true" in any case pass, and so
+ * does a token without the claim.
  *
  * @throws ServiceError `unauthorized` for any other value
  */

@@ -1,6 +1,6 @@
-// Divides the connections among entities and clients without a key. If a new connection exceeds the limit, a connection
-// without a key is closed, or an idle one if all have keys. An entity that exceeds its share loses its longest idle
-// connection; if all its connections are busy, its new request is refused.
+// Divides the connections among entities and clients without a key. If a new connection exceeds the limit, the server
+// closes a connection without a key, or, if all have keys, an idle connection. If an entity exceeds its share, the
+// server closes its longest idle connection, or refuses its new request if all its connections are busy.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -89,14 +89,14 @@ export class Connections {
     };
   }
 
-  /** True if the connection belongs to the entity, so that its requests begin in the entity's turns. */
+  /** True if the connection belongs to the entity, so that its requests begin when it is the entity's turn. */
   isOf(socket: Socket, entity: string): boolean {
     return this.#keyed.get(socket)?.entity === entity;
   }
 
   /**
-   * Calls `begin` at the turn of the connection's entity. If the connection has not sent a valid key, its network takes
-   * turns instead, and the network's newest request begins first.
+   * Calls `begin` at the turn of the connection's entity. If the connection has not sent a valid key, it waits for the
+   * turn of its network instead, in which the network's newest request begins first.
    */
   inTurn(socket: Socket, begin: () => void): void {
     const entity = this.#keyed.get(socket)?.entity;
@@ -115,7 +115,7 @@ export class Connections {
   /**
    * Counts the connection towards the entity's share.
    *
-   * @throws ServiceError `overloaded` if the share is used up and none of its connections is idle
+   * @throws ServiceError `overloaded` if the share is used up and no connection of the entity is idle
    */
   #move(socket: Socket, entity: string): void {
     const former = this.#keyed.get(socket)?.entity ?? keyless;
@@ -131,8 +131,8 @@ export class Connections {
   }
 
   /**
-   * Makes room for a new connection. It closes another connection without a key, if there is one. Otherwise it closes
-   * an idle connection of the entity with the most connections, or, if none is idle, the new connection.
+   * Makes room for a new connection: closes another connection without a key, if there is one. Otherwise closes an idle
+   * connection of the entity with the most connections, or the new connection if none is idle.
    */
   #closeForNewcomer(): void {
     if (this.#networkOf.size > 1) return this.#closeStranger();

@@ -76,7 +76,7 @@ export interface HttpDependencies {
   /** Returns a sentence that says why the database is unreachable; null if no fault is known. */
   readonly databaseFault: () => string | null;
   /**
-   * Returns a sentence about the database that reports no fault, such as that a newer program upgraded it; null if
+   * Returns a sentence about the database that reports no fault, such as that a newer release upgraded it; null if
    * there is nothing to report.
    */
   readonly databaseNote: () => string | null;
@@ -85,13 +85,13 @@ export interface HttpDependencies {
   /** Resolves if training jobs make progress. Otherwise rejects with the reason, like the functions in `checks`. */
   readonly checkJobs: () => Promise<void>;
   /**
-   * Health checks of other components, by name. Each rejects if its component is unhealthy; if the error is a
-   * ServiceError, everyone can read its message.
+   * Health checks of other components, by name. A check rejects if its component is unhealthy. If it rejects with a
+   * ServiceError, the message is shown to everyone.
    */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /**
    * Compiles a constraint as for answers of the base model, and checks JSON values against it. Runs outside the event
-   * loop of this process, and clients take turns.
+   * loop of this process; clients take turns.
    */
   readonly checkConstraint: (
     base: string,
@@ -141,8 +141,8 @@ export interface HttpDependencies {
   readonly objects: ObjectService;
   readonly traces: ProjectTraces;
   /**
-   * True if the server runs models. A server that only trains answers only requests about itself, such as health and
-   * metrics.
+   * True if the server answers requests to models. A server that only trains answers only requests about itself, such
+   * as health and metrics.
    */
   readonly isServing: boolean;
   /** True once the server is stopping. New work is then refused with 503. */

@@ -47,8 +47,8 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
   too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
-  // These are OpenAI's status and type for an exceeded quota. Unlike an exceeded rate limit, it lasts until someone
-  // acts.
+  // Status and type that OpenAI uses for an exceeded quota. Unlike an exceeded rate limit, an exceeded quota lasts
+  // until someone acts.
   full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
@@ -133,8 +133,8 @@ const textLengthMax = 2000;
 const placeLengthMax = 1000;
 
 /**
- * Shortens a fault. Its location can contain names that the client chose, so both each part and the whole location are
- * cut.
+ * Shortens a fault. Its location can contain names that the client chose, so each part of the location is cut, and then
+ * the whole location.
  */
 function shortened({ location, message, type }: Fault): Fault {
   const parts: string[] = [];

@@ -14,7 +14,7 @@ import type { HttpSettings } from "./settings.ts";
 import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
 /**
- * Sends the headers of an event stream with status 200, which remains even if an error follows.
+ * Sends the headers of an event stream with status 200. An error that occurs later can no longer change this status.
  *
  * @param form options for streams with named events, ids, or a keep-alive event
  */

@@ -138,7 +138,7 @@ function admission(
     const from = { headers: request.headers, address: request.ip, onUnknownKey };
     const user = await authenticateUser(users, scheme, from);
     if (user === null) return keyCaller(request, scheme);
-    // The proxy signs in every request from the user's browser, even one that a page of another site sent.
+    // The proxy signs in every request from the user's browser, even a request that a page of another site sent.
     refuseOtherSites(request, cors);
     return { caller: user, key: null };
   };
@@ -154,8 +154,8 @@ function admission(
     }
     const opened = await open(request);
     const { entity } = (request.caller = opened.caller);
-    // A connection's first request began in a turn of its network, so it now waits for a turn of its entity. Later
-    // requests on the connection began in a turn of the entity.
+    // A connection's first request began when it was the turn of the client's network, so it now waits for a turn of
+    // its entity. Later requests on the connection begin at a turn of the entity.
     if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
       await loopTurns.next(entity);
     if (reply.raw.destroyed) throw clientDisconnected();

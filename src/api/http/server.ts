@@ -90,8 +90,8 @@ export async function createHttpServer(
     genReqId: ({ headers }) => idFor(headers),
     bodyLimit: settings.otherBodyBytes,
     routerOptions: { maxParamLength: 1000 },
-    // While the server closes, it answers with its own 503 instead of Fastify's. It closes connections by force,
-    // because a request that `preClose` has not ended would never end.
+    // While the server closes, it answers requests with its own 503 instead of Fastify's. It closes connections by
+    // force, because a request that `preClose` has not ended would never end.
     return503OnClosing: false,
     forceCloseConnections: true,
     requestTimeout: settings.requestSeconds * 1000,

@@ -50,9 +50,9 @@ const fixed = {
   /** Time limit in seconds for receiving a request with its body. A large body over a slow line takes minutes. */
   requestSeconds: 300,
   /**
-   * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity may
-   * have half of the connections that others leave free, and so may all clients without a key together. If a client
-   * exceeds this share, one of the connections in the share is closed, or a request gets 429.
+   * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity, or
+   * all clients without a key together, may have half of the connections that all others leave free. If a share is
+   * exceeded, one of its connections is closed, or a request gets 429.
    */
   connections: 4096,
   /**
@@ -60,7 +60,10 @@ const fixed = {
    * counted as they arrive. A server with little memory has a lower limit (apps/server/settings).
    */
   bodyBytesInFlight: 1024 * mebibyte,
-  /** Maximum size in bytes of bodies that no other setting limits. They are small, because they carry no content. */
+  /**
+   * Maximum size in bytes of bodies that no other setting limits. These bodies are small, because they carry no
+   * content.
+   */
   otherBodyBytes: mebibyte,
   /**
    * Maximum number of JSON values in a body, or in each record or group of a batch. Checking that many takes about a
@@ -68,8 +71,8 @@ const fixed = {
    */
   jsonValues: 200_000,
   /**
-   * Maximum number of JSON values in one trajectory group. It is high because a group may be as large as a body, and a
-   * separate thread checks it.
+   * Maximum number of JSON values in one trajectory group. The limit is high because a group may be as large as a body,
+   * and a separate thread checks the group.
    */
   trajectoryJsonValues: 10_000_000,
   /** Maximum number of groups or conversations in a training job or a log. */
@@ -123,7 +126,7 @@ function derivedSettings({
     chatBodyBytes: Math.floor(bodyBytes / 16),
     /**
      * Maximum number of bytes of stored data that all answers together may hold; one entity may hold half of them. A
-     * larger read waits until it can run without others.
+     * read that needs more waits until no other read runs.
      */
     readBytesInFlight: Math.floor(bodyBytesInFlight / 4),
     chatParts: Math.floor(chatMessages / 4),

@@ -1,6 +1,6 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines with `[DONE]` at the end, or events named by
-// their type without `[DONE]`. A stream waits for a slow client, and ends if the client reads nothing for too long. It
-// sends keep-alives while there is nothing else to send.
+// their type without `[DONE]`. A stream waits for a slow client, and ends if the client reads nothing for too long.
+// While there is nothing else to send, it sends keep-alives.
 import { nextTick } from "node:process";
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
@@ -23,7 +23,7 @@ export interface EventSink {
 
 export interface EventStreamOptions {
   readonly clock: Clock;
-  /** True if each event is named by its `type`. Such a stream has no final `[DONE]`. */
+  /** True if each event has its `type` as its name. A stream of such events has no final `[DONE]`. */
   readonly isNamed: boolean;
   /** True if each event has an `id`, from which a client can resume the stream. */
   readonly hasIds?: boolean;

@@ -1,5 +1,5 @@
-// Answers requests while the server is starting, until the complete server replaces it. Every request gets 503 with the
-// reason and a retry time; health requests also get the state. It reads no bodies and has no routes.
+// Answers requests while the server is starting, until the complete server takes over. Every request gets 503 with the
+// reason and a retry time; health requests also get the state. This server reads no bodies and has no routes.
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -9,8 +9,8 @@ import { refuseConnection } from "./refuse-connection.ts";
 import { idFor } from "./request-lifecycle.ts";
 
 /**
- * Maximum number of connections; further ones are closed. This is enough, because the start takes a few seconds and
- * each request is answered immediately.
+ * Maximum number of connections; further ones are closed. This number is enough, because the start takes only a few
+ * seconds and each request is answered immediately.
  */
 const connectionsMax = 1024;
 /** Time in milliseconds after which a silent connection is closed. */

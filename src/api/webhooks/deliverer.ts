@@ -61,8 +61,8 @@ export class Deliverer implements Service {
     },
     stop: async () => {
       await Promise.all(this.#running);
-      // Waits for running requests, which the signal interrupts. This or another server sends their deliveries again
-      // later.
+      // Waits for running requests, which the signal interrupts. This server, or another one, sends their deliveries
+      // again later.
       await Promise.all(this.#sending);
     },
   });

@@ -16,9 +16,9 @@ export interface EgressAllowlist {
 }
 
 /**
- * Addresses to which a listed name may resolve only if they are listed, too: loopback, unspecified, link-local, cloud
- * metadata and non-unicast addresses, and IPv6 addresses that embed IPv4 ones. The IPv4 networks of a BlockList also
- * match IPv4-mapped addresses (::ffff:0:0/96).
+ * Addresses to which a listed name may resolve only if the address is listed, too: loopback, unspecified, link-local,
+ * cloud metadata and non-unicast addresses, and IPv6 addresses that embed IPv4 ones. The IPv4 networks of a BlockList
+ * also match IPv4-mapped addresses (::ffff:0:0/96).
  */
 const closedToNames = networksOf([
   "0.0.0.0/8",
@@ -72,7 +72,7 @@ export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist
     mayResolve: (host) => {
       const plain = plainHost(host);
       if (isIP(plain) !== 0) return isWithin(open, plain);
-      // No name server is asked for localhost, so it is enough if a loopback address is listed.
+      // Hone resolves localhost itself, without a name server, so it is enough if a loopback address is listed.
       if (plain === "localhost") return isWithin(open, "127.0.0.1") || isWithin(open, "::1");
       return isListed(plain);
     },

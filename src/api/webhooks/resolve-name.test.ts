@@ -67,7 +67,7 @@ test("aborts unanswered lookups by their signal, and they do not delay other loo
   const server = await serveNames(t, { "stuck.test": "silent", "good.test": ["10.0.0.1"] });
   const resolve = nameResolver({ servers: [server.address], ...filesOf(t, {}) });
   const late = new AbortController();
-  // 64 lookups are more than getaddrinfo has threads, so with it they would block all other lookups.
+  // 64 lookups are more than getaddrinfo has threads. With getaddrinfo, they would therefore block all other lookups.
   const stuck = Array.from({ length: 64 }, () => resolve("stuck.test", late.signal));
   const ended = Promise.allSettled(stuck);
   await server.came("stuck.test");

@@ -48,8 +48,8 @@ export function nameResolver({
     if (host === "localhost") return found(loopback);
     const listed = addressesIn(await readTextFile(hostsFile), host);
     if (listed.length > 0) return found(listed);
-    // Each call has its own Resolver, because `cancel` ends all queries of a Resolver. A new one also reads the current
-    // configuration.
+    // Each call has its own Resolver, because `cancel` ends all queries of a Resolver. A new Resolver also reads the
+    // current configuration.
     const resolver = new Resolver({ timeout: answerMs, tries });
     if (servers !== undefined) resolver.setServers(servers);
     const candidates = candidatesOf(host, await readTextFile(resolverFile));
@@ -87,7 +87,7 @@ function addressesIn(hosts: string, host: string): readonly string[] {
   );
 }
 
-/** Returns the full names to query for a host, in order. They follow from `search` and `ndots` in resolv.conf. */
+/** Returns the full names to query for a host, in the order that `search` and `ndots` in resolv.conf determine. */
 function candidatesOf(host: string, configuration: string): readonly string[] {
   let search: readonly string[] = [];
   let dotsMin = 1;

@@ -97,7 +97,9 @@ export interface BodySender {
 export interface KindContext {
   /** For a training job: the number of token ids of its model; absent or null if the number is unknown. */
   readonly vocabularySize?: number | null;
-  /** For a batch of feedback, which requires it: the form in which its records are packed. */
+  /**
+   * Form in which the records of a batch of feedback are packed. Required for such a batch, absent for other bodies.
+   */
   readonly packForm?: PackForm;
 }
 

@@ -47,7 +47,7 @@ export function checked<Schema extends TSchema>(
   return { value: value as ValueOf<Schema>, ignored: [...findings.ignored.values()] };
 }
 
-/** True for values of a field that ask for nothing but the default behaviour. Null always counts as such a value. */
+/** True for values of a field that only ask for the default behaviour. Null always counts as such a value. */
 export type AsksNothing = (value: unknown) => boolean;
 
 /** Rule for a field that the server refuses, except with certain values. */
@@ -109,7 +109,7 @@ export function readForm<Schema extends TObject>(
 
 /**
  * Checks a body like {@link readForm}, but returns the faults of unsupported options instead of throwing them. The
- * caller can thus add further ones and throw all together.
+ * caller can thus add further faults and throw all of them together.
  *
  * @throws ServiceError `invalid` like {@link readForm}
  */
@@ -121,8 +121,8 @@ export function readWithUnserved<Schema extends TObject>(
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
-    // If the body has other faults, the error for these also lists the unsupported options. Otherwise the unsupported
-    // options are an error with a code of its own.
+    // If the body has other faults, their error also lists the unsupported options. Otherwise the unsupported options
+    // are an error with a code of its own.
     if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
   return { ...result, unserved: unservedIn(form, result.value) };

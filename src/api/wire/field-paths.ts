@@ -48,8 +48,8 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
 }
 
 /**
- * Replaces the domain's field name at the beginning of a location by the field's path in the request. The name takes
- * one or two parts of the location.
+ * Replaces the domain's field name at the beginning of a location by the field's path in the request. The field name is
+ * the first one or two parts of the location.
  */
 function toClientPath(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
   for (const count of [2, 1]) {

@@ -214,7 +214,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
 }
 
 /**
- * Checks the groups in `trajectory_groups` one by one. Until the first fault, calls `onGroup` with each of them.
+ * Checks the groups in `trajectory_groups` one by one. Until the first fault, calls `onGroup` with each valid group.
  *
  * @param countMax maximum number of groups
  */

@@ -1,6 +1,6 @@
-// Takes a consistent snapshot of a running server: its database, and all artifacts that its rows refer to. A server
-// deletes a version's row before the version's files, so if files are missing, another snapshot of the database is
-// taken. If that still refers to the files, they are lost.
+// Takes a consistent snapshot of a running server: its database, and all artifacts to which its rows refer. A server
+// deletes a version's row before the version's files, so if files are missing, this module takes another snapshot of
+// the database. If that snapshot still refers to the files, they are lost.
 import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,8 +36,8 @@ export interface HeldSnapshot {
 }
 
 /**
- * Maximum number of attempts. Linking new artifacts takes only a moment, and an attempt fails only if a version is
- * removed during it.
+ * Maximum number of attempts. An attempt fails only if the server removes a version during it, and it takes only a
+ * moment, because only new artifacts must be linked.
  */
 const triesMax = 20;
 

@@ -37,8 +37,8 @@ export async function restoreArchive(
 }
 
 /**
- * Refuses a target with artifacts that are not in the archive. Artifacts that an earlier attempt to restore this
- * archive has left are in the archive, so they are accepted and written again.
+ * Refuses a target that has artifacts which are not in the archive. Artifacts that are in the archive may come from an
+ * earlier attempt to restore it, so they are accepted and written again.
  */
 async function refuseOthers(archive: ArchiveReader, artifacts: RestoreTargets["artifacts"]): Promise<void> {
   const own = new Set<string>();

@@ -106,8 +106,8 @@ async function hashOf(
 }
 
 /**
- * Yields the faults of artifacts that the database still refers to. An artifact may be missing because the server
- * removed its row meanwhile, and then its files; this is not a fault.
+ * Yields the faults of artifacts to which the database still refers. If the server has removed an artifact's row, and
+ * then its files, in the meantime, the missing files are not a fault.
  */
 async function* stillNamed(
   { tables }: VerifiedServer,

@@ -1,5 +1,5 @@
-// Handles an output that its reader has closed (`hone … | head`): the command exits without an error. Work that it
-// started on a server, such as a training job, continues there.
+// Handles an output that its reader has closed (`hone … | head`): the command exits without an error. Work that the
+// command started on a server, such as a training job, continues there.
 
 /** Makes the process exit quietly with its current exit status once standard output or standard error is closed. */
 export function exitOnClosedOutput(): void {

@@ -2,7 +2,8 @@
 import type { SettingSpelling } from "../server/config.ts";
 
 /**
- * Returns the setting's range or choices, and its default, as in `Range 0 to 65535. Default 8000.`; empty if it has neither.
+ * Returns the setting's range or choices, and its default, as in `Range 0 to 65535. Default 8000.`; empty if the
+ * setting has none of these.
  */
 export function valueText({ setting }: SettingSpelling): string {
   const sentences: string[] = [];

@@ -61,7 +61,7 @@ export function answeredError({ status, statusText, headers }: Response, text: s
   const retryAfter = headers.get("retry-after")?.trim() ?? "";
   return new HoneError({
     status,
-    // For an answer of another program, its text is the best available message.
+    // If the answer comes from another program, the text of the answer is the best available message.
     message: `${status}: ${error?.message ?? (text.slice(0, 400) || statusText)}`,
     code: error?.code ?? "unknown",
     param: error?.param ?? null,

@@ -86,9 +86,9 @@ export class Model {
   }
 
   /**
-   * Stores trajectories under a split (`val` by default) and returns their metrics. They are stored for the version at
-   * `step`. Without a step, for the final version if all trajectories name the same one, otherwise for the newest
-   * version.
+   * Stores trajectories under a split (`val` by default) and returns their metrics. They are stored for the version
+   * `step`. Without `step`, they are stored for the final version if all trajectories name the same one, otherwise for
+   * the newest version.
    */
   log(
     groups: readonly TrajectoryGroup[],

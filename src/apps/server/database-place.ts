@@ -1,5 +1,5 @@
-// The configured database: its files on this machine, and how to open it. Other modules of this folder are independent
-// of the kind of database.
+// The configured database: its files on this machine, and how to open it. The other modules of this folder do not
+// depend on the kind of database.
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";

@@ -64,8 +64,8 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   }
   if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
   const secret = newSecret();
-  // The file is written before the key is stored: a valid key whose secret nobody has would keep the next start from
-  // creating another.
+  // The file is written before the key is stored. Otherwise, after a crash in between, there would be a valid key whose
+  // secret nobody has, and the next start would not create another.
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   await chmod(file, 0o600);
   await keys.create(firstKey(dependencies, secret));

@@ -22,8 +22,8 @@ export interface Listener extends Service {
   /** Returns the server's URL; empty before the port is bound. */
   url(): string;
   /**
-   * Returns a service that passes requests to a server while it runs. Its stop aborts running requests, so let them
-   * finish first.
+   * Returns a service that passes requests to a server while the service runs. Its stop aborts running requests, so let
+   * them finish first.
    */
   handOverTo(app: HttpServer): Service;
 }
@@ -55,8 +55,8 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
         const [first, ...further] = host === "localhost" ? await addressesOf(host) : [host];
         main = await listening({ host: first, port: wantedPort }, host);
         port = portOf(main);
-        // `localhost` can stand for an IPv4 and an IPv6 address. The second one may fail, because a machine may have
-        // only one of them.
+        // `localhost` can stand for an IPv4 and an IPv6 address. Listening on the second address may fail, because a
+        // machine may have only one of the two.
         const more = further.map((other) => listening({ host: other, port }, host).catch(() => null));
         others = (await Promise.all(more)).filter((door) => door !== null);
         for (const door of [main, ...others]) door.on("connection", (socket) => starting.take(socket));

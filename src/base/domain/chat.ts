@@ -141,8 +141,8 @@ export interface LogprobRequest {
 export interface ChatOutput {
   readonly choices: ChoiceRequest;
   /**
-   * Log-probabilities that the request asks for; null if it switches them off. Undefined if the request does not set
-   * them; the default then depends on the model.
+   * Log-probabilities that the request asks for; null if it asks for none. Undefined if the request does not say;
+   * whether there are any then depends on the model.
    */
   readonly logprobs: LogprobRequest | null | undefined;
   /**
@@ -227,8 +227,8 @@ export interface ChatUsage {
 export interface ChatLogprob {
   readonly tokenId: number;
   /**
-   * Text that the token adds. A character may consist of several tokens: the last one then has the whole character as
-   * its text, and the others have an empty text.
+   * Text that the token adds. If a character consists of several tokens, the last of these tokens has the whole
+   * character as its text, and the others have an empty text.
    */
   readonly text: string;
   readonly bytes: readonly number[];

@@ -60,8 +60,8 @@ export interface Refusal {
 /** Result of checking a constraint, and of checking instances (JSON values or texts) against it. */
 export interface ConstraintCheck {
   /**
-   * Refusal of the constraint; null if it is enforced exactly. It is then compiled, and the allowed next tokens are
-   * known at the start and after every prefix of each instance.
+   * Refusal of the constraint; null if the server can enforce it exactly. In that case, the constraint compiles, and
+   * the allowed next tokens are known at the start and after every prefix of each instance.
    */
   readonly refusal: Refusal | null;
   /** One result for each instance, in order. Empty if the constraint allows no first token of an answer. */
@@ -75,7 +75,7 @@ export interface ConstraintCheck {
 export interface InstanceCheck {
   /** True if the instance is a possible answer under the constraint. */
   readonly isAccepted: boolean;
-  /** Name of the limit that stopped the check before its result was known; null if no limit was reached. */
+  /** Name of the limit that the check exceeded, so that its result is unknown; null if it exceeded no limit. */
   readonly limit: string | null;
   /** Prefix of the instance's text at which a limit was reached, for display; empty if no limit was reached. */
   readonly place: string;

@@ -1,7 +1,7 @@
 // Feedback records: judgements by people and programs on an object, an op or a traced call.
 import type { JsonObject } from "./text/json.ts";
 
-/** Content of a record as the client sent it. References that it does not have are null. */
+/** Content of a record as the client sent it. If the client did not send a reference, it is null. */
 export interface FeedbackContent {
   readonly projectId: string;
   /** Reference to the object, op or call that the feedback judges. */

@@ -102,8 +102,8 @@ export interface GenerationRequest {
    */
   readonly cacheOwner: string;
   /**
-   * Salt of the prompt's cache entries. Only prompts with the same salt use each other's entries. Null is a salt, too,
-   * which all prompts of the owner without a salt have in common.
+   * Salt of the prompt's cache entries. Only prompts with the same salt use each other's entries. Null counts as a
+   * salt, too: all prompts of the owner without a salt can use each other's entries.
    */
   readonly cacheSalt: string | null;
 }
@@ -194,8 +194,8 @@ export type GenerationEvent =
       readonly waitedMs?: number;
     }
   /**
-   * Number of cached prompt tokens, from an engine that learns it late. It replaces the number in `prompt-computed`.
-   * Sent at most once, before the end of the last choice.
+   * Number of cached prompt tokens, from an engine that learns this number late. It replaces the number in
+   * `prompt-computed`. Sent at most once, before the end of the last choice.
    */
   | { readonly kind: "prompt-cached"; readonly cachedTokenCount: number }
   /**
@@ -328,7 +328,7 @@ function askedFor<Feature extends string, Request>(
   return (Object.keys(rules) as Feature[]).filter((feature) => rules[feature](request));
 }
 
-/** Capabilities of an engine. They never change, and are known before the engine starts. */
+/** Capabilities of an engine. They are known before the engine starts, and never change. */
 export interface EngineCapabilities {
   readonly features: ReadonlySet<EngineFeature>;
   /**
@@ -397,7 +397,7 @@ export interface EngineStatus {
   readonly waitingCountMax: number;
   /**
    * Returns the gauges of this kind of engine. Their names are the same in every state. This is a function, because
-   * every request reads the status, but few readers need gauges.
+   * every request reads the status, but few of its readers need gauges.
    */
   readonly gauges: () => readonly EngineGauge[];
 }

@@ -81,8 +81,8 @@ export interface JobCounts {
   readonly sequences: number;
   readonly trainableTokens: number;
   /**
-   * Number of trajectories with a skipped part, by the reason for skipping. A trajectory may have several reasons, and
-   * the job may still train on its other parts.
+   * Number of trajectories that the job skips at least in part, by the reason. A trajectory may have several reasons,
+   * and the job may still train on its other parts.
    */
   readonly skipped: Readonly<Record<string, number>>;
   /** Number of groups that contain a trajectory with a skipped part, by the reason for skipping. */
@@ -166,13 +166,13 @@ export interface TrainingJob {
   /** Number of attempts that were started. Attempts that returned the job to the queue do not count. */
   readonly attemptCount: number;
   /**
-   * Number of attempts that were lost since the last snapshot because their training process died. It has a limit of
-   * its own, like `restartCount`.
+   * Number of attempts since the last snapshot that were lost because their training process died. Like `restartCount`,
+   * this count has its own limit.
    */
   readonly lostCount: number;
   /**
-   * Number of attempts that were lost since the last snapshot because their server died. It has a limit of its own,
-   * like `lostCount`.
+   * Number of attempts since the last snapshot that were lost because their server died. Like `lostCount`, this count
+   * has its own limit.
    */
   readonly restartCount: number;
   /**
@@ -205,7 +205,10 @@ export interface TrainingJob {
   readonly retryOf: string | null;
   /** Comparison of the result with the original version; null except for a successful replay. */
   readonly comparison: ReplayComparison | null;
-  /** Time at which retention removed the job's data, and all its events except the last. Null while they are kept. */
+  /**
+   * Time at which retention removed the job's data, and all its events except the last; null while data and events are
+   * stored.
+   */
   readonly dataRemovedAt: Date | null;
   /** Request that created the job; absent if no request did, as for jobs of an automatic rule. */
   readonly madeBy?: MadeBy;
@@ -559,7 +562,7 @@ export interface JobRunner {
   discardWork(jobId: string): Promise<void>;
   /**
    * Asks the trainer to delete a trainer state that no version uses any more. Does nothing if the state does not exist.
-   * The state of another trainer is kept, which a log line reports.
+   * If the state belongs to another trainer, keeps it and logs this.
    */
   discardState(trainerState: string): Promise<void>;
 }

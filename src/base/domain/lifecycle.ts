@@ -23,8 +23,8 @@ export interface Life {
   /** Starts the service; called at most once. It may continue in the background until the signal aborts. */
   start?(signal: AbortSignal): Promise<void>;
   /**
-   * Stops the service. Called once, but not while the service is starting. Also called after a failed start, and
-   * without any start.
+   * Stops the service. Called once, and never while the service is starting. Also called after a failed start, and if
+   * there was no start.
    */
   stop?(): Promise<void>;
 }
@@ -73,8 +73,8 @@ export function serviceOfParts(
         // The part is added even if the service is already stopping, because the part may hold open resources.
         parts.push(part);
         signal.throwIfAborted();
-        // The part is stopped immediately, so that a slow start does not delay the stop. Its error is ignored here,
-        // because the stop at the end reports it again.
+        // The part is stopped immediately, so that a slow start does not delay the stop. An error of this stop is
+        // ignored here, because the stop at the end reports it again.
         const breakOff = (): void => void part.stop().catch(() => undefined);
         signal.addEventListener("abort", breakOff, { once: true });
         try {

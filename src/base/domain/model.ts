@@ -7,8 +7,8 @@ export interface BaseModel {
   readonly folder: string;
   readonly engine: BaseEngine;
   /**
-   * If `off`, tool calls in this model's answers are not parsed, even if its template has a known format for them. The
-   * operator can switch parsing on.
+   * If `off`, tool calls in this model's answers are not parsed by default, even if its template has a known format for
+   * them. The operator can switch parsing on.
    */
   readonly toolCalls?: "off";
   /** License that was recorded when the model was added; absent if none was. */
@@ -74,9 +74,9 @@ export interface TrainedModel {
 }
 
 /**
- * Names of the projections of layers: four for attention; six for layers with a convolution or a delta rule, which have
- * some of them; three that every layer has; and two that only Gemma 4's layers have. The files of some models use other
- * names.
+ * Names of the projections of layers: four of attention; six of layers with a convolution or a delta rule, each of
+ * which has some of the six; three that every layer has; and two that only Gemma 4's layers have. The files of some
+ * models use other names.
  */
 export const projectionNames = [
   "q_proj",
@@ -261,7 +261,7 @@ export interface ModelStore {
   listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
   /**
    * Returns the creation times of these models' versions, read in one statement: at most `limit`, beginning after
-   * `after`. They are grouped by model, in any fixed order, and within a model ordered by step.
+   * `after`. Models come in a fixed but arbitrary order, and the versions of a model in the order of their steps.
    *
    * @param modelIds at most 100
    */
@@ -323,9 +323,8 @@ export interface ModelStore {
   /** Removes the names of deleted trainer states from a model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the hash of a base model's weights for versions on it: for versions that have only the hash of these files,
-   * and for versions whose base is unknown. Versions with an unknown base are assumed to have been trained on these
-   * weights.
+   * Records the hash of a base model's weights for two kinds of versions: those that have only the hash of these files,
+   * and those whose base is unknown. Versions with an unknown base are assumed to have been trained on these weights.
    *
    * @returns the number of versions whose base was unknown
    */

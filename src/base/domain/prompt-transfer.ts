@@ -22,7 +22,7 @@ export interface HeldPlace {
   readonly host: string;
   readonly port: number;
   readonly handle: string;
-  /** Id of the current start of the server. Held prompts are lost when the server restarts, which changes this id. */
+  /** Id of the server's current start. A restart changes this id, because it loses the held prompts. */
   readonly engineId: string;
 }
 

@@ -30,8 +30,8 @@ export interface Fault {
 }
 
 /**
- * Condition of the machine that prevents work until it changes, such as a full disk. Meanwhile, jobs wait and lose no
- * data, and callers get the error's message.
+ * Condition of the machine that prevents work until it changes, such as a full disk. While it lasts, jobs wait and lose
+ * no data, and callers get the error's message.
  */
 export type Obstacle =
   | "full-disk"

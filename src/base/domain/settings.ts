@@ -36,7 +36,7 @@ type SettingValue =
       /** Computes the value in effect from the machine if the setting is 0. */
       readonly byMachine?: (machine: Machine) => number;
     }
-  /** A text. If its default is null, null is also a valid value, which means that the setting is not set. */
+  /** A text. If its default is null, the value may also be null, which means that the setting is not set. */
   | { readonly kind: "text"; readonly default: string | null }
   | { readonly kind: "choice"; readonly default: string; readonly choices: readonly string[] }
   | { readonly kind: "flag"; readonly default: boolean }
@@ -72,7 +72,7 @@ export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): Setti
 export interface Section<Schema extends SettingsSchema, Fixed extends object> {
   /** Settings that operators can change. */
   readonly schema: Schema;
-  /** Returns all settings of the section. These are the given values, and for all others the defaults and constants. */
+  /** Returns all settings of the section: the given values, and for all other settings the defaults and constants. */
   with(given?: Partial<SettingsOf<Schema> & Fixed>): SettingsOf<Schema> & Readonly<Fixed>;
 }
 

@@ -47,7 +47,7 @@ export function asChoice(item: HistoryItem): ChoiceRecord | null {
   return { ...item, ...(Object.fromEntries(lifted) as JsonObject) };
 }
 
-/** Returns the message without its tokens. It then serves only as context, and the model is not trained on it. */
+/** Returns the message without its tokens, so that training uses the message only as context. */
 export function withoutTokens(message: MessageRecord): MessageRecord {
   const rest = Object.entries(message).filter(([name]) => !(tokenFields as readonly string[]).includes(name));
   return { ...Object.fromEntries(rest), role: message.role };
@@ -110,7 +110,9 @@ export interface TrajectoryLog {
   readonly contentBytes: number;
 }
 
-/** A log that is not stored yet. Its metrics depend on earlier logs, so they are computed while it is stored. */
+/**
+ * A log that is not stored yet. Its metrics depend on earlier logs, so the store computes them when it stores the log.
+ */
 export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"

@@ -145,7 +145,7 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
   });
   const pool = { dispatcher, isFresh: false };
   agent.on("connect", () => {
-    // A new connection sends its first request in the same turn of the event loop.
+    // A new connection sends its first request in the same iteration of the event loop.
     pool.isFresh = true;
     queueMicrotask(() => (pool.isFresh = false));
   });

@@ -8,8 +8,8 @@ import type { Clock } from "../domain/clock.ts";
 export const stderrTailLength = 16_384;
 
 /**
- * Returns a clause that says that a process ran out of memory, to follow the process's name in a message; null without
- * evidence of that.
+ * Returns a clause that says that a process ran out of memory, to follow the process's name in a message; null if
+ * nothing indicates this.
  *
  * @param how end of the process, such as `was ended by SIGABRT`
  * @param stderrTail last text that the process wrote to standard error

@@ -75,7 +75,8 @@ const ahead = new Map<string, AheadProcess[]>();
 export function startAhead(module: URL, hint?: unknown): ChildProcess {
   const child = forked(module);
   if (hint !== undefined) child.send({ kind: "hint", hint }, () => undefined);
-  // An error means that the process is gone, which the adopter will notice, so it is ignored here.
+  // An error means that the process is gone. The code that adopts the process will notice this, so the error is ignored
+  // here.
   child.on("error", () => undefined);
   keepParentAlive(child, false);
   ahead.set(module.href, [...(ahead.get(module.href) ?? []), { process: child, hint }]);
@@ -106,8 +107,8 @@ function forked(module: URL): ChildProcess {
     serialization: "advanced",
     // The child must not inherit flags of this process, such as those of a test runner.
     execArgv: [],
-    // This process reads both outputs of the child and forwards them to its own standard error. If the child wrote to
-    // that directly, a slow reader could block the child.
+    // This process reads standard output and standard error of the child, and forwards both to its own standard error.
+    // If the child wrote to that directly, a slow reader could block the child.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }

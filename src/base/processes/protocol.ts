@@ -1,5 +1,5 @@
-// Messages between a parent and its child process. This module defines a common frame; the modules that use it define
-// the messages inside. All of it must survive structured cloning.
+// Messages between a parent and its child process. This module defines a frame that all of them have; the modules that
+// use it define the content. Messages must survive structured cloning.
 import type { Failure } from "./serialized-error.ts";
 
 /** Types of the messages between a parent and children of one kind. */

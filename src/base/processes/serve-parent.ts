@@ -1,5 +1,5 @@
-// A child process from its own side. It loads the parent's first message, then serves the parent's requests until the
-// parent stops it or is gone. The module that uses this one defines the requests.
+// A child process, from the child's own side. It loads the parent's first message, then serves the parent's requests
+// until the parent stops it or is gone. The module that uses this one defines the requests.
 import { present } from "../domain/assert.ts";
 import { failureOf } from "./serialized-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
@@ -66,8 +66,8 @@ export function serveParent<P extends Protocol>(
   // Without a parent, nobody receives results. The process kills itself, because a normal exit would wait for computing
   // threads, and then abort.
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // These signals are ignored. A terminal sends them to the whole process group, but the parent decides when this
-  // process ends.
+  // These signals are ignored. A terminal sends them to all processes of its process group, but the parent decides when
+  // this process ends.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => undefined);
 }

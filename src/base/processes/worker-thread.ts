@@ -1,5 +1,5 @@
-// One place in a pool, with a worker that runs one task at a time. The worker is ended if a stage exceeds its time
-// limit, and the next task gets a new one. This module does not know the queue.
+// One place in a pool, with a worker that runs one task at a time. If a stage of a task exceeds its time limit, the
+// worker is ended, and the next task gets a new worker. This module does not know the queue.
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
 import { deserializeError } from "./serialized-error.ts";

@@ -66,8 +66,8 @@ const deadlineMs = 5000;
 interface QueuedLine {
   readonly entry: AuditEntry;
   /**
-   * Called with null when the line is on disk, or with the reason why it is not; absent if no caller waits for it. Only
-   * the first call has an effect.
+   * Called with null when the line is on disk, or with the reason why it cannot be written; absent if no caller waits
+   * for the line. Only the first call has an effect.
    */
   readonly settle?: (failure: unknown) => void;
 }
@@ -254,8 +254,8 @@ async function rotate({ path, keptCount }: AuditFile): Promise<void> {
 }
 
 /**
- * Deletes full files whose last line is older than `before`, and rotates the current file if its first line is. A line
- * is therefore deleted after it reaches that age, but before it reaches twice that age.
+ * Deletes full files whose last line is older than `before`, and rotates the current file if its first line is older. A
+ * line is therefore deleted after it reaches that age, but before it reaches twice that age.
  */
 export async function trimAudit(file: AuditFile, before: Date, now: Date): Promise<void> {
   const { path, keptCount } = file;

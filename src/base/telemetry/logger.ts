@@ -23,9 +23,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/**
- * Returns the format to use: the requested one. For `auto`, this is readable lines on a terminal, and JSON otherwise.
- */
+/** Returns the format to use: the requested one; for `auto`, readable lines on a terminal and JSON otherwise. */
 export function logFormat(asked: "auto" | LogStyle["format"]): LogStyle["format"] {
   if (asked !== "auto") return asked;
   return process.stderr.isTTY ? "people" : "json";

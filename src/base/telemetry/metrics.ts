@@ -47,8 +47,8 @@ export interface Metrics {
   /** Adds a gauge. @param read called each time the metrics are read */
   gauge(options: MetricOptions, read: ReadSamples): void;
   /**
-   * Adds a counter whose value another part of the system counts. Like a gauge, it is read each time; it only grows
-   * until that part restarts.
+   * Adds a counter whose value another part of the system counts. Like a gauge, it is read at each scrape; its value
+   * only grows until that part restarts.
    */
   countedElsewhere(options: MetricOptions, read: ReadSamples): void;
   /** Returns all metrics as data. */

@@ -68,8 +68,8 @@ export function refuseFaults(findings: Findings): void {
 }
 
 /**
- * Returns the first {@link faultCountMax} faults, and if there are more, a fault that counts them. A list that this
- * function has returned stays unchanged.
+ * Returns the first {@link faultCountMax} faults. If there are more, adds a fault that has the number of the others. A
+ * list that this function has returned stays unchanged.
  */
 export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
   if (faults.length === faultCountMax + 1 && faults.at(-1)?.type === moreFaults) return faults;

@@ -1,5 +1,5 @@
-// Finds the position at which a text stops being JSON. V8 reports it only for some errors, so this module reads a text
-// again if it could not be parsed.
+// Finds the position at which a text stops being JSON. V8 reports this position only for some errors, so this module
+// reads a text again if it could not be parsed.
 
 /** Returns the index of the first character that JSON does not allow; the length of the text if it ends too early. */
 export function jsonFaultIndex(text: string): number {

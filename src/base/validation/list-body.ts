@@ -83,7 +83,7 @@ function findList(
     if (byte === quote) {
       const end = endOfText(bytes, index);
       if (depth === 1) name = nameAt(bytes, index, end) ?? name;
-      // If the name occurs again, its new value overrides the one found before.
+      // If the member occurs again, its new value replaces the value found before.
       if (depth === 1 && name === member) found = null;
       index = end - 1;
     } else if (byte === openBracket && depth === 1 && name === member) {

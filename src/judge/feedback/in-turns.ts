@@ -3,7 +3,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 
 /**
- * Duration of a turn in milliseconds. After each turn, other work of the process can run. In one round of the event
+ * Duration of a turn in milliseconds. After each turn, other work of the process can run. In one iteration of the event
  * loop, all turns together also get at most this time.
  */
 const turnMs = 2;

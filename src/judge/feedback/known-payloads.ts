@@ -28,8 +28,8 @@ type KnownType =
   | { readonly kind: "annotation" | "runnable"; readonly name: string };
 
 /**
- * Returns, for each field, the kinds of reference that it accepts in records of this type: those that the API
- * documents. For outputs of runnables, also accepts objects, because known clients use them for scores.
+ * Returns, for each field, the kinds of reference that the API documents for the field in records of this type. For
+ * outputs of runnables, also accepts objects, because known clients use them for scores.
  */
 export function referenceKinds(feedbackType: string): {
   readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
@@ -90,7 +90,7 @@ function knownTypeOf(feedbackType: string): KnownType {
   const [, known, rest] = match;
   if (known === "reaction.1") return { kind: "reaction" };
   if (known === "note.1") return { kind: "note" };
-  // A feedback type without a dot has no name after it, so there is nothing with which to compare the names in
+  // If the feedback type has no dot, it has no name after the dot, so there is nothing to compare with the names in
   // references.
   const name = rest.startsWith(".") ? rest.slice(1) : "";
   return { kind: known === "annotation" ? "annotation" : "runnable", name };

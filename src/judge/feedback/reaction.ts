@@ -5,8 +5,8 @@ export interface NormalReaction {
   /** The reaction's text, in which the emoji's name between colons replaces the emoji. */
   readonly alias: string;
   /**
-   * The reaction's text, in which the emoji has the default skin tone. If the emoji does not exist in that tone, its
-   * name between colons replaces it.
+   * The reaction's text, with the emoji in the default skin tone. If there is no such emoji, its name between colons
+   * replaces it.
    */
   readonly detoned: string;
   readonly detonedAlias: string;

@@ -1,5 +1,5 @@
-// Grammar of references to the subject of feedback, such as `<scheme>:///entity/project/object/name:digest`. Hone does
-// not check whether the subject exists, because clients may send feedback before the subject.
+// Grammar of references to the thing that feedback is about, such as `<scheme>:///entity/project/object/name:digest`.
+// Hone does not check whether the thing exists, because clients may send feedback on it before the thing itself.
 import { percentDecoded } from "../../base/domain/recordings/call-reference.ts";
 import { quoted } from "./content-fault.ts";
 

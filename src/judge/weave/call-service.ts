@@ -12,7 +12,10 @@ import type {
   TracedCall,
 } from "../../base/domain/traces/traced-call.ts";
 
-/** A part of a traced call (its start or its end) as a client sent it. If an id is null, the server chooses one. */
+/**
+ * A part of a traced call (its start or its end) as a client sent it. If the client gave no id, the id is null, and the
+ * server chooses one.
+ */
 export interface CallInput {
   readonly start:
     | (Omit<CallStart, "createdBy" | "id" | "traceId"> & {
@@ -32,7 +35,7 @@ export interface StartedCall {
 export interface CallService {
   /**
    * Stores all parts of calls or none. Sending the same part again changes nothing. Returns an entry for each part: the
-   * call's ids, or null for a part that contains only an end.
+   * call's ids, or null for a part that is only the end of a call.
    *
    * @param projectId project that all parts must belong to; null if each part names its project
    * @throws ServiceError `invalid`, `forbidden`

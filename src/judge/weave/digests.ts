@@ -1,6 +1,6 @@
 // Computes the digests that identify data published by clients of traces. Some clients compute a digest before they
-// send the data, so this server must use the algorithms of these clients. The clients hash the output of Python's
-// `json.dumps(value, sort_keys=True)`.
+// send the data, so this server must use the same algorithms. Clients hash the output of Python's `json.dumps(value,
+// sort_keys=True)`.
 import { createHash } from "node:crypto";
 import {
   ExactNumber,

@@ -20,7 +20,7 @@ export function kindOf(value: ExactJson): ObjectKind {
   return type !== undefined && isExactObject(type) && type["type"] === "Op" ? "op" : "object";
 }
 
-/** Returns the classes that a value states; both null if they do not derive from a root class. */
+/** Returns the classes that a value states; both are null if they do not derive from a root class. */
 export function classesOf(value: ExactJson): ObjectClasses {
   if (!isExactObject(value)) return { base: null, leaf: null };
   const { _bases: bases, _class_name: leaf } = value;

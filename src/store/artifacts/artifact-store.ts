@@ -22,9 +22,9 @@ export interface ArtifactStore {
   /** Stores a single file under a key. Like `put`, but `write` gets the path of a file instead of a folder. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
-   * Returns a path on this machine to an artifact's folder or file; for a missing artifact, a path that does not exist.
-   * The path is valid until the artifact is removed; if files were fetched from a remote store, only for some minutes.
-   * The folder may also contain the artifacts below the key.
+   * Returns a path on this machine to an artifact's folder or file; if there is no such artifact, a path that does not
+   * exist. The path is valid until the artifact is removed; if files were fetched from a remote store, only for some
+   * minutes. The folder may also contain the artifacts below the key.
    *
    * @param seal expected content; null to skip the check, which would read the files
    * @throws ServiceError `conflict` if the artifact differs from the seal or is missing
@@ -32,8 +32,8 @@ export interface ArtifactStore {
   path(key: string, seal: Seal | null): Promise<string>;
   /**
    * Copies an artifact's files to a path on this machine, whose parent folder must exist. Later changes of the artifact
-   * do not affect the copies. Callers must not write to them; if the artifact is removed meanwhile, they may be
-   * incomplete, which checking a seal detects.
+   * do not affect the copies. Callers must not write to the copies, which may
+   * be incomplete if the artifact is removed meanwhile; checking a seal detects this.
    *
    * @returns false if there is no such artifact
    */
@@ -51,7 +51,7 @@ export interface ArtifactStore {
   names(key: string): Promise<readonly string[]>;
   /** Removes an artifact and everything below its key. A missing artifact is no error. */
   remove(key: string): Promise<void>;
-  /** Removes unfinished writes at or below a key. Processes of this server left them behind when they died. */
+  /** Removes unfinished writes at or below a key, which processes of this server left behind when they died. */
   removeUnfinished(key: string): Promise<void>;
   /**
    * Records that this server is responsible for everything at and below a key. Call it before removing these artifacts,

@@ -145,8 +145,8 @@ export class FolderArtifacts implements PlacedArtifacts {
       for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
         if (await isKnown(key)) continue;
         const wasThere = await this.has(key);
-        // Removes the artifact even if it seems to be missing: the server that held it may have removed it, but died
-        // before the removal was durable.
+        // Removes the artifact even if it seems to be missing: the server that held it may have removed it, but may
+        // have died before the removal was durable.
         await this.remove(key);
         if (wasThere) removed.push(key);
       }

@@ -1,5 +1,5 @@
 // Duplicates the files of a folder as hard links, which take no space and almost no time; copies them if the file
-// system has no hard links. Removing one duplicate leaves the other unchanged. Nobody writes to files of artifacts, so
+// system has no hard links. If one duplicate is removed, the other stays. Nobody writes to files of artifacts, so
 // linked files never change.
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";

@@ -47,7 +47,8 @@ export function requireSealed(folder: string, { what, files, hash }: Seal): void
 }
 
 /**
- * Returns the error for a missing or damaged artifact. No request is to blame for it, and an operator can repair it.
+ * Returns the error for a missing or damaged artifact. The error does not blame the request, because the artifact is at
+ * fault; an operator can repair it.
  */
 export function sealMismatchError(what: string, reason: string, cause?: unknown): ServiceError {
   const message = `The ${what} on disk is not the one that was stored: ${reason}. Put its files back from a copy, or delete the version.`;

@@ -51,7 +51,7 @@ export class ServerFolder {
 
   /**
    * Returns the folder for data that is computed from a model, and computed again if it is missing. For an added model,
-   * that folder is in the model's own folder, so that it is deleted with the model.
+   * this folder is within the model's own folder, so that it is deleted with the model.
    *
    * @param model path of the model, or a path in it
    */

@@ -1,6 +1,6 @@
-// Splits lists into chunks for one SQL statement each. A statement takes at most four thousand parameters, and building
-// a large one would block the event loop. Also joins many conditions into a tree, because databases limit the depth of
-// expressions.
+// Splits lists into chunks, each of which fits into one SQL statement. A statement takes at most four thousand
+// parameters, and building a large statement would block the event loop. Also joins many conditions into a tree,
+// because databases limit the depth of expressions.
 import { type Expression, expressionBuilder, type SqlBool } from "kysely";
 import { assert } from "../../base/domain/assert.ts";
 import type { Schema } from "./schema.ts";

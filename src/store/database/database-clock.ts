@@ -25,8 +25,8 @@ export function createDatabaseClock(clock: Clock, readTime: () => Promise<Date>)
       const askedMs = clock.monotonicMs();
       const time = (await readTime()).getTime();
       // The database read its time after this server asked for it and before the answer arrived. So the estimate must
-      // lie between two bounds, and changes only if it does not. A slow answer gives bounds that are far apart, and
-      // therefore does not make the estimate worse.
+      // lie between two bounds; it changes only if it is outside them. A slow answer gives bounds that are far apart,
+      // and therefore does not make the estimate worse.
       const [earliest, latest] = [time - clock.monotonicMs(), time - askedMs];
       startMs = Math.min(latest, Math.max(earliest, startMs ?? (earliest + latest) / 2));
     },

@@ -51,8 +51,8 @@ export interface Connection {
    */
   readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
   /**
-   * Executes one statement in a transaction of its own, before the rows to which it refers are written. Null if a long
-   * transaction does not block other writers of this database, so that no statement needs to run early.
+   * Executes one statement in its own transaction, before the rows to which the statement refers are written. Null if a
+   * long transaction does not block other writers of this database, so that no statement needs to run early.
    */
   readonly writeEarly: ((query: CompiledQuery) => Promise<void>) | null;
 }

@@ -1,6 +1,6 @@
 // Group commit: concurrent small writes share a transaction and its disk flush, and concurrent lookups share a query.
-// Items that arrive during a write form the next group; a group never waits for further items. Works for any kind of
-// item.
+// Items that arrive while a group is written form the next group; a group never waits for further items. Works for any
+// kind of item.
 
 /** Result of one item in a group. An error concerns only that item; the other items are written. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
@@ -43,7 +43,7 @@ export class GroupCommit<Item, Result> {
 
   async #carryOutAll(): Promise<void> {
     this.#isBusy = true;
-    // Waits for one microtask, so that items that are added in the same turn of the event loop share a group.
+    // Waits for one microtask, so that items that are added in the same iteration of the event loop share a group.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#carryOut(this.#takeGroup());
     this.#isBusy = false;

@@ -167,8 +167,9 @@ export async function* readStoredLines(
     if (rows.length === 0) break;
     yield rows[0].content;
   }
-  // Checks that no rows were removed while they were read: an owner is deleted together with its groups, or marked
-  // before its groups are removed. While a database is being migrated, its version may be too early for this mark.
+  // Checks that no rows were removed while they were read. This can happen: an owner is deleted together with its
+  // groups, or is marked before its groups are removed. While a database is being migrated, its version may be too
+  // early for this mark.
   const { rows } = await sql<Readonly<Record<string, unknown>>>`
     select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
   if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);

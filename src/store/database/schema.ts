@@ -389,8 +389,7 @@ export interface FeedbackTable {
   /** Position, in storage order, of the record's current content; null if the content was never replaced. */
   readonly replaced_sequence: number | null;
   /**
-   * Id of the call that the record judges, in the form in which references contain it; null if the record judges no
-   * call of its project.
+   * Id of the call that the record judges, spelled as in references; null if the record judges no call of its project.
    */
   readonly call_id: string | null;
 }
@@ -450,7 +449,7 @@ export interface CompletionPieceTable {
   readonly model_id: string;
   readonly id: string;
   readonly parent_id: string | null;
-  /** Number of uses: pieces whose `parent_id` is this piece, plus completions whose last piece it is. */
+  /** Number of uses: pieces whose `parent_id` is this piece, plus completions whose last piece is this piece. */
   readonly use_count: number;
   readonly content: string;
 }

@@ -1,5 +1,5 @@
 // Interface for SQL that each database writes differently: reading JSON in texts, reading numbers in texts, and sorting
-// texts. It defines the results; each database has an implementation, such as `sqlite/sqlite-form.ts`.
+// texts. The interface defines the results; each database has an implementation, such as `sqlite/sqlite-form.ts`.
 import type { RawBuilder } from "kysely";
 import type { FeedbackPack, PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../../base/domain/feedback-query/feedback-field.ts";

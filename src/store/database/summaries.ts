@@ -226,8 +226,8 @@ export async function countOutlines(
   step: number | null,
 ): Promise<readonly OutlineCount[]> {
   const sum = sql<number>`sum(trajectory_count)`;
-  // Divides each number by this power of two before adding it. The division does not round, and the sum of 2^64 such
-  // quotients does not overflow, even if each comes from the largest double.
+  // Divides each number by this power of two before adding it to a sum. The division does not round, and the sum of
+  // 2^64 such quotients does not overflow, even if each number is the largest double.
   const parts = 2 ** 64;
   let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
   if (step !== null) rows = rows.where("step", "=", step);

@@ -1,4 +1,4 @@
-// Tests what the server removes automatically, how it reports that, and that it does not block other work.
+// Tests which data the server removes automatically, how it reports that, and that it does not block other work.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";

@@ -163,7 +163,9 @@ export class DiskCalls {
   }
 }
 
-/** An open file or folder. It refers to the same file or folder even after that file or folder has got another path. */
+/**
+ * An open file or folder. It refers to the same file or folder even if that file or folder is moved to another path.
+ */
 class FileCalls {
   readonly #calls: DiskCalls;
   readonly #path: string;

@@ -47,8 +47,8 @@ export class Admission implements Allowance {
   }
 
   /**
-   * Refuses the request early, by the counts that this server has in memory. The other servers' counts are not read
-   * from the database for this.
+   * Refuses the request early, based only on the counts that this server has in memory. It does not read the other
+   * servers' counts from the database.
    *
    * @throws LimitRefusal if one more request would exceed a limit
    */

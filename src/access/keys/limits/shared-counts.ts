@@ -137,7 +137,7 @@ export class SharedCounts {
 
   /** Stores and reads the counts of all keys and entities that need it; never rejects. */
   async #exchangeAll(): Promise<boolean> {
-    // This exchange has now fixed the counts that it sends, so new callers must wait for the next exchange.
+    // The counts that this exchange sends are fixed from here on, so new callers must wait for the next exchange.
     this.#next = null;
     this.#exchangedMs = this.#dependencies.clock.monotonicMs();
     const subjects = [...new Set([...this.#wanted, ...this.#behind])];
@@ -176,8 +176,8 @@ export class SharedCounts {
       await this.#sweep();
       return true;
     } catch (error) {
-      // If the database stored these counts and only its response was lost, they are counted twice. For a minute, the
-      // servers then admit fewer requests.
+      // If the database stored these counts and only its response was lost, they count twice. For a minute, the servers
+      // then admit fewer requests than the limits allow.
       for (const subject of subjects) if (this.of(subject).giveBack()) this.#behind.add(subject);
       for (const { subject } of running) this.#behind.add(subject);
       onFault(error);

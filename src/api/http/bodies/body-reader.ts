@@ -1,5 +1,5 @@
 // Parses and checks request bodies: small ones immediately, large ones in a worker, so that they delay no other
-// request. A separate worker reads very large bodies, so that they do not delay the large ones.
+// request. A second worker reads very large bodies, so that these do not delay the large ones.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
@@ -71,7 +71,7 @@ type FormKind = {
 export class BodyReader {
   readonly #limits: BodyLimits;
   readonly #large = new WorkerPool<BodyTasks>(poolOptions);
-  /** Worker for very large bodies. It ends when idle, which frees the memory that such a body took. */
+  /** Worker for very large bodies. It ends when it is idle, which frees the memory that it used for such a body. */
   readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
   constructor(settings: HttpSettings) {

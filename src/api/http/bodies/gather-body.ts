@@ -14,8 +14,8 @@ export interface GatheredBody {
 }
 
 /**
- * Bodies smaller than this do not count towards the budget, so that large bodies never cause the refusal of a small
- * one.
+ * Size in bytes below which a body does not count towards the budget, so that large bodies never cause the refusal of a
+ * small one.
  */
 export const smallBodyBytes = 1 << 16;
 
@@ -96,7 +96,7 @@ export class HeldBytes {
   }
 
   /**
-   * Checks that the account could grow to `total` bytes now, without adding them.
+   * Checks that the account could grow to `total` bytes now, without counting these bytes.
    *
    * @throws ServiceError `overloaded` if the tenant's share has no room for them
    */
@@ -193,7 +193,7 @@ async function gather(
   return gathered;
 }
 
-/** A body whose length is not declared. Each piece stays in a buffer of its own. */
+/** A body whose length is not declared. Each received piece stays in its own buffer. */
 class SeparatePieces implements GatheredBody {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
   byteCount = 0;
@@ -255,8 +255,8 @@ class OnePiece implements GatheredBody {
 }
 
 /**
- * Returns a function that searches the first bytes for the value, and runs the check once. After an unsuccessful
- * search, it waits until the body is twice as long, so that many small pieces stay cheap.
+ * Returns a function that searches the first bytes for the value, and runs the check once it is found. After an
+ * unsuccessful search, the function waits until the body is twice as long, so that many small pieces stay cheap.
  */
 function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promise<void> | undefined {
   let nextByteCount = head === undefined ? Infinity : 1;
@@ -271,8 +271,8 @@ function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promi
 }
 
 /**
- * Minimum size in bytes of a piece after which the reader waits for its next turn. Smaller pieces cost so little that
- * they are read immediately.
+ * Minimum size in bytes of a piece after which the reader waits for its next turn. Reading a smaller piece costs so
+ * little that the reader continues immediately.
  */
 const turnBytes = 1 << 14;
 

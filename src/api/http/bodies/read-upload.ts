@@ -15,7 +15,7 @@ export interface Upload {
 const nameLengthMax = 255;
 
 /**
- * Reads an upload form. If the form is invalid, deletes the file, which was stored while it arrived.
+ * Reads an upload form. Stores the file while it arrives, and deletes it again if the form turns out to be invalid.
  *
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
  */

@@ -34,8 +34,8 @@ const formLimits = {
 };
 
 /**
- * Reads a form with at most one file, in the part `file`. If the form is refused, deletes the file, which was stored
- * while it arrived.
+ * Reads a form with at most one file, in the part `file`. Stores the file while it arrives, and deletes it again if the
+ * form is refused.
  *
  * @param faultsIn returns the faults of the form's content
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form

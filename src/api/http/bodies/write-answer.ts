@@ -1,5 +1,5 @@
 // Sends long answers in pieces, no faster than the client reads them. Pauses between pieces, so that other answers wait
-// for only one piece. The bytes of answers in memory count towards the same budget as those of bodies.
+// for at most one piece. The bytes of answers in memory count towards the same budget as the bytes of bodies.
 import type { FastifyReply } from "fastify";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";

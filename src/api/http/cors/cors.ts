@@ -29,7 +29,7 @@ export type CorsRules = ReturnType<typeof corsRules>;
 export function corsRules(origins: readonly string[]) {
   const named = new Set(origins);
   return {
-    /** True if the operator named this exact origin; `*` does not count as naming it. */
+    /** True if the operator's list contains exactly this origin; an entry `*` does not count. */
     names: (origin: string | undefined): boolean =>
       origin !== undefined && origin !== "*" && named.has(origin),
     allows: (origin: string | undefined): boolean =>

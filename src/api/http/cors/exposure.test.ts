@@ -1,4 +1,5 @@
-// Limits on connections, host names and other sites. The tests use real sockets only if they need them.
+// Tests of the limits on connections, host names and requests from pages of other sites. They use real sockets only
+// where they need them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";

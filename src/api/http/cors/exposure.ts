@@ -61,9 +61,9 @@ export interface ForeignSign {
 
 /**
  * Returns evidence that a page of another site may have sent the request; null if the request is addressed to this
- * machine and has no foreign origin. A page's host name may resolve to this machine (DNS rebinding); the browser then
- * treats the server as part of the page's site, and only the Host header reveals this. In all other cases, a browser
- * that lets a page read the answer sends Origin.
+ * machine and has no foreign origin. If a page's host name resolves to this machine (DNS rebinding), the browser treats
+ * the server as part of the page's site, and only the Host header reveals this. In all other cases, a browser that lets
+ * a page read the answer sends Origin.
  *
  * @param isNamed true if the operator named the request's origin
  */
@@ -82,8 +82,8 @@ export function findForeignSign(
 }
 
 /**
- * Refuses changes requested by pages of other sites. If a proxy signs users in by a cookie, the browser sends it along,
- * so such a page could otherwise make changes in the user's name.
+ * Refuses changes requested by pages of other sites. If a proxy signs users in by a cookie, the browser sends the
+ * cookie with such a request too, so the page could otherwise make changes in the user's name.
  */
 export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules): void {
   const { method, headers: given } = request;

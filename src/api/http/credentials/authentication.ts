@@ -49,8 +49,8 @@ export function sentCredentials(
 }
 
 /**
- * Returns the scheme of a request's credentials, for routes that accept both schemes. Without credentials, returns
- * Basic, so that a browser prompts for a name and a key.
+ * Returns the scheme of a request's credentials, for routes that accept both Basic and Bearer. For a request without
+ * credentials, returns Basic, so that a browser prompts for a name and a key.
  */
 export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHeaders): AuthenticationScheme {
   if (authorization === undefined) return key === undefined ? "Basic" : "Bearer";
@@ -237,7 +237,7 @@ export class RevocationWatch {
         const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
         for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
       } catch {
-        // Another part of the server reports that the database cannot be reached; this loop retries the query.
+        // Another part of the server reports that the database cannot be reached, so this loop only retries the query.
       }
     }
   }

@@ -1,6 +1,6 @@
 // Limits the audit lines for requests that are refused because of their credentials. Each of an address's first
-// refusals in a minute gets its own line; the minute's further refusals share one line with their count. Anyone can
-// cause such refusals, and their lines must not displace the actions of keys.
+// refusals in a minute gets its own line; its further refusals in that minute share one line with their count. Anyone
+// can cause such refusals, so their lines must not displace those of actions with keys.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { AuditEntry, AuditLog } from "../../../base/telemetry/audit-log.ts";
 import { networkOf } from "./failed-logins.ts";
@@ -18,7 +18,9 @@ export class RefusalAudit {
   readonly #closing = new AbortController();
   #lineCount = 0;
   #minuteEndMs = 0;
-  /** Last refusal that got no line of its own, and the number of such refusals; null if there is none. */
+  /**
+   * Last refusal without a line of its own, and the number of such refusals; null if every refusal has its own line.
+   */
   #others: { readonly last: AuditEntry; readonly count: number } | null = null;
 
   constructor(audit: Pick<AuditLog, "record" | "recordDurably">, clock: Clock, linesPerAddress: number) {

@@ -86,7 +86,8 @@ test("lets pages of other sites make no changes in the name of a signed-in user"
   ];
   for (const foreign of otherSites) {
     assert.equal(await status(foreign), 403, JSON.stringify(foreign));
-    // A page of another site may send reading requests, because the browser does not let it read the answer.
+    // A page of another site may send requests that only read, because the browser does not let the page read the
+    // answer.
     assert.equal(await status(foreign, "GET"), 200);
     const byKey = { ...foreign, authorization: bearer() };
     const payload = { prompt: "a" };

@@ -172,7 +172,9 @@ function operationsIn(
   );
 }
 
-/** Returns the schema and all schemas nested in it, each with the path of names that leads to it. */
+/**
+ * Returns the schema and all schemas nested in it, each with the path of names that leads from the outer schema to it.
+ */
 function within(schema: Schema, place: string): readonly (readonly [string, Schema])[] {
   const { anyOf = [], items, properties = {}, additionalProperties } = schema;
   return [

@@ -30,8 +30,8 @@ interface EndpointGroup {
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
   /**
-   * Location in the request (such as `body`, then the field's name) of each field that a domain error can name. An
-   * unknown id in the URL needs no entry.
+   * For each field that a domain error can name: the field's location in the request, such as `body` followed by the
+   * field's name. An unknown id in the URL needs no entry.
    */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
@@ -47,7 +47,8 @@ interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchem
   /** Description of the answer. */
   readonly answer: string;
   /**
-   * Documentation for which this interface has no other member, such as that of a body that the handler reads itself.
+   * Documentation of parts of the route that the other members of this interface do not cover, such as a body that the
+   * handler reads itself.
    */
   readonly documented?: FastifySchema;
   readonly fieldPaths?: FieldPaths;
@@ -82,7 +83,7 @@ type BodyValue<Body> =
         ? ValueOf<Schema>
         : undefined;
 
-/** Adds a route. Its first argument has the method and the path, such as `GET /v1/models`. */
+/** Adds a route. The first argument is the method and the path, such as `GET /v1/models`. */
 type AddEndpoint = <
   const Route extends `${Method} /${string}`,
   Query extends ObjectSchema | undefined = undefined,

@@ -83,7 +83,10 @@ function limitsRequests(limits: KeyLimits): boolean {
   );
 }
 
-/** Limits the number of requests in flight per key. It only counts; the engine divides its time fairly between keys. */
+/**
+ * Limits the number of requests in flight per key. This class only counts requests; the engine divides its time fairly
+ * between entities.
+ */
 export class InFlight {
   readonly #max: number;
   readonly #counts = new Map<string, number>();

@@ -254,7 +254,7 @@ test("makes OpenAI's client wait as long as the retry-after header says", async 
   assert.ok(wait > 20 && wait <= 40, String(wait));
   await clock.advance(wait * 1000);
   const answered = nextAnswer();
-  // Waits one turn of the event loop, in which the client reads the refusal and starts its retry timer.
+  // Waits one iteration of the event loop, in which the client reads the refusal and starts its retry timer.
   await new Promise((resolve) => setImmediate(resolve));
   t.mock.timers.tick(wait * 1000 - 1);
   await new Promise((resolve) => setImmediate(resolve));

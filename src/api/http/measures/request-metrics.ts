@@ -50,7 +50,10 @@ function generatedFor({ completions }: FastifyRequest): Generated | Record<strin
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Address of the client. It is stored here because the socket does not have it after the connection has closed. */
+    /**
+     * Address of the client. It is stored here because the socket no longer has the address once the connection is
+     * closed.
+     */
     clientAddress: string;
     /** True once the request has its audit line; a request gets at most one. */
     hasAuditLine: boolean;
@@ -144,8 +147,8 @@ function auditBeforeAnswers(
     const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
     done(isChange ? audit.fault() : null);
   });
-  // This hook uses a callback, because a promise would delay every answer by a turn of the event loop, even if it need
-  // not wait. In that turn, the connection might close.
+  // This hook uses a callback. A promise would delay every answer by an iteration of the event loop, even if the answer
+  // need not wait, and the connection might close in that iteration.
   app.addHook("onSend", (request, reply, payload, done) => {
     const { statusCode: status } = reply;
     if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);

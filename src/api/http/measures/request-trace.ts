@@ -1,5 +1,6 @@
-// Traces each request as a span from its headers to the end of its answer. If the client sent a trace, the span belongs
-// to it. The span follows OpenTelemetry's HTTP conventions, and contains no headers, bodies or queries.
+// Traces each request as a span from its headers to the end of its answer. If the client sent a trace context, the span
+// belongs to the client's trace. The span follows OpenTelemetry's HTTP conventions, and contains no headers, bodies or
+// queries.
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { OpenSpan, Tracing } from "../../../base/telemetry/tracing.ts";

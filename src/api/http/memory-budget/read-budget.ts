@@ -46,7 +46,7 @@ export class ReadBudget {
     return this.#waiting.length;
   }
 
-  /** Returns a share for one reader, which holds no bytes yet. */
+  /** Returns the share of one reader, which does not hold any bytes yet. */
   share(client: string, signal: AbortSignal): ReadShare {
     return new ReadShare({
       take: (byteCount) => this.#take({ client, byteCount }, signal),
@@ -106,8 +106,8 @@ export class ReadBudget {
   }
 
   /**
-   * Returns the waiting reader whose turn it is; undefined if there is no room for it yet. No smaller reader overtakes
-   * it, because it might then wait forever.
+   * Returns the waiting reader whose turn it is; undefined if there is no room for that reader yet. A smaller reader
+   * does not overtake it, because the larger one might then wait forever.
    */
   #next(): Waiter | undefined {
     const usedBy = ({ client }: Waiter): number => this.#shares.usedBy(client);
@@ -144,7 +144,7 @@ export class ReadShare {
    * the reader holds no bytes, so that no two readers wait for each other; it must therefore keep no data in memory.
    * Does nothing after `release`.
    *
-   * @throws ServiceError `overloaded` if too many readers wait, or if this one waited too long; the signal's reason
+   * @throws ServiceError `overloaded` if too many readers wait, or if this reader waited too long; the signal's reason
    * once it aborts
    */
   async hold(byteCount: number): Promise<void> {

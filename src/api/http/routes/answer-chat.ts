@@ -67,7 +67,7 @@ interface PreparedChat<Step> {
    */
   whole(header: ChatHeader, take: TakeBytes): AnswerWriter<Step>;
   stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
-  /** True if each event of the stream has a name, which is its type. */
+  /** True if each event of the stream has a name. The name is the event's type. */
   readonly isNamed?: boolean;
   /** Event that keeps the connection alive while there is nothing to send; if absent, a comment is sent. */
   readonly keepAliveEvent?: object;
@@ -111,7 +111,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(toAbortReason(error, signal));
       const { caller, allowance, span } = request;
-      // One body may ask for many completions, so each waits for the entity's turn before it begins.
+      // One body may ask for many completions, so each completion waits for the entity's turn before it begins.
       await loopTurns.next(caller.entity);
       const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
       writeStandings(request, reply);

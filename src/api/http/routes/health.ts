@@ -120,7 +120,7 @@ async function outcomeOf(check: () => Promise<void>): Promise<string> {
 
 /**
  * Returns the answer of a failed health check. It also contains the common error body with the faults, for clients that
- * read only that.
+ * read only that body.
  */
 function failedCheck(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
   const { status, headers, body } = errorAnswer(

@@ -1,5 +1,5 @@
-// POST /v1/kv-transfers: lets another server fetch, once, the KV cache of a prompt that this server holds. Servers
-// prove with a signature that they share a secret; API keys are not accepted.
+// POST /v1/kv-transfers: lets another server fetch the KV cache of a prompt that this server holds; each prompt can be
+// fetched only once. Servers prove with a signature that they share a secret; API keys are not accepted.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { transferPath } from "../../../inference/kv-transfer/fetch-prompt.ts";

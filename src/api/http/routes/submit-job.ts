@@ -144,7 +144,7 @@ export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
 
 /**
  * Returns the id of the job that an earlier request with the same idempotency key and body created; null if there is no
- * such job. Changes of the model or its files since then do not matter.
+ * such job. It does not matter if the model or its files have changed since.
  *
  * @param hash hash of the request's body
  * @throws ServiceError `conflict` if the key was used with another body, `invalid` for an invalid key

@@ -149,7 +149,7 @@ export function trainingJobRoutes(
 }
 
 /**
- * Returns the id of the model to which a query is limited; null if it is not limited to one.
+ * Returns the id of the model whose jobs a query selects; null if the query selects jobs of all models.
  *
  * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or if the query has both the model's id
  * and its name

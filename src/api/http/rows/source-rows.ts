@@ -70,8 +70,8 @@ export class GroupPieces {
   }
 
   /**
-   * Returns the pieces of the next group; null after the last group. If the group is large, returns only its first
-   * pieces.
+   * Returns the pieces of the next group; null if there are no more groups. If the group is large, returns only its
+   * first pieces.
    */
   async takeGroup(): Promise<{ readonly pieces: readonly Bytes[]; readonly isComplete: boolean } | null> {
     this.partCount = 0;
@@ -86,7 +86,7 @@ export class GroupPieces {
     return { pieces, isComplete: false };
   }
 
-  /** Returns the next piece of the current group; null after the last piece of the last group. */
+  /** Returns the next piece of the text, which may begin another group; null if there are no more pieces. */
   async takePiece(): Promise<{ readonly piece: Bytes; readonly isLast: boolean } | null> {
     const { done, value } = await this.#parts.next();
     if (done === true) return null;
@@ -129,8 +129,8 @@ async function* largeGroup(
 }
 
 /**
- * Reads the rows of a large group. It begins with the group's first piece again, because the survey has already read
- * the pieces.
+ * Reads the rows of a large group. Starts again with the group's first piece, because the survey has already read all
+ * pieces.
  */
 async function* rowsInPieces(
   source: StoredSource,

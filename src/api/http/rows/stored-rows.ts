@@ -146,7 +146,7 @@ async function* sourcesAfter(
     if (source !== null) yield source;
     return;
   }
-  // The log or job that contains the position is read separately, so this list begins after it.
+  // The log or job that contains the position is read separately, so this list begins with the one after it.
   const behind = (page: PageRequest): PageRequest => ({
     ...page,
     after: page.after ?? after?.sourceId ?? null,

@@ -102,7 +102,7 @@ export interface FakeServerOptions {
   readonly trainer?: TrainerProfile;
   /** Chat service to use instead of the fake one. */
   readonly chat?: ChatPort;
-  /** Returns the dependencies to use. Its argument has the default ones. */
+  /** Returns the dependencies to use. The argument has the default dependencies. */
   readonly wrap?: (dependencies: HttpDependencies) => HttpDependencies;
   /** Returns real services on the server's stores. They replace the fake services. */
   readonly services?: (

@@ -1,4 +1,5 @@
-// For tests: a webhook receiver on this machine. It stores the requests, and the test decides how it answers them.
+// For tests: a webhook receiver on this machine. It stores the requests that it gets; the test decides how it answers
+// them.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";

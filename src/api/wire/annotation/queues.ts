@@ -129,7 +129,7 @@ function rangeOf({ form }: AskedQuestion) {
   return form?.kind === "integer" || form?.kind === "number" ? form : null;
 }
 
-// The field is separated from the others because the answer lists it after the questions.
+// This field is separated from the other fields because the answer lists it after the questions.
 const { annotators_per_item: annotatorsPerItem, ...firstRows } = shown(queueFields);
 export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   id: Type.String(),

@@ -128,7 +128,7 @@ function checkStop(stop: unknown, findings: Findings): void {
 
 /**
  * Names that `chat_template_kwargs` must not contain, because they are parameters of the rendering function in
- * Transformers and not variables of a template. Each has the advice for its error message.
+ * Transformers and not variables of a template. Each name has the advice for its error message.
  */
 const otherArguments: Readonly<Record<string, string>> = {
   chat_template: "send chat_template as a field of the request",

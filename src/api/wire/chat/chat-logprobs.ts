@@ -48,7 +48,7 @@ function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): Logp
 }
 
 /**
- * Returns an object for each prompt token. Its members are named by token ids: first the token itself, then the
+ * Returns an object for each prompt token. Its members are named by token ids: first the prompt token itself, then its
  * alternatives in order.
  */
 export function promptLogprobsBody(

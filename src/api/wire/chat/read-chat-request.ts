@@ -148,7 +148,7 @@ function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatReq
 }
 
 /**
- * Returns the number of alternatives in the log-probabilities of echoed text, which is the same as for the answer.
+ * Returns how many alternatives the log-probabilities of echoed text have, which is the same number as for the answer.
  * Returns null if these log-probabilities are not available: without an echo, in streams and for beam searches.
  */
 function echoedLogprobCount(body: ChatRequestBody): number | null {

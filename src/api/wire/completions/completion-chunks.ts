@@ -79,8 +79,8 @@ class ChoiceStream {
   }
 
   /**
-   * Returns this choice's part of the next chunks. There is none for a delta without content, and there are two if text
-   * and finish reason arrive together.
+   * Returns the next chunks of this choice: none for a delta without content, and two if text and finish reason arrive
+   * together.
    */
   next(delta: ChatDelta): readonly object[] {
     const text = this.#textOf(delta);

@@ -1,5 +1,5 @@
-// Completions that ask for zero tokens, to score a prompt. Engines generate at least one token, so the answer leaves it
-// out.
+// Completions that ask for zero tokens, to score a prompt. Engines generate at least one token, so this module removes
+// that token from the answer.
 import type { ChatDelta, ChatUsage } from "../../../base/domain/chat.ts";
 import type { CompletionForm } from "./read-completion.ts";
 

@@ -62,7 +62,7 @@ function escapeFormula(text: string): string {
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
-/** Quotes the text if CSV requires it. Also quotes an empty text, because an empty cell without quotes means null. */
+/** Quotes the text if CSV requires it. Also quotes an empty text, because an unquoted empty cell means null. */
 function quoteIfNeeded(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -125,7 +125,10 @@ export function checkSpellings(record: unknown, findings: Findings): void {
   }
 }
 
-/** True if the record uses the less common name of a field with two names. The answer to it then has that name, too. */
+/**
+ * True if the client used the less common name of a field that has two names. The answer to the client then has that
+ * name, too.
+ */
 export function usesOtherSpelling(body: FeedbackBody): boolean {
   return body.weave_ref !== undefined || body.wb_user_id !== undefined;
 }
@@ -225,7 +228,7 @@ export function revisionBody({ id, record, replacedAt }: FeedbackRevision): obje
   return { ...contentBody(record), revision_id: id, replaced_at: replacedAt.toISOString() };
 }
 
-/** Converts a record to the API's form, with its whole content. Fields with two names appear under both. */
+/** Converts a record to the API's form, with its whole content. A field that has two names appears under both. */
 export function contentBody(record: FeedbackRecord): JsonObject {
   return {
     ...feedbackBody(record, true),

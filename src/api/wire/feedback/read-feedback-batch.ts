@@ -35,7 +35,7 @@ export interface ReadFeedbackBatch {
   readonly batch: FeedbackBatch;
   /** Answer to each record, to be completed by `newBatchAnswer`. */
   readonly answers: PackedLines;
-  /** For each record, true if its answer uses the less common name of a field with two names. */
+  /** For each record: true if its answer uses the less common name of a field that has two names. */
   readonly useOtherSpelling: readonly boolean[];
   readonly ignored: readonly string[];
 }
@@ -144,7 +144,7 @@ function addFaults(
   caller: Caller,
 ): number {
   for (const { path, message, type } of faults) {
-    // If the reference is missing, `checkSpellings` has already reported it under both of its names.
+    // If the reference is missing, `checkSpellings` has already reported this, with both names of the field.
     if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
   }
   const project = parseProjectId(projectId);

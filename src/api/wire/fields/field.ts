@@ -64,7 +64,7 @@ export type Fields = Readonly<Record<string, Field>>;
 /**
  * Returns the row of a field.
  *
- * @param schema must not be the schema of another field, too, because the documentation is added to it
+ * @param schema a schema that no other field uses, because the documentation is added to it
  */
 export function field<
   const As extends Reads,

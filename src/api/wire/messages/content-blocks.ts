@@ -6,7 +6,7 @@ import type { ChatDelta, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { JsonText } from "../json-text.ts";
 
-/** An event of a stream. Its type is also its name. */
+/** An event of a stream. Its name is the same as its type. */
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 interface OpenBlock {
@@ -16,7 +16,7 @@ interface OpenBlock {
   text: string;
 }
 
-/** For each kind of block, the type of its deltas, and their member that has the added text. */
+/** For each kind of block: the type of its deltas, and the member of a delta that has the added text. */
 const deltas = {
   thinking: { type: "thinking_delta", member: "thinking" },
   text: { type: "text_delta", member: "text" },

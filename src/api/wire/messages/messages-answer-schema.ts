@@ -113,7 +113,7 @@ function delta(type: string, member: string) {
   return Type.Object({ type: Type.Enum([type]), [member]: Type.String() });
 }
 
-/** An event of a stream. Its type is also its name. */
+/** An event of a stream. Its name is the same as its type. */
 export const messageEventSchema = Type.Union(
   [
     event("message_start", { message: messageSchema }),

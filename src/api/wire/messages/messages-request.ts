@@ -1,6 +1,5 @@
-// Fields of a request in Anthropic's Messages API, with type, range, default and description. A field with a
-// counterpart in a chat request has the same meaning as the counterpart. The other fields of a chat request are
-// accepted, too.
+// Fields of a request in Anthropic's Messages API, with type, range, default and description. A field that has a
+// counterpart in a chat request has the same meaning there. The other fields of a chat request are accepted, too.
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
 import { sharedFields, sharedNames, type SharedName } from "../chat/shared-fields.ts";

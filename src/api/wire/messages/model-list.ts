@@ -12,7 +12,10 @@ export interface NamedModel {
 }
 
 export const modelListQuerySchema = Type.Object({
-  /** `after_id` and `before_id` are names of models: the page begins after the one and ends before the other. */
+  /**
+   * `after_id` and `before_id` are names of models: the page begins after the model `after_id` and ends before the
+   * model `before_id`.
+   */
   after_id: Type.Optional(Type.String()),
   before_id: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),

@@ -14,7 +14,7 @@ export interface StoredPreferences {
   readonly firstSingle: number | null;
 }
 
-/** Checks preferences one by one. Until the first fault, it also packs them for storage. */
+/** Checks preferences one by one. As long as there is no fault, it also packs them for storage. */
 export class PreferenceReader {
   readonly #findings: Findings;
   readonly #takesSingles: boolean;

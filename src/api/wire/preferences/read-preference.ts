@@ -87,8 +87,8 @@ interface Answers {
 }
 
 /**
- * Returns the prompt or answer, for which `fields` lists the possible names; null if the preference has none of these
- * fields. Adds a fault if it has two.
+ * Returns the prompt or answer, which the preference may have under any of the names in `fields`; null if it has none
+ * of them. Adds a fault if it has two.
  */
 function onlyOne(value: Value, fields: readonly string[], findings: Findings): Part | null {
   const [field, second] = fields.filter((name) => (value[name] ?? null) !== null);

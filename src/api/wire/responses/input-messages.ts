@@ -67,7 +67,7 @@ function newTurn(place: Place): OpenTurn {
   return { content: null, reasoning: "", calls: [], place, callPaths: [] };
 }
 
-/** True if the turn already has content of this type, or of a type that must come after this type. */
+/** True if the turn already has content of this type, or of a type that must come later in a turn. */
 function isSaid(turn: OpenTurn | null, type: string): boolean {
   if (turn === null) return false;
   const hasContent = turn.content !== null || turn.calls.length > 0;

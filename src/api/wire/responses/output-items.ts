@@ -194,7 +194,7 @@ function spelled(logprob: ChatLogprob): JsonText {
   return new JsonText(() => json);
 }
 
-/** Returns an item in its current state. While the item is open, it is shown without its parts. */
+/** Returns an item in its current state. While the item is open, it is shown without its content parts. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
   if (isCall(item)) {

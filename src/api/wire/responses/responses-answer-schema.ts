@@ -164,7 +164,7 @@ const inPart = {
 };
 const delta = Type.String({ description: "Text to append." });
 
-/** An event of a stream. Its type is also its name. */
+/** An event of a stream. Its name is the same as its type. */
 export const responseEventSchema = Type.Union(
   [
     event(

@@ -1,5 +1,5 @@
-// Fields of a request in OpenAI's Responses API, with type, range, default and description. A field with a counterpart
-// in a chat request has the same meaning as the counterpart. The other fields of a chat request are accepted, too.
+// Fields of a request in OpenAI's Responses API, with type, range, default and description. A field that has a
+// counterpart in a chat request has the same meaning there. The other fields of a chat request are accepted, too.
 import { Type } from "typebox";
 import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";

@@ -51,7 +51,8 @@ export function toSentPath(location: Place, origins: SentOrigins): Place {
   if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (field === "tools" && index !== "") {
     const sentIndex = String(origins.tools[Number(index)] ?? index);
-    // In the Responses API, a tool has its members directly, without separate objects for its function and its grammar.
+    // In the Responses API, the members of a tool's function and grammar are members of the tool itself, without
+    // separate objects.
     const isMoved = (name: string, at: number): boolean =>
       (at === 0 && isShownType(name)) || (at === 2 && name === "grammar");
     return ["body", field, sentIndex, ...below.filter((name, at) => !isMoved(name, at))];

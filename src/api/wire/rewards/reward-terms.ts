@@ -1,5 +1,5 @@
-// API format of the terms of a reward rule. The kind of a term decides which fields it may have. A field of another
-// kind is refused, because its author expects an effect that it would not have.
+// API format of the terms of a reward rule. The kind of a term decides which fields it may have. A field that belongs
+// to another kind is refused, because its author expects an effect that it would not have.
 import { Type, type Static } from "typebox";
 import { pathSteps, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import {
@@ -196,8 +196,8 @@ function toScale({ range, factor, offset, clamp }: TermBody): RewardScale {
 }
 
 /**
- * Converts a reward rule to the terms that answers show. These give every scale by its factor, offset and clamp, even
- * if the request gave it otherwise.
+ * Converts a reward rule to the terms that answers show. Answers describe every scale by its factor, offset and clamp,
+ * even if the request used `range`.
  */
 export function rewardTermsBody({ terms }: RewardRule) {
   return terms.map((term) => {

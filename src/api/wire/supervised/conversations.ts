@@ -45,7 +45,7 @@ export interface StoredConversations {
   readonly conversationCount: number;
 }
 
-/** Checks conversations one by one. Until the first fault, it also packs them for storage. */
+/** Checks conversations one by one. As long as there is no fault, it also packs them for storage. */
 export class ConversationReader {
   readonly #findings: Findings;
   readonly #turns: AssistantTurns;
@@ -53,7 +53,8 @@ export class ConversationReader {
   #count = 0;
 
   /**
-   * @param turns if `last`, a conversation must end with a message of the assistant, which is the only one trained on
+   * @param turns if `last`, a conversation must end with a message of the assistant, and training uses only that
+   * message
    */
   constructor(findings: Findings, turns: AssistantTurns = "all") {
     this.#findings = findings;

@@ -1,5 +1,5 @@
-// Options of other trainers that Hone's trainer does not have. A value that asks for the trainer's own behaviour is
-// accepted. Any other value is refused, because a refused job is better than one that does not train as its options
+// Options of other trainers that Hone's trainer does not have. A value that asks for the behaviour of Hone's
+// trainer is accepted. Any other value is refused, because a refused job is better than a job that does not train as its options
 // say.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";

@@ -49,8 +49,8 @@ export class RecordedTokensCheck {
 }
 
 /**
- * True if the findings contain a fault at this location. Also false if the list of faults is full, because further
- * faults are then only counted, and a duplicate does no harm.
+ * True if the findings contain a fault at this location. Also false if the list of faults is full: further faults are
+ * then only counted, so it does no harm to add this one twice.
  */
 function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
   if (faultCount > faults.length) return false;

@@ -1,4 +1,4 @@
-// The field `kv_transfer_params`, as in vLLM: it asks to hold or fetch a prompt's KV cache, or refers to a held one.
+// The field `kv_transfer_params`, as in vLLM: asks to hold or fetch a prompt's KV cache, or refers to a held KV cache.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";

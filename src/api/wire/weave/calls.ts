@@ -224,8 +224,8 @@ export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
 }
 
 /**
- * Refuses a batch with too many parts before other checks. After this refusal, clients send the batch in halves, but
- * after any other error, they may drop it.
+ * Refuses a batch with too many parts before other checks. After this refusal, clients send the batch in halves; after
+ * any other error, they may drop it.
  */
 function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
   const batch = isObject(body) ? body["batch"] : undefined;

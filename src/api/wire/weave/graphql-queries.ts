@@ -31,7 +31,10 @@ export const graphqlAnswerSchema = Type.Object({ data: Type.Object({}, open) });
 
 /** A GraphQL query that the server supports. */
 export type GraphqlQuery =
-  /** Asks for a project, or creates it. A project exists as soon as a request names it. */
+  /**
+   * Asks whether a project exists, or creates it. Hone answers both alike, because a project exists as soon as a
+   * request names it.
+   */
   | { readonly field: "project" | "upsertModel"; readonly entity: string; readonly project: string }
   /** Asks for the owner of the key. */
   | { readonly field: "viewer" };

@@ -1,5 +1,5 @@
-// Reads plain files in an untrusted folder. Nothing else is opened: a named pipe would block its reader, a device may
-// be endless, and a symbolic link may lead outside the folder.
+// Reads plain files in an untrusted folder. Opens nothing else: a named pipe would block its reader, a device may be
+// endless, and a symbolic link may lead outside the folder.
 import { constants, type Stats } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,8 @@ import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.
 import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but nothing below it may be one.
+ * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but no file or folder in it may be
+ * one.
  *
  * @param path relative path with forward slashes
  * @throws ServiceError `not_found` if the path does not exist, `invalid` if it is not a plain file, or a parent is not

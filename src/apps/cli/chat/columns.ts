@@ -34,7 +34,7 @@ export function renderColumns(
   const width = columnWidth(answers.length, columns);
   const texts = answers.map(({ text }) => wrapped(printable(text), width));
   const height = Math.max(...texts.map((lines) => lines.length));
-  // The names and the rule take two rows above the text, the endings one row below it.
+  // The names and the rule take two rows above the text; the line that says how answers ended takes one row below it.
   const first = Math.max(0, height - Math.max(1, rows - 3));
   const line = (cells: readonly string[]): string =>
     cells

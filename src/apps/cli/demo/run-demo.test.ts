@@ -11,7 +11,7 @@ import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
 
 /** Scripted answers of one version. */
 interface Version {
-  /** The two choices for the first prompt; both choices for all other prompts are the taught word. */
+  /** The two choices for the first prompt. For all other prompts, both choices are the taught word. */
   readonly sampled: readonly [Word, Word];
   readonly greedy: Word;
 }

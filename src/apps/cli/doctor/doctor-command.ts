@@ -68,7 +68,7 @@ async function findServer(url: string): Promise<SeenServer | null> {
   try {
     const version: unknown = await server.version();
     const { state, reason }: HealthBody = await server.health().catch(unhealthyBody);
-    // Other programs may have the same routes, but not these fields.
+    // Another program may have the same routes, but its answers lack these fields.
     if (typeof version !== "string" || typeof state !== "string") return null;
     return { version, state, reason: typeof reason === "string" ? reason : "" };
   } catch {

@@ -13,7 +13,7 @@ export interface Run {
 
 export const runOne = commandProcess();
 
-/** Runs command lines one after another. Only the last command gets the input. */
+/** Runs command lines one after another. Only the last one gets the input. */
 export async function run(
   commands: readonly (readonly string[])[],
   environment: Readonly<Record<string, string>>,

@@ -124,14 +124,14 @@ export class AnnotationSession {
     if (last === undefined) return;
     const reopened = await this.#queues.reopen({ ...this.#name, item_id: last.itemId }, this.#said);
     this.#done.pop();
-    // The current item becomes available to other annotators, and to this one again later.
+    // The current item becomes available to other annotators, and later also to this annotator again.
     if (held !== null) await this.#release(held.item.id);
     this.#show(reopened);
   }
 
   /**
-   * Renews the lease once a third of its duration has passed. Without an item, tries to claim one. The caller must
-   * call it every `keepSeconds`.
+   * Renews the lease of the item once a third of the lease's duration has passed. If the session has no item, tries to
+   * claim one. The caller must call this function every `keepSeconds`.
    */
   async keep(): Promise<void> {
     const { held } = this.#state;

@@ -32,7 +32,7 @@ export async function readRequest(
 }
 
 async function textOf(body: RequestInit["body"]): Promise<string> {
-  // Leaves a stream unread: it can be read only once, and it must still be sent.
+  // Does not read a stream: a stream can be read only once, and this one must still be sent.
   if (body === null || body instanceof ReadableStream) return "";
   return typeof body === "string" ? body : new Response(body).text();
 }

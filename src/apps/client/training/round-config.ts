@@ -6,8 +6,8 @@ import type { TrainingConfig } from "./train-options.ts";
 const stepCountMax = 4;
 
 /**
- * Learning rate of the first job, and its bounds. The first rate is a compromise: it is low for very small models; if
- * it is too high for a larger model, the next job lowers it.
+ * Learning rate of the first job, and bounds of later rates. The first rate is a compromise: it is low for very small
+ * models; if it is too high for a larger model, the next job lowers it.
  */
 const learningRate = { first: 5e-4, min: 1e-5, max: 2e-3 } as const;
 
@@ -45,8 +45,8 @@ export interface RoundFacts {
 }
 
 /**
- * Returns the settings of a round's job: `chosen`, and, unless it contains one of the step options, a default number
- * of steps and learning rate.
+ * Returns the settings of a round's job: `chosen`, plus a default number of steps and learning rate unless `chosen` has
+ * one of the step options.
  */
 export function roundConfig(chosen: TrainingConfig | undefined, facts: RoundFacts): TrainingConfig {
   const isChosen = stepOptions.some((name) => (chosen?.[name] ?? null) !== null);

@@ -268,8 +268,8 @@ function agreementText({ percent_agreement: percent, kappa, statistic, reason }:
 }
 
 /**
- * Keys to focus the text field and to finish an item without questions. Only the page needs them: in the terminal,
- * Enter does both.
+ * Keys that focus the text field, and that finish an item without questions. Only the page needs these two keys: in the
+ * terminal, Enter does both.
  */
 const [writeKey, doneKey] = ["w", "d"];
 

@@ -41,7 +41,7 @@ export function useAnswers(hone: Hone): Answers {
     ]);
     for (const index of [0, 1] as const) {
       const show = (state: SideState): void => {
-        // Ignores the state of an answer if a later question has replaced this one.
+        // Ignores the state of an answer if the user has asked another question in the meantime.
         if (running.current === stopping) put(index, state);
       };
       const body = answerBody(models[index], messages, sampling);

@@ -23,7 +23,7 @@ export function Chart({ curve: { label, steps, values } }: { readonly curve: Cur
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const [pointed, setPointed] = useState<number | null>(null);
-  // The chart is created again for another theme, because a canvas reads its colours when it is created.
+  // Another theme needs a new chart, because a canvas reads its colours only when it is created.
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;

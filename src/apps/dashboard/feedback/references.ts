@@ -27,8 +27,8 @@ export function isOnChoice(
 }
 
 /**
- * Returns the subject for an answer of the model with this name. Answers of a base model belong to a project with the
- * base model's name.
+ * Returns the reference for feedback on an answer of the model with this name. Answers of a base model belong to a
+ * project with the base model's name.
  *
  * @param entity the user's entity, used if the name has none
  */

@@ -240,8 +240,8 @@ function refuseOwn(target: string, config: HoneConfig): void {
 }
 
 /**
- * Refuses a copy inside the data folder: it would be lost together with the folder, and could be mistaken for the
- * server's own data.
+ * Refuses to write a backup into the data folder: the backup would be lost together with the folder, and could be
+ * mistaken for the server's own data.
  */
 function refuseWithin(target: string, dataFolder: string): void {
   const below = relative(dataFolder, target);

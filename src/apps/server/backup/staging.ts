@@ -1,5 +1,6 @@
-// Staging folder of a backup. It is in the data folder, so that hard links to its files take no space. Only one backup
-// of a data folder runs at a time, and the next backup or server start removes the remains of a dead one.
+// Staging folder of a backup, with hard links to files of the data folder. It is in the data folder itself, so that the
+// links take no space. Only one backup of a data folder runs at a time, and the next backup or server start removes the
+// remains of a dead one.
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";

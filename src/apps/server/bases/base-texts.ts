@@ -32,8 +32,8 @@ export interface BaseTextsOptions {
 const retryMs = 10_000;
 
 /**
- * Idle time before the text components are closed. Clients that count tokens with an unloaded model usually call often,
- * so the components stay open between these calls.
+ * Idle time before the text components are closed. Clients that count tokens usually call often, so the components of a
+ * model whose engine is not loaded stay open between these calls.
  */
 const idleMs = 60_000;
 

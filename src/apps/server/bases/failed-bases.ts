@@ -5,7 +5,7 @@ import type { BaseModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadFault } from "../../../inference/models/registry/named-base.ts";
 
-/** A base model with missing, broken or unsupported files. It is tried again only at the next start. */
+/** A base model with missing, broken or unsupported files. Only the next start tries to load it again. */
 export interface FailedBase {
   readonly name: string;
   /** The reason as a sentence. */

@@ -54,7 +54,7 @@ function stateOf({ engine, texts }: Pick<EngineBase, "engine" | "texts">): Engin
 
 /**
  * Returns the health of all engines: the worst state among the bases that could be loaded. The reason names the bases
- * that could not be loaded. They make the server unhealthy only if no base could be loaded.
+ * that could not be loaded. These make the server unhealthy only if no base at all could be loaded.
  *
  * @param isUp true once the start has finished
  */

@@ -218,7 +218,8 @@ function baseMaker(
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
     const { weights, device } = kindOf(model).computing(model, options);
-    // Reports another device in place of the precision, because a device affects the numbers just as a precision does.
+    // For a device other than the CPU, reports the device instead of the precision, because the device affects the
+    // numbers just as a precision does.
     const precision = device.device === "cpu" ? weights : device.device;
     const unshown = findTemplateGaps(shown);
     logBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
@@ -279,7 +280,7 @@ function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
   };
 }
 
-/** Checks early that a tokenizer exists: the base reads it only at its first use. */
+/** Checks at the start that a tokenizer exists, because the base reads the tokenizer only at its first use. */
 async function requireTokenizer(folder: string): Promise<void> {
   if (existsSync(join(folder, "tokenizer.json"))) return;
   const message = `The model folder ${folder} has no tokenizer.json.`;

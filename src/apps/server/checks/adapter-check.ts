@@ -41,7 +41,7 @@ async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies)
     // An adapter that is not on this machine yet is checked when it is fetched.
     if (folder === null) continue;
     const fault = faultOf(folder);
-    // It is no fault if another server has deleted the version or its model in the meantime.
+    // It is not a fault if another server has deleted the version or its model in the meantime.
     if (fault === null || (await models.newestVersion(id))?.step !== version.step) continue;
     broken.push(`${id}:step${version.step}`);
     logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");

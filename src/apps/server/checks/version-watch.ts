@@ -1,6 +1,6 @@
 // Watches whether this program still supports the database. A newer program that starts on the same database migrates
-// it while older programs run. If the migration only adds, older programs continue; otherwise they must stop, because
-// their writes could be wrong.
+// it while older programs run. If the migration only adds tables or columns, older programs continue; otherwise they
+// must stop, because their writes could be wrong.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

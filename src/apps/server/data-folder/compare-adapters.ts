@@ -26,7 +26,7 @@ export async function compareAdapters(stores: ComparedStores): Promise<AdapterCo
 }
 
 /**
- * Checks again which differences still exist, and returns them as an error; null if none are left. A difference
+ * Checks again which of the differences still exist, and returns them as an error; null if none does. A difference
  * disappears, for example, when another server finishes publishing or deleting a version.
  */
 export async function comparisonFault(
@@ -104,8 +104,8 @@ function versionOf(key: string): VersionKey {
 }
 
 /**
- * Returns the greatest step that the database has for a model: of its versions, and of the steps that its jobs have
- * reserved for their results. Returns -1 for an unknown model.
+ * Returns the greatest step that the database has for a model: the steps of its versions, and the steps that its jobs
+ * have reserved for their results. Returns -1 for an unknown model.
  */
 async function greatestKnownStep(
   { models, jobs }: Pick<ComparedStores, "models" | "jobs">,

@@ -1,5 +1,5 @@
 // Tests of the metrics that gateways read. The Gateway API inference extension requires these names, kinds and labels
-// in its model server protocol (proposal 003), and vLLM uses them too.
+// in its model server protocol (proposal 003); vLLM's metrics have them too.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";

@@ -52,8 +52,8 @@ export interface CheckedPrecision {
   /** Name of the precision, as in fingerprints. */
   readonly precision: string;
   /**
-   * Size of the computed weights in bytes. With 4 bits, it includes a second copy of the weights in another form, with
-   * which prompts are computed.
+   * Size of the computed weights in bytes. With 4 bits, it includes a second copy of the weights in 8 bits, with which
+   * prompts are computed.
    */
   readonly weightBytes: number;
   /** Number of weight matrices in each form, such as float32 or 8-bit codes. */

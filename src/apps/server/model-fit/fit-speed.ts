@@ -47,9 +47,9 @@ export function speedOf(config: ModelConfig, forms: WeightForms, rates: readonly
 const promptRowCount = 128;
 
 /**
- * Returns the number of rows that are multiplied with a weight in total, and the number that share one multiplication.
- * A mixture of experts has E matrices [N, K]: each row is multiplied with only a few of them, so only few rows share a
- * matrix.
+ * Returns the number of rows that are multiplied with a weight in total, and the number of rows that share one
+ * multiplication. In a mixture of experts, the weight consists of E matrices [N, K], and each row is multiplied with
+ * only a few of them. So only a few rows share a matrix.
  */
 function rowsOf(
   { experts }: ModelConfig,

@@ -56,7 +56,7 @@ export async function buildContext(
   const version = packageVersion();
   const clock = systemClock;
   const telemetry = await startOpenTelemetry(config.openTelemetry, { version, clock, metrics, logger });
-  // Starts first and therefore stops last, so that it also traces how the other parts stop.
+  // Telemetry starts first and therefore stops last, so that it also traces how the other parts stop.
   await start(telemetry);
   // Listens before anything is opened or loaded. A port conflict is thus found immediately, and requests are answered
   // during the start, with the message that the server is starting.

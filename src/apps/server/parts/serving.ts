@@ -26,9 +26,9 @@ export async function buildServing(
 ) {
   const { settings, database, telemetry, progress, build, tools } = context;
   const { bases, failed, directory, shelf, adapters } = models;
-  // Engines load while the HTTP server is prepared. `loadBases` later waits for each, reports its error, and registers
-  // its stop. If the start fails before that, this service stops the engines, and the texts, which wait for prompts
-  // that are being rendered.
+  // Engines load while the HTTP server is prepared. `loadBases` later waits for each engine, reports its error, and
+  // registers its stop. If the start fails before that, this service stops the engines and the text components, which
+  // wait for prompts that are being rendered.
   const beginning = serviceOf("starting bases", {
     start: async () => {
       for (const { engine } of bases) engine.start().catch(() => undefined);

@@ -68,7 +68,7 @@ export interface Remaining {
   /** Number of items that still need answers, and that this annotator has neither completed nor skipped. */
   readonly open: number;
   /**
-   * Number of these open items that other annotators hold now. Such an item is free again if its annotator releases it.
+   * Number of these open items that other annotators hold now. An item becomes free again if its annotator releases it.
    */
   readonly held: number;
 }
@@ -131,8 +131,8 @@ export interface AnnotationStore {
   stats(projectId: string, queueIds: readonly string[], at: Date): Promise<readonly QueueStats[]>;
   remaining(queueId: string, annotator: string, at: Date): Promise<Remaining>;
   /**
-   * Claims an item for the annotator: the one that the annotator already holds, or else the next one that the annotator
-   * has not started and that still needs answers. Items that more annotators have completed come first. At most
+   * Claims an item for the annotator: the one that the annotator already holds, or else the next item that still needs
+   * answers and that the annotator has not started. Items that more annotators have completed come first. At most
    * `annotatorsPerItem` annotators can claim an item, even concurrently.
    *
    * @returns null if no item is free

@@ -71,7 +71,7 @@ function choiceForm(schema: JsonObject, keywords: readonly string[]): ReadForm {
   if (choices.length < values.length)
     return { fault: "every value of enum must be a text, a number, a boolean or null" };
   if (new Set(choices).size < choices.length) return { fault: "enum has a value twice" };
-  // Many tools add a `type` to an `enum`. It says nothing new if all values have this type, so it is ignored.
+  // Many tools add a `type` to an `enum`. If all values have this type, it adds no constraint, so it is ignored.
   return only(keywords, ["enum", "type"]) ?? { form: { kind: "choice", choices } };
 }
 
@@ -84,7 +84,7 @@ function rangeForm(kind: "integer" | "number", { minimum = null, maximum = null 
     if (bound !== null && typeof bound !== "number") return { fault: "minimum and maximum must be numbers" };
   if (typeof minimum === "number" && typeof maximum === "number" && minimum > maximum)
     return { fault: `minimum is ${minimum} and maximum ${maximum}: no number is between them` };
-  // Safe casts: both have been checked to be numbers or null.
+  // Safe casts: the minimum and the maximum have been checked to be numbers or null.
   return { form: { kind, minimum: minimum as number | null, maximum: maximum as number | null } };
 }
 

@@ -72,8 +72,8 @@ export interface AnnotationItem extends ItemDraft {
 }
 
 /**
- * State of one annotator for one item. While it is `in_progress`, the annotator holds the item until a time. If that
- * time passes, the state is `unstarted` again.
+ * State of one annotator for one item. While the state is `in_progress`, the annotator holds the item until a certain
+ * time. After this time, the state is `unstarted` again.
  */
 export type AnnotationState = "unstarted" | "in_progress" | "completed" | "skipped";
 
@@ -86,8 +86,8 @@ export interface ItemAnnotation {
 }
 
 /**
- * For each state, the states from which a client may move an annotator to it. A move to the same state only renews the
- * hold.
+ * For each state, the states from which a client may move an annotator to it. A move from `in_progress` to the same
+ * state only renews the hold.
  */
 export const movesTo: { readonly [State in AnnotationState]: readonly AnnotationState[] } = {
   unstarted: [],

@@ -1,5 +1,5 @@
-// A database as tables of rows, whichever kind of database it is. Backups access databases only through this contract,
-// which does not interpret the rows.
+// A database as tables of rows, independent of the kind of database. Backups access databases only through this
+// contract, which does not interpret the rows.
 
 /** Value in a row. Texts contain no NUL; numbers are finite. */
 export type Cell = string | number | null;
@@ -42,8 +42,8 @@ export interface TableFiller {
 export type RequireTables = (version: number, found: readonly TableColumns[]) => Promise<void>;
 
 /**
- * A database from which a backup is made, or into which one is restored. Its schema version changes only when a backup
- * fills it.
+ * A database from which a backup is made, or into which a backup is restored. Its schema version changes only when it
+ * is filled from a backup.
  */
 export interface DatabaseTables {
   /** Name of the database in messages. */

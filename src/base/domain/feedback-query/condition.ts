@@ -1,6 +1,6 @@
 // Conditions of a feedback query. They are fully typed: no text is compared with a number, so neither SQL nor in-memory
 // evaluation needs rules for conversion. As in SQL, a condition is true, false or unknown: a comparison with a missing
-// value is unknown, and so is its negation.
+// value is unknown, and its negation is unknown, too.
 import type { FeedbackField } from "./feedback-field.ts";
 
 /** Operand of a comparison. */

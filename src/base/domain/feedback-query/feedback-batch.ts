@@ -23,8 +23,8 @@ type PackedRecord = Omit<FeedbackContent, "payload"> &
   Omit<StoredForm, "hasMoreNumbers"> & { readonly hasMoreNumbers: 0 | 1 } & Omit<CheckedFeedback, "content">;
 
 /**
- * Names of the packed fields, in order. The payload is last, because it is JSON in a JSON list, while the other fields
- * are texts.
+ * Names of the packed fields, in order. The payload is last, because only the payload is written as JSON; all other
+ * fields are texts.
  */
 export const packedFields = [
   "projectId",

@@ -58,7 +58,8 @@ export interface FeedbackStore {
     at: Date,
   ): Promise<FeedbackRecord | null>;
   /**
-   * Returns a sorted part of the matching records. Its size in bytes is limited like that of a page.
+   * Returns the selected slice of the matching records, in the requested order. Its size in bytes is limited like that
+   * of a page.
    *
    * @throws ServiceError `too_slow` if the query does not finish in its time, `overloaded` if it cannot start in its
    * time

@@ -23,8 +23,8 @@ export function constant(value: string | number | boolean | null): Constant {
 }
 
 /**
- * Returns a comparison of two expressions. A payload value is converted to the type of the other side; two payload
- * values are compared as texts. "Equals null" means "is missing"; any other comparison with null is unknown.
+ * Returns a comparison of two expressions. A payload value is converted to the type of the other expression; two
+ * payload values are compared as texts. "Equals null" means "is missing"; any other comparison with null is unknown.
  *
  * @throws ServiceError `unsupported` if the types cannot be compared
  */
@@ -70,8 +70,8 @@ function compareConstants(operator: Comparison, a: Constant, b: Constant): boole
 }
 
 /**
- * Returns a negative number if `a` comes before `b`, a positive one if it comes after, and 0 if they are equal. Both
- * have the same type. False comes before true.
+ * Returns a negative number if `a` comes before `b`, a positive number if it comes after `b`, and 0 if they are equal.
+ * Both values must have the same type. False comes before true.
  */
 export function orderOf(a: string | number | boolean, b: string | number | boolean): number {
   return typeof a === "string" ? compareTexts(a, String(b)) : Number(a) - Number(b);
@@ -137,7 +137,7 @@ function readAs(expression: Expression, type: ExpressionType): Expression {
 export type ConvertedTo = "double" | "string" | "int" | "bool" | "exists";
 
 /**
- * Returns an expression that converts another one to a type.
+ * Returns an expression that converts the value of another expression to a type.
  *
  * @throws ServiceError `unsupported` if the conversion is impossible
  */

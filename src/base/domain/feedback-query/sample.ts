@@ -1,5 +1,5 @@
-// Chooses a sample of the records, for selections with more records than may be read. It is pure, so that every kind of
-// store chooses the same records.
+// Chooses a sample of the records, for a selection with more records than one request may read. It is pure, so that
+// every kind of store chooses the same records.
 
 /** Records whose numbers are equal modulo this value are either all in a sample or all out of it. */
 export const sampleCycle = 1 << 20;

@@ -76,7 +76,7 @@ export interface Allowance {
   readonly standings: RateStandings;
   /**
    * Reserves tokens before they are used: those of the prompt, and the maximum number of answer tokens if the request
-   * states one. A reservation above the limit itself is granted if no other usage counts.
+   * states one. If a request needs more than the whole limit, it is granted once no other usage counts.
    *
    * @throws LimitRefusal if the reservation exceeds a limit
    */

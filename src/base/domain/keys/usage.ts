@@ -74,8 +74,8 @@ export interface UsageCounter {
 }
 
 /**
- * Returns the id of a usage row, which also serves as cursor of a page. Only its last part, the model, may contain a
- * colon.
+ * Returns the id of a usage row, which also serves as cursor of a page. The model is the last part of the id, because
+ * only its name may contain a colon.
  */
 export function usageId({ day, keyId, model }: Pick<UsageKey, "day" | "keyId" | "model">): string {
   return `${day}:${keyId}:${model}`;

@@ -8,7 +8,10 @@ import { referred, valueFormOf } from "./value-form.ts";
 export interface ParameterMarks {
   /** Mark before the parameter's name. */
   readonly open: string;
-  /** Mark after the name. After it comes the value, or a flag that says whether the value is a text. */
+  /**
+   * Mark between the name and the value; if the format has a flag that says whether the value is a text, the mark
+   * between the name and the flag.
+   */
   readonly middle: string;
   /**
    * Mark after the flag, which is `true` if the value is a text and otherwise `false`; null if the format has no flag.
@@ -23,7 +26,10 @@ export interface ParameterMarks {
   readonly blanks?: string;
 }
 
-/** Keywords of an object schema that are allowed, because they add no constraint beyond those of its properties. */
+/**
+ * Keywords that the schema of an object may have, because they add no constraint beyond the constraints on its
+ * properties.
+ */
 const readKeywords: readonly string[] = [
   "type",
   "properties",

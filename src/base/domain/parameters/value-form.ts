@@ -63,8 +63,8 @@ function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<V
     if (one === "any") return "any";
     for (const kind of one) kinds.add(kind);
   }
-  // If the schema allows both plain and bounded texts, the way in which a value is written does not show which kind it
-  // is, so the result is `any`.
+  // If the schema allows both plain and bounded texts, the written value does not show which of the two it is, so the
+  // result is `any`.
   return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
 }
 

@@ -51,7 +51,7 @@ export interface CompletionContent {
   readonly choices: readonly RecordedChoice[];
 }
 
-/** The prompt as the request had it. If the request had token ids, they are only in `promptTokenIds`. */
+/** The prompt in the form that the request had. If the request had token ids, they are only in `promptTokenIds`. */
 export type RecordedPrompt = Exclude<ChatPrompt, TokenPrompt> | Omit<TokenPrompt, "tokenIds">;
 
 /** Sampling parameters with all defaults set, and the conditions that end an answer. */

@@ -24,7 +24,7 @@ export type RewardComparison =
   /** Pairs of answers. Two answers to a prompt form a pair if their rewards differ by at least `marginMin`. */
   | { readonly kind: "pairs"; readonly marginMin: number }
   /**
-   * Labels for single answers. An answer is desirable if its reward is above the threshold, and undesirable if it is
-   * below.
+   * Labels for single answers. An answer is desirable if its reward is above the threshold, and undesirable if its
+   * reward is below the threshold.
    */
   | { readonly kind: "verdicts"; readonly threshold: number };

@@ -159,7 +159,9 @@ export interface RuleStore {
     id: string,
     rule: Pick<StoredRule, "name" | "rule" | "standing" | "updatedAt">,
   ): Promise<StoredRule | null>;
-  /** Pauses or resumes a rule. To resume it also deletes its recorded fault. Returns null if there is no such rule. */
+  /**
+   * Pauses or resumes a rule. Resuming a rule also deletes its recorded fault. Returns null if there is no such rule.
+   */
   setPaused(id: string, isPaused: boolean, at: Date): Promise<StoredRule | null>;
   /** Deletes a rule. Returns false if there is no such rule. */
   delete(id: string): Promise<boolean>;

@@ -1,4 +1,4 @@
-// Announcements between servers on one database, so that a change is noticed at once and not at the next poll. An
+// Announcements between servers on one database, so that a server notices a change at once and not at its next poll. An
 // announcement contains only an id; the listener reads the change from the database. Listeners also poll, because an
 // announcement is lost if its server or connection fails.
 

@@ -1,6 +1,6 @@
-// Lets clients or tenants take turns, in the queue of a worker and in the event loop. Work in many pieces takes one
-// turn per piece, so a tenant with a hundred requests delays another tenant's request by only one piece. A turn cannot
-// be interrupted, so its work must be short.
+// Lets clients or tenants take turns, in the queue of a worker and in the event loop. Work that consists of many pieces
+// takes one turn per piece, so a tenant with a hundred requests delays another tenant's request by only one piece. A
+// turn cannot be interrupted, so its work must be short.
 import { type Clock, systemClock } from "../clock.ts";
 
 /**
@@ -51,12 +51,12 @@ export class WaitingLine<Item> {
 
 /** Maximum total time in milliseconds for the turns of one round. After that, other work of the event loop runs. */
 const roundMs = 2;
-/** Maximum number of turns in one round, even if they are very short. */
+/** Maximum number of turns in one iteration (round) of the event loop, even if the turns are very short. */
 const roundTurnsMax = 4;
 /** Maximum number of consecutive rounds in which all turns are skipped. */
 const skippedRoundsMax = 32;
 
-/** One round of the event loop, with the turns that run in it. */
+/** One iteration (round) of the event loop, with the turns that run in it. */
 interface Round {
   /** Number of calls that are scheduled for the round and have not run yet. */
   pendingCount: number;

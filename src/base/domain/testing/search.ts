@@ -30,8 +30,8 @@ export function searchSeeds(sample: number): readonly number[] {
 }
 
 /**
- * Chooses among slow cases: `sample` of them in `npm test`, other ones with another seed, and all if that many are
- * requested.
+ * Chooses among slow cases: `sample` of them in `npm test`, different ones for a different seed, and all of them if the
+ * test asks for that many.
  *
  * @param topic subject of the cases, if several tests choose from the same cases
  */

@@ -1,8 +1,8 @@
 // Recognizes texts that every database returns unchanged.
 
 /**
- * True for a text without NUL and unpaired surrogates. A text with either can still be stored as JSON, which escapes
- * both.
+ * True for a text without NUL and unpaired surrogates. A text that contains one of these can still be stored as JSON,
+ * which escapes them.
  */
 export function isStorable(text: string): boolean {
   // Most texts contain neither. This test is much faster than a check of whether surrogates are paired.

@@ -1,5 +1,5 @@
 // Objects and ops that Weave clients publish under a name, and the contract of their store. Each different content
-// under a name is a version, which its digest identifies.
+// under a name is a version, which is identified by the digest of the content.
 
 export type ObjectKind = "object" | "op";
 
@@ -88,8 +88,8 @@ export interface ObjectStore {
     slice: Slice & { readonly order?: ObjectOrder },
   ): Promise<readonly PublishedObject[]>;
   /**
-   * Deletes the versions of a name that have these digests, or all if `digests` is null. Returns the number of deleted
-   * versions.
+   * Deletes those versions of a name that have these digests, or all versions of the name if `digests` is null. Returns
+   * the number of deleted versions.
    */
   delete(projectId: string, name: string, digests: readonly string[] | null): Promise<number>;
 }

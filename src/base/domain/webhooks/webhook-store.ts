@@ -60,7 +60,7 @@ export interface WebhookStore {
   ): Promise<readonly Delivery[]>;
   /**
    * Records an attempt. Only the latest {@link attemptsKept} attempts of a delivery are kept. Writes nothing if another
-   * owner has claimed the delivery by now.
+   * server has claimed the delivery by now.
    */
   settle(
     delivery: Pick<Delivery, "id" | "webhookId">,

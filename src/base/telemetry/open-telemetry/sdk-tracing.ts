@@ -37,8 +37,8 @@ export function samplerOf({ name, ratio }: OpenTelemetrySettings["sampler"]): Sa
 export function sdkTracing(tracer: Tracer, clock: Clock): Tracing {
   return {
     begin: ({ name, kind, startMs, attributes, parent, link }) => {
-      // The whole trace uses one offset between the monotonic and the wall clock. Its parts thus remain within each
-      // other even if the wall clock is set.
+      // The whole trace uses one offset between the monotonic and the wall clock. So the times of its parts stay within
+      // the time of the whole, even if the wall clock is set meanwhile.
       const offsetMs = clock.now().getTime() - clock.monotonicMs();
       const links = contextOf(link).map((context) => ({ context }));
       const span = tracer.startSpan(

@@ -1,4 +1,5 @@
-// For tests: a program that logs more than any pipe holds, then writes to a file that it is still running, and ends.
+// For tests: a program that logs more than any pipe holds, then writes to a file that it is still running, and then
+// ends.
 import { writeFileSync } from "node:fs";
 import { createLogger } from "../logger.ts";
 import { flushStandardStreams, standardStream } from "../standard-streams.ts";

@@ -1,5 +1,5 @@
-// Summarizes the numbers at one payload path. Computes the moments one number at a time. Percentiles and a histogram
-// need all numbers, so they exist only if there is room to keep all of them.
+// Summarizes the numbers at one payload path. Mean and standard deviation are computed one number at a time.
+// Percentiles and a histogram need all numbers, so they exist only if there is memory to keep all of them.
 
 export interface NumberSummary {
   readonly count: number;
@@ -87,7 +87,8 @@ export class NumberCollector {
   #keep(value: number): void {
     if (this.#kept === null) return;
     if (this.#room.left === 0) {
-      // Drops all kept numbers once one cannot be kept, because percentiles of only some numbers would be misleading.
+      // Once a number cannot be kept, drops all kept numbers, because percentiles of only some numbers would be
+      // misleading.
       this.#room.left += this.#count;
       this.#kept = null;
       return;

@@ -130,8 +130,8 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     });
     await assert.rejects(publishing, { code: "cancelled" });
     assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
-    // If a single `put` gets a check of its own (`mayPut`), the store calls that check too, but only after the files
-    // are written.
+    // If a single `put` has its own check (`mayPut`), the store calls that check in addition to the store's check, but
+    // only after the files are written.
     let isWritten = false;
     const write = async (folder: string): Promise<void> => {
       writeFileSync(join(folder, "of another"), "");

@@ -16,8 +16,8 @@ export interface ArtifactCacheOptions {
 }
 
 /**
- * Time in milliseconds for which an entry counts as in use after its last access. Within it, a process may still be
- * loading the adapter or sending the file.
+ * Time in milliseconds for which an entry counts as in use after its last access. During this time, a process may still
+ * be loading the adapter or sending the file.
  */
 const inUseMs = 600_000;
 /** Suffix of incomplete entries. The server removes them when it starts; see `ServerFolder.sweep`. */
@@ -97,7 +97,7 @@ export class ArtifactCache {
     const now = this.#clock.now();
     await utimes(unfinished, now, now);
     await rename(unfinished, path).catch((error: unknown) => {
-      // If the entry exists, another process has stored it meanwhile, which is no error.
+      // If the entry exists, another process has stored it meanwhile, which is not an error.
       if (!existsSync(path)) throw error;
     });
     await this.#makeRoom();

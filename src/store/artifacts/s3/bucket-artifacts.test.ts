@@ -72,8 +72,8 @@ test("leaves the whole artifact or none, and no remains after a sweep, if the se
     const place = server.newPlace();
     await put(open(t, place, { name: "before" }), "old");
     let count = 0;
-    // In half of the cases, the server dies before its request reaches the store; in the others, before it receives the
-    // response.
+    // In half of the cases, the server dies before its request reaches the store; in the other half, before it receives
+    // the response.
     server.pass(() =>
       count++ < lived ? "through" : count === lived + 1 && lived % 2 === 0 ? "cut" : "lost",
     );

@@ -281,8 +281,8 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
-      // Makes the library try only once, because this client retries itself. Its attempts also include reading the
-      // response body.
+      // Makes the library try only once, because this client itself retries. An attempt of this client also includes
+      // reading the response body.
       maxAttempts: 1,
       // Turns off the library's additional checksums: stored data has its own hashes, and not every store supports these
       // checksums.

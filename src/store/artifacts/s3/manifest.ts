@@ -78,7 +78,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** True if a file's entry is valid: its name stays in the folder, and its size fits the number of pieces. */
+/** True if a file's entry is valid: its name is within the folder, and its size fits the number of pieces. */
 function isWhole({ name, byteCount, pieces }: FileManifest): boolean {
   return (
     !/[/\\\0]|^\.\.?$/.test(name) &&

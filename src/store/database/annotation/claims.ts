@@ -1,5 +1,5 @@
-// Claims the next item for an annotator, and changes an annotator's state for an item. Both operations first lock the
-// queue, so that each sees the results of earlier ones.
+// Claims the next item for an annotator, and changes an annotator's state for an item. Claims and changes first lock
+// the queue, so that each sees the results of earlier ones.
 import { type Selectable, sql, type Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";

@@ -25,7 +25,9 @@ export function changedColumns(content: Partial<QueueContent>) {
   return { ...columns.writeSome(content), ...(name === undefined ? {} : { folded_name: foldedName(name) }) };
 }
 
-/** Converts a name to lower case for searches. This is done here, because databases differ in how they convert case. */
+/**
+ * Converts a name to lower case for searches. JavaScript does this, because databases differ in how they convert case.
+ */
 export function foldedName(name: string): string {
   return name.toLowerCase();
 }

@@ -39,7 +39,7 @@ export function columnsOf<Rows extends Fields>(fields: Rows): Columns<Rows> {
   const isText = ({ form, isStoredAsJson }: Field): boolean => isStoredAsJson || form.kind === "text";
   const texts = columns.filter(({ field }) => isText(field)).map(({ column }) => column);
   const names = columns.map(({ column }) => column);
-  // Safe cast: each column belongs to the field with its name, and has the type of that field.
+  // Safe cast: each column has the name and the type of one field.
   return { names, texts, write: writeSome, writeSome, read } as unknown as Columns<Rows>;
 }
 

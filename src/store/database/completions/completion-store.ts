@@ -49,8 +49,8 @@ const columns = [
 const triesMax = 10;
 
 /**
- * Error that rolls back the transaction if a completion with the same key exists. Because such duplicates are rare,
- * existing completions are looked up only after an insert has failed.
+ * Error that rolls back the transaction if a completion with the same key exists. Because such duplicates are rare, the
+ * store looks up existing completions only after an insert has failed.
  */
 const keysTaken = new Error("There are completions of these keys.");
 

@@ -38,8 +38,8 @@ function asked(requestId: string, ...questions: readonly string[]) {
 test("shares pieces among prompts with a common prefix", async (t) => {
   const { completions, uses } = await openStore(t);
   await completions.add([asked("1", "short"), asked("2", "other")]);
-  // Both completions use the piece of the system message and the first block of tokens. Each of the two next blocks has
-  // one use.
+  // Both completions use the piece of the system message and the first block of tokens. Each of the two blocks that
+  // follow is used by only one completion.
   assert.deepEqual(await uses(), [2, 2, 1, 1]);
   await completions.add([asked("3", `${question}a`), asked("3000", `${question}a`)]);
   // The new completions share a second message piece after the system message, and both use the first block of tokens.

@@ -21,7 +21,9 @@ const rowsMax = 500;
 
 const pieceColumns = ["model_id", "id", "parent_id", "use_count", "content"] as const;
 
-/** Length of a piece's id in base64url characters. They have 132 bits, which makes collisions negligible. */
+/**
+ * Length of a piece's id in base64url characters. So many characters have 132 bits, which makes collisions negligible.
+ */
 const idLength = 22;
 
 /** Returns the pieces of a chain, in order. Chains of different kinds share no pieces. */
@@ -69,8 +71,8 @@ export async function storeChains(
 }
 
 /**
- * Removes one use from each of the given pieces. Deletes a piece without uses left, which in turn removes one use from
- * the piece before it.
+ * Removes one use from each of the given pieces. Deletes a piece that then has no uses, which in turn removes one use
+ * from the piece before it.
  *
  * @returns number of bytes deleted
  */

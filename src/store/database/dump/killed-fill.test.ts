@@ -1,5 +1,6 @@
 // Tests a process that is killed while it fills a database from a copy: at the first row, midway, or just before the
-// commit. None of its rows stay, and the next fill succeeds, between SQLite and PostgreSQL in both directions.
+// commit. None of its rows remain, and the next fill succeeds. The copy is from SQLite to PostgreSQL, or in the other
+// direction.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

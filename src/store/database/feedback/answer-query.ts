@@ -143,9 +143,9 @@ interface Asked {
 }
 
 /**
- * Reads a page of a query that matches many records and sorts first by a number in the payload. Reads the records with
- * this number, which precede the others, in index order. Returns null if the query is of another kind, or if the page
- * includes records without the number.
+ * Reads a page of a query that matches many records and sorts first by a number in the payload. Records that have this
+ * number precede all others, and are read in the order of the index. Returns null if the query is of another kind, or
+ * if the page includes records without the number.
  */
 async function readPageByNumber(
   { connection, numbers, few }: SearchTools,

@@ -77,7 +77,7 @@ function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm)
     side.kind === "text of" ||
     (side.kind === "constant" && side.type === "text") ||
     (side.kind === "field" && side.field.kind === "text");
-  // Safe cast: the operands of a comparison have the same type, so the other side is a text, too.
+  // Safe cast: the two operands of a comparison have the same type, so the other operand is a text, too.
   return isText ? [form.ordered(pair[0] as SqlText), form.ordered(pair[1] as SqlText)] : pair;
 }
 

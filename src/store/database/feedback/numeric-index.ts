@@ -1,6 +1,6 @@
 // Index of the numbers in payloads, by path and value, so that a query by a number reads few records. Each pair of
-// project and path has a field id, which keeps index rows at about 20 bytes. A record with too many numbers is only
-// marked, and each query by a number also scans marked records.
+// project and path has a field id, which keeps index rows at about 20 bytes. If a record has too many numbers, it is
+// only marked, and each query by a number also scans the marked records.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";

@@ -57,7 +57,8 @@ export async function scanPage(
 }
 
 /**
- * Returns SQL for `isSampled`. It comes first among the conditions, because it needs only a record's sequence number.
+ * Returns SQL for `isSampled`. This condition comes before the other conditions, because it needs only a record's
+ * sequence number.
  */
 function sampleSql(share: number): RawBuilder<unknown> {
   if (share >= 1) return sql``;

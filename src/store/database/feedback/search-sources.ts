@@ -141,8 +141,8 @@ export function sourceOf(
 }
 
 /**
- * Adds a condition with which the database can use the index of emoji. It restricts nothing further, because the
- * condition on the payload stays in the query.
+ * Adds a condition with which the database can use the index of emoji. It does not change the result, because the query
+ * also has the condition on the payload.
  */
 function emojiSql(condition: Condition): RawBuilder<unknown> {
   for (const part of conjuncts(condition)) {

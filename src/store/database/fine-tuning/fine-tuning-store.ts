@@ -58,7 +58,7 @@ export function createFineTuningStore(database: Kysely<Schema>): FineTuningStore
           state: to,
           error_message: errorMessage,
           ended_at: isFinal ? at.toISOString() : null,
-          // A job in another state than `running` belongs to no server.
+          // Only a job in the state `running` belongs to a server.
           ...(to === "running" ? {} : { owner: null }),
         })
         .where("id", "=", id)

@@ -75,9 +75,9 @@ async function takeJob(
 }
 
 /**
- * Finds the next claimable job. Entities take turns, and so do the models of an entity: the one whose last claim is
- * longest ago is next, or among equals, the one with the oldest job. Many queued jobs of one entity thus delay another
- * entity's job by only one turn.
+ * Finds the next claimable job. Entities take turns, and so do the models of an entity: next is the entity (or model)
+ * whose last claim is longest ago, or among equals, the one with the oldest job. Many queued jobs of one entity thus
+ * delay another entity's job by only one turn.
  */
 async function findClaimable(
   database: Kysely<Schema>,

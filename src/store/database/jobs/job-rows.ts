@@ -69,8 +69,8 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
 }
 
 /**
- * The row of a job. If no server has the base model that a queued job needs, `missing_base` is that model's name. It is
- * computed on each read and never stored, because servers start and stop.
+ * The row of a job. If a queued job needs a base model that no server has, `missing_base` is the name of that model. It
+ * is computed on each read and never stored, because servers start and stop.
  */
 type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
 

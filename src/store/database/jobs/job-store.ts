@@ -80,8 +80,8 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
         "warnings",
         "comparison",
       ];
-      // A job remains a valid cursor after its state has changed. The cursor is invalid only if the list could not
-      // contain the job in any state.
+      // A job remains a valid cursor after its state has changed. The cursor is invalid only if the job could not be in
+      // the list in any state.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;

@@ -30,8 +30,8 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
   return {
     create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
     find: (id) => findKey(database, id),
-    // Every request looks up its key, so concurrent lookups share one query. The query starts after the arrival of all
-    // requests that it serves, so that it sees every key that was revoked before.
+    // Every request looks up its key, so concurrent lookups share one query. The query starts after all of its requests
+    // have arrived, so it sees each key that was revoked before then.
     findByHash: (secretHash) => lookups.add(secretHash),
     findEnded: async (ids, at) => {
       if (ids.length === 0) return [];

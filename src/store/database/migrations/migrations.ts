@@ -100,7 +100,7 @@ function statementsOf(step: Exclude<Step, (...of: never) => unknown>, form: SqlF
   return typeof step.adds === "function" ? step.adds(form) : step.adds;
 }
 
-/** Returns the version of a database, which it does not change; null if the database has no tables of this program. */
+/** Returns the version of a database, without changing the database; null if it has no tables of this program. */
 export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
   const tables = await queries.introspection.getTables();
   return tables.some(({ name }) => name === "database_version") ? readPresentVersion(queries) : null;

@@ -29,8 +29,8 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
 }
 
 /**
- * Time limit in milliseconds that was last set on each connection. The limit is set again only if the next search has
- * another one.
+ * Time limit in milliseconds that was last set on each connection. The limit is set again only if the next search has a
+ * different limit.
  */
 const timesGiven = new WeakMap<pg.PoolClient, number>();
 

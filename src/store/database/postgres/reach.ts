@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 
 /**
- * Pause between probes in milliseconds. It starts at the first value, doubles each time, and stays at the second value.
+ * Pause between probes in milliseconds. It starts at `firstPauseMs`, doubles each time, and is at most `longestPauseMs`.
  */
 const firstPauseMs = 20;
 const longestPauseMs = 1000;

@@ -57,8 +57,8 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // Returns this position instead of the one that `surplusAt` finds. If the next step started at the entity that was
-  // found, it would consider that entity done.
+  // Returns this position instead of the position that `surplusAt` finds. If the next step started at the entity that
+  // was found, it would treat that entity as done.
   const behind = nextScope({ ...place, gone });
   const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
   return { removed: byEntity(removed), next: isMore ? behind : null };

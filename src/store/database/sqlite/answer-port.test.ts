@@ -1,4 +1,4 @@
-// Tests how many answers are taken in one turn of the event loop if they arrive together.
+// Tests how many answers are taken in one iteration of the event loop if they arrive together.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AnswerPort } from "./session-link.ts";

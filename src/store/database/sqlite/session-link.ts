@@ -139,15 +139,15 @@ class ThreadLink implements SessionLink {
 }
 
 /**
- * Maximum time in milliseconds for which answers are delivered in one turn of the event loop. The time of the code that
- * waits for these answers counts too.
+ * Maximum time in milliseconds for which answers are delivered in one iteration of the event loop. This includes the
+ * time of the code that waits for these answers.
  */
 const turnMs = 5;
 
 /**
  * Passes the answers of a session's thread to the event loop, a few at a time. A port with a listener would deliver up
- * to a thousand in one turn, so that readers of large rows could block the loop for seconds. The thread therefore posts
- * to a port without a listener, from which this class takes them.
+ * to a thousand in one iteration, so that readers of large rows could block the loop for seconds. The thread therefore
+ * posts to a port without a listener, from which this class takes them.
  */
 export class AnswerPort<Answer> {
   readonly #port: MessagePort;
@@ -188,7 +188,7 @@ export class AnswerPort<Answer> {
     while (this.#readyCount > 0) {
       while (this.#isSliceExpired()) await nextTurn();
       if (this.#readyCount > 0) this.#takeNext();
-      // First lets the code run that waits for this answer, so that its time counts in this turn.
+      // First lets the code run that waits for this answer, so that its time counts in this iteration.
       await Promise.resolve();
     }
     this.#isTaking = false;

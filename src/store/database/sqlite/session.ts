@@ -85,8 +85,8 @@ export type SessionRequest =
 const shortWaitMs = 5000;
 
 /**
- * Maximum number of pages returned to the file system in one step, which takes about ten milliseconds, and number of
- * unused pages that stay in the file for later writes.
+ * Two numbers of pages that are equal: the maximum that one step returns to the file system (which takes about ten
+ * milliseconds), and the number of unused pages that stay in the file for later writes.
  */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;

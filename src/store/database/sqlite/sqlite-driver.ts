@@ -29,8 +29,7 @@ class Turns {
 }
 
 /**
- * Pause in milliseconds between attempts. It starts at the first value, doubles each time, and stays at the second
- * value.
+ * Pause in milliseconds between attempts. It starts at `firstPauseMs`, doubles each time, and is at most `longestPauseMs`.
  */
 const firstPauseMs = 1;
 const longestPauseMs = 25;

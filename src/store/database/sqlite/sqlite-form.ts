@@ -48,7 +48,7 @@ function numberOfText(text: SqlText): SqlNumber {
 }
 
 /**
- * Returns a path in SQLite's syntax. A quoted name has the escapes of JSON, and a quotation mark in a name must be
+ * Returns a path in SQLite's syntax. Names are quoted and have the escapes of JSON, so quotation marks in a name are
  * escaped.
  */
 function pathText(path: readonly PathStep[]): string {

@@ -36,9 +36,9 @@ const cacheKibibytes = 16_384;
 const interruptEveryMs = 20;
 
 /**
- * Number of statements after which a session replaces its connection. Until then, the session keeps them all: if the
- * garbage collector freed one during a search on the same connection, SQLite would block the event loop until the
- * search ends. The timers that interrupt a search at its time limit would be blocked too.
+ * Number of statements after which a session replaces its connection. Until then, the session keeps all its statements.
+ * If the garbage collector freed a statement during a search on the same connection, SQLite would block the event loop
+ * until the search ends, and with it the timers that interrupt the search at its time limit.
  */
 const statementsMax = 100;
 

@@ -27,8 +27,8 @@ export async function createPostgres(server = testServer): Promise<PostgresDatab
   await ask(server, `create database ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  // Reuses this connection, because a new one first reads the catalog of every table, which takes longer than emptying
-  // the tables.
+  // Reuses this connection, because a new connection first reads the catalog of every table, which takes longer than
+  // emptying the tables.
   let emptying: Promise<Client> | null = null;
   return {
     url: url.href,

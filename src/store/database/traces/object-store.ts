@@ -61,7 +61,7 @@ const byName: ObjectOrder = { by: "name", isDescending: false };
 async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraft): Promise<PublishedObject> {
   const { projectId, kind, name, digest } = draft;
   const place = { project_id: projectId, kind, name };
-  // Writes before it reads, because the write is a lock: concurrent publications of the same name wait here.
+  // Writes before it reads, because the write serves as a lock: concurrent publications of the same name wait here.
   const { version_count: version } = await transaction
     .insertInto("published_names")
     .values({ ...place, version_count: 0 })

@@ -187,7 +187,8 @@ async function settle(
       attempt_count: columns("attempt_count", "+", 1),
     }))
     .where("id", "=", id)
-    // Makes sure that the claim is still valid: it may have expired, and another server may have claimed the delivery.
+    // Makes sure that the claim is still valid: the claim may have expired, and another server may have claimed the
+    // delivery.
     .where("owner", "=", owner)
     .executeTakeFirst();
   if (updated.numUpdatedRows === 0n) return;

@@ -22,8 +22,8 @@ export async function checkpointImportRoute(
   app: FastifyInstance,
   dependencies: HttpDependencies,
 ): Promise<void> {
-  // This route has a scope of its own, because only here a body may be a tar archive, and other kinds of body are
-  // refused.
+  // This route is in a Fastify scope of its own, because only here a body may be a tar archive, and any other content
+  // type is refused.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/x-tar", async (request: FastifyRequest, body: Readable) => {

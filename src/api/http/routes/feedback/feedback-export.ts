@@ -45,7 +45,8 @@ export function feedbackExportRoutes(
       const file = exportFile(body);
       const selection = exportedSelection(body, queryLimits);
       const text = textOf(file, () => feedback.pages(selection, caller, { signal }), caller.entity);
-      // Produces the first piece before the answer begins, so that an error in it can still determine the status.
+      // Produces the first piece before the answer begins, because an error in the first piece must still determine the
+      // status.
       const first = await text.next();
       const name = `${body.project_id.replaceAll(/[^\w.-]/g, "-")}-feedback.${file.extension}`;
       reply.type(file.mediaType).header("content-disposition", `attachment; filename="${name}"`);

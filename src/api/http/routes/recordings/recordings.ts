@@ -143,8 +143,8 @@ async function filterOf(
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);
   const { modelId, step } = await versionIn(directory, model, caller);
-  // A model or a project belongs to one entity, and the caller's access to it was checked above. A filter without model
-  // and project must be limited to the caller's entity.
+  // If the query names a model or a project, the caller's access to it was checked above. Otherwise the query is
+  // limited to the caller's entity.
   const { entity, ...own } = (modelId ?? project) === null ? seenBy(caller) : everything;
   return { ...filter, step: filter.step ?? step, entity, projectId: project ?? own.projectId, modelId };
 }
@@ -230,7 +230,8 @@ async function matching(
       const kept = found.slice(0, page.limit);
       return { items: kept, last: kept.at(-1)?.number ?? 0, hasMore: true };
     }
-    // A page of fewer than 100 means that the store skipped many completions, so it counts as 1000 examined ones.
+    // A page of fewer than 100 means that the store skipped many completions, so it counts as 1000 examined
+    // completions.
     count += items.length === 100 ? 100 : 1000;
     if (!hasMore || (count >= lookedAtMax && found.length > 0)) return { items: found, last, hasMore };
     if (count >= lookedAtMax) throw tooFew();

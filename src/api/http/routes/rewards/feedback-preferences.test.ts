@@ -15,7 +15,8 @@ const fix = (requestId: string, correction: string, payload: Json = {}) =>
   said(refTo(requestId), { feedbackType: "fix", payload: { ...payload, correction } });
 
 /**
- * Returns both sides of each pair: the reference to the answer, the start of its text, and whether a person wrote it.
+ * Returns, for both answers of each pair, the reference to the answer, the start of its text, and whether a person
+ * wrote it.
  */
 const sidesOf = ({ pairs }: Json): readonly unknown[] =>
   (pairs as readonly Record<"chosen" | "rejected", Json | null>[]).map(({ chosen, rejected }) =>

@@ -86,8 +86,8 @@ export const answerFields = {
     default: true,
     example: false,
   }),
-  // This field has no effect: the supported tokenizers insert no blanks between special tokens, because a token's text
-  // does not depend on its neighbours.
+  // This field has no effect: the supported tokenizers insert no blanks between special tokens, because the text of a
+  // token does not depend on the tokens next to it.
   spaces_between_special_tokens: field(null, Type.Optional(Type.Boolean()), {
     about:
       "Accepted without effect, because the supported tokenizers never put spaces between special tokens.",

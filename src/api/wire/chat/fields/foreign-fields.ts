@@ -1,5 +1,5 @@
-// Options of other servers (vLLM, llama.cpp, Ollama) that this server does not support in that form. The server refuses
-// a value that asks for anything but the default. The error says which option this server has instead.
+// Options of other servers (vLLM, llama.cpp, Ollama) that this server does not have under these names. The server
+// refuses a value that asks for anything but the default; the error says which option this server has instead.
 import { Type } from "typebox";
 import { is, isEmpty, never } from "../../body.ts";
 import { field } from "../../fields/field.ts";

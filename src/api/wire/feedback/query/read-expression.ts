@@ -42,7 +42,7 @@ export function readExpression(query: unknown, findings: Findings, limits: Query
   return { condition, refusals: findings.faultCount > before ? [] : reader.refusals };
 }
 
-/** Expression that stands for an invalid part of the query, so that the parts around it are still checked. */
+/** Expression that takes the place of an invalid part of the query, so that the parts around it are still checked. */
 const refused: Expression = constant(null);
 
 type OperationReader = (reader: ExpressionReader, value: unknown) => Expression;

@@ -4,8 +4,8 @@ import { seededRandom, type Random } from "../../../../base/domain/random.ts";
 import type { DemoTask, Lesson, Question } from "./task.ts";
 
 /**
- * Names, things and story templates of problems. Practice and test share none of them, only the operations and the
- * range of numbers.
+ * Names, things and story templates of problems. Practice and test problems have different ones; they share only the
+ * operations and the range of numbers.
  */
 interface Wording {
   readonly names: readonly string[];
