@@ -20,8 +20,8 @@ export interface TrainingSource extends AnswerKey {
   /** Feedback records that determined the reward or the correction. All belong to the project of the job's model. */
   readonly feedback: readonly SourceFeedback[];
   /**
-   * `trained` if the job trains on the answer. `compared` if an earlier job trained on the answer and no new feedback on it has arrived
-   * since. The job then only compares the other answers of the group or pair with it.
+   * `trained` if the job trains on the answer. `compared` if an earlier job trained on the answer and no new feedback
+   * on it has arrived since. The job then only compares the other answers of the group or pair with it.
    */
   readonly use: "trained" | "compared";
 }
