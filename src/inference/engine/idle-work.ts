@@ -6,11 +6,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const idleMs = 100;
-/**
- * Idle time in milliseconds before the first task. Several engines usually load at startup, and loading takes
- * precedence over idle work.
- */
+/** Idle time in milliseconds before the first task. */
 const firstIdleMs = 1000;
+/**
+ * Maximum time in milliseconds until the first call of the model. Before that, the server still loads other models or
+ * its own code, which takes precedence over idle work. The server makes the first call itself once all models are loaded.
+ */
+const firstCallMsMax = 30_000;
 
 type Task = () => Promise<unknown>;
 
@@ -21,12 +23,13 @@ export class IdleWork {
   #isRunning = false;
   #finished: Promise<void>;
   #wasBusy = false;
+  readonly #firstCall = new AbortController();
 
-  /** Starts waiting for idle time immediately. The wait before the first task is longer than before later tasks. */
+  /** Starts waiting immediately: for the first call of {@link IdleWork.postpone}, then for idle time. */
   constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
-    this.#finished = this.#run(firstIdleMs);
+    this.#finished = this.#runFirst();
   }
 
   /** Adds a task to the end of the queue, and starts the work again if it has ended. */
@@ -38,12 +41,20 @@ export class IdleWork {
   /** Postpones the next task. Called each time the engine runs the model. */
   postpone(): void {
     this.#wasBusy = true;
+    this.#firstCall.abort();
   }
 
   /** Waits for the task in progress, and starts no further task. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#finished;
+  }
+
+  async #runFirst(): Promise<void> {
+    this.#isRunning = true;
+    const signal = AbortSignal.any([this.#abort.signal, this.#firstCall.signal]);
+    await this.#clock.sleep(firstCallMsMax, { signal }).catch(() => undefined);
+    await this.#run(firstIdleMs);
   }
 
   async #run(firstMs: number): Promise<void> {
