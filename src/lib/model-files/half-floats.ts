@@ -1,4 +1,5 @@
 // Converts 16-bit floating-point numbers to and from float32.
+import { widenHalves } from "../vectors/vectors.ts";
 
 /** Converts bfloat16 to float32; exact. */
 export function bfloat16ToFloat32(halves: Uint16Array): Float32Array {
@@ -34,6 +35,7 @@ export function float16Table(): Float32Array {
 
 /** Converts IEEE 754 binary16 to float32; exact. */
 export function float16ToFloat32(halves: Uint16Array): Float32Array {
+  if (halves.length % 8 === 0) return widenHalves(halves);
   const known = float16Table();
   const values = new Float32Array(halves.length);
   for (let index = 0; index < halves.length; index++) values[index] = known[halves[index]];

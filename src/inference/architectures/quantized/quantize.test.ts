@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
-import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
+import { blockValues, roundRotated, toInt4, toInt8, toInt8Columns, writeColumns } from "./quantize.ts";
 import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
 
 function randomRows(N: number, K: number): Float32Array {
@@ -14,7 +14,6 @@ test("8 bits are 127 steps up to a row's largest magnitude", () => {
   const { rows, scales } = toInt8(Float32Array.of(1, -2, 0.5, 0, 0, 0, 3, 1, -127), [3, 3]);
   assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);
   assert.deepEqual([...rows], [64, -127, 32, 0, 0, 0, 3, 1, -127]);
-  assert.deepEqual([...transposed(rows, [3, 3])], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
 });
 
 test("8 bits of denormal, infinite and undefined values stay within 127 steps", () => {
@@ -54,12 +53,41 @@ test("by column, 8 bits are 127 steps up to its largest magnitude", () => {
   assert.deepEqual([...codes], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
 });
 
-test("transposes every element correctly at sizes beyond a tile", () => {
-  const [N, K] = [131, 70];
-  const rows = Int8Array.from({ length: N * K }, (_, index) => index % 251);
-  const columns = transposed(rows, [N, K]);
-  for (let row = 0; row < N; row++)
-    for (let k = 0; k < K; k++) assert.equal(columns[k * N + row], rows[row * K + k]);
+test("writes rows into columns at any size and position", () => {
+  for (const [N, K] of [
+    [131, 70],
+    [132, 64],
+    [80, 48],
+  ]) {
+    const rows = Int8Array.from({ length: N * K }, (_, index) => index % 251);
+    const columns = new Int8Array(N * K);
+    for (const [from, to] of [
+      [0, 48],
+      [48, 51],
+      [51, N],
+    ])
+      writeColumns(rows.subarray(from * K, to * K), K, columns, { from, N });
+    for (let row = 0; row < N; row++)
+      for (let k = 0; k < K; k++) assert.equal(columns[k * N + row], rows[row * K + k], `${N} x ${K}`);
+  }
+});
+
+test("rotated rows in vector code have the codes of plain loops, also for ties and extreme values", () => {
+  const random = seededRandom("rotated rows");
+  const K = 128;
+  const rows = [
+    ...Array.from({ length: 60 }, () => () => (random.uniform() - 0.5) * random.uniform()),
+    // Sums and differences of 64 small integers are often half a step of a row whose largest is 127 steps of 2.
+    ...Array.from({ length: 60 }, () => (k: number) => (k === 0 ? 127 * 16 : random.index(3) * 8)),
+    () => 0,
+    () => 2 ** -130 * random.uniform(),
+    (k: number) => (k === 5 ? Infinity : 1),
+    (k: number) => (k === 70 ? NaN : random.uniform()),
+  ];
+  for (const row of rows) {
+    const values = Float32Array.from({ length: K }, (_, k) => row(k));
+    assert.deepEqual(roundRotated(values, K), toInt8(rotated(values, K), [1, K]));
+  }
 });
 
 test("4 bits are 16 steps of a block, at least as good as from its least to its largest weight", () => {

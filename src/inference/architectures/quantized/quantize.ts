@@ -1,4 +1,6 @@
 // Rounds weights to 8 and to 4 bits. `choose-forms` decides which weights are rounded.
+import { blockLength, roundBlocks, turnedRows, turnRows } from "../../../lib/vectors/vectors.ts";
+import { rotated, rotationSize } from "./rotation.ts";
 import { blockSize } from "./weight-forms.ts";
 
 /** A weight [N, K] in 8 bits: each value is its code times the scale of its row. */
@@ -69,20 +71,35 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
   return { codes, scales };
 }
 
+/** Rotates rows of length K ({@link rotated}), and rounds them as {@link toInt8} does. */
+export function roundRotated(values: Float32Array, K: number): Int8Rows {
+  if (rotationSize(K) !== blockLength) return toInt8(rotated(values, K), [values.length / K, K]);
+  const rounded = roundBlocks(values, K);
+  rounded.scales.forEach((scale, row) => {
+    if (scale === 0 || scale >= tinyScale) return;
+    const exact = toInt8(rotated(values.subarray(row * K, (row + 1) * K), K), [1, K]);
+    rounded.rows.set(exact.rows, row * K);
+  });
+  return rounded;
+}
+
 /**
- * Transposes [N, K] to [K, N]. Works tile by tile, because a plain loop would jump in memory with every read or every
- * write.
+ * Writes rows of codes [count, K] into the columns of a matrix [K, N].
+ *
+ * @param from column of the first row
  */
-export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
-  const columns = new Int8Array(rows.length);
-  const tile = 64;
-  for (let firstRow = 0; firstRow < N; firstRow += tile) {
-    const lastRow = Math.min(N, firstRow + tile);
-    for (let k = 0; k < K; k++) {
-      for (let row = firstRow; row < lastRow; row++) columns[k * N + row] = rows[row * K + k];
-    }
-  }
-  return columns;
+export function writeColumns(
+  rows: Int8Array,
+  K: number,
+  columns: Int8Array,
+  { from, N }: { readonly from: number; readonly N: number },
+): void {
+  const count = rows.length / K;
+  const isFast = K % turnedRows === 0 && N % 4 === 0 && from % 4 === 0;
+  const fastCount = isFast ? count - (count % turnedRows) : 0;
+  if (fastCount > 0) turnRows(rows.subarray(0, fastCount * K), K, columns, { from, N });
+  for (let row = fastCount; row < count; row++)
+    for (let k = 0; k < K; k++) columns[k * N + from + row] = rows[row * K + k];
 }
 
 /** A weight [N, K] in 4 bits: each value is (code − 8) · scale + offset, with the scale and offset of its block. */

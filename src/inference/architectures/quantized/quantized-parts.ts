@@ -11,16 +11,15 @@ import {
   rowsReadTogether,
   type StoredTensor,
 } from "../../../lib/model-files/stored-tensor.ts";
+import { turnedRows } from "../../../lib/vectors/vectors.ts";
 import {
   blockValues,
+  roundRotated,
   toInt4,
-  toInt8,
   toInt8Columns,
-  transposed,
   type Int4Blocks,
-  type Int8Rows,
+  writeColumns,
 } from "./quantize.ts";
-import { rotated } from "./rotation.ts";
 import {
   blockSize,
   isCodes,
@@ -33,7 +32,7 @@ import {
 /**
  * Maximum number of values that are rounded at a time. A group of rows that must be read together may have more values.
  */
-const roundedCountMax = 2 ** 16;
+const roundedCountMax = 2 ** 17;
 
 /** Four-bit blocks; null offsets count as 0. */
 type BlockSource = Omit<Int4Blocks, "offsets"> & { readonly offsets: Float32Array | null };
@@ -106,23 +105,43 @@ function blockRows({ codes, scales, offsets }: BlockSource, [, K]: readonly numb
   };
 }
 
+interface RoundedCodes {
+  /** Codes [N, K]; empty if not wanted. */
+  readonly rows: Int8Array;
+  /** Codes [K, N]; empty if not wanted. */
+  readonly columns: Int8Array;
+  /** Scale of each row, [N]. */
+  readonly scales: Float32Array;
+}
+
 /**
  * Rounds a weight by groups of rows. The float32 values of a whole embedding take gigabytes, while those of a group fit
  * in the processor's caches.
  */
-function roundedRows(read: ReadRows, tensor: StoredTensor): Int8Rows {
+function roundedCodes(
+  read: ReadRows,
+  tensor: StoredTensor,
+  { hasRows = false, hasColumns = false },
+): RoundedCodes {
   const [N, K] = tensor.shape;
   const together = rowsReadTogether(tensor);
-  const step = together * Math.max(1, Math.floor(roundedCountMax / (K * together)));
-  const rows = new Int8Array(N * K);
+  const unit = together % turnedRows === 0 ? together : together * turnedRows;
+  const step = unit * Math.max(1, Math.floor(roundedCountMax / (K * unit)));
+  const sliceSize = K * turnedRows * Math.max(1, Math.floor(roundedCountMax / (K * turnedRows)));
+  const rows = new Int8Array(hasRows ? N * K : 0);
+  const columns = new Int8Array(hasColumns ? N * K : 0);
   const scales = new Float32Array(N);
-  for (let from = 0; from < N; from += step) {
-    const count = Math.min(step, N - from);
-    const group = toInt8(rotated(read(from, count), K), [count, K]);
-    rows.set(group.rows, from * K);
-    scales.set(group.scales, from);
+  for (let first = 0; first < N; first += step) {
+    const values = read(first, Math.min(step, N - first));
+    for (let start = 0; start < values.length; start += sliceSize) {
+      const slice = roundRotated(values.subarray(start, start + sliceSize), K);
+      const from = first + start / K;
+      scales.set(slice.scales, from);
+      if (hasRows) rows.set(slice.rows, from * K);
+      if (hasColumns) writeColumns(slice.rows, K, columns, { from, N });
+    }
   }
-  return { rows, scales };
+  return { rows, columns, scales };
 }
 
 function codeParts(
@@ -130,11 +149,12 @@ function codeParts(
   tensor: StoredTensor,
   { form, use }: CodeOptions,
 ): readonly DataArrays[DataType][] {
-  const { rows, scales } = roundedRows(read, tensor);
+  const wanted = { hasRows: use.isLookedUp, hasColumns: use.isMultiplied };
+  const { rows, columns, scales } = roundedCodes(read, tensor, wanted);
   return [
     scales,
     ...(use.isLookedUp ? [storedAs(form, rows)] : []),
-    ...(use.isMultiplied ? [storedAs(form, transposed(rows, tensor.shape))] : []),
+    ...(use.isMultiplied ? [storedAs(form, columns)] : []),
   ];
 }
 
@@ -145,7 +165,7 @@ export function codeGradientParts(
 ): readonly DataArrays[DataType][] {
   if (use.isLookedUp) return [];
   if (use.isOutput) {
-    return [storedAs(form, roundedRows(tensorRows(tensor), tensor).rows)];
+    return [storedAs(form, roundedCodes(tensorRows(tensor), tensor, { hasRows: true }).rows)];
   }
   const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
   return [scales, storedAs(form, codes)];
