@@ -54,7 +54,7 @@ export function summaryLines(points: readonly Point[]): readonly string[] {
   if (base === undefined || taught === undefined || last === undefined) return curve;
   return [
     "",
-    "mean reward of the test (0: base model, 1: taught, then a round of reinforcement each)",
+    "mean reward of the test (0: base model, 1: after the supervised job, then after each round of reinforcement learning)",
     ...curve,
     "",
     `Test reward ${base.testReward.toFixed(2)} at first, ${taught.testReward.toFixed(2)} taught by conversations, ` +

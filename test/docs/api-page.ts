@@ -94,12 +94,12 @@ const introduction = `# API
 All routes, with every field of their requests and answers. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
-* If a field may be null, null and leaving it out mean the same.
-* Unknown fields are accepted, at every depth. The response header \`x-hone-ignored\` lists their paths (\`tools.0.function.inputSchema\`); in a list, it names the first item with the field. A known field that the server cannot honour is refused, never ignored.
-* Routes that accept \`Authorization: Bearer\` also accept the key in the header \`x-api-key\`.
+* If a field of a request may be null, sending null has the same effect as omitting the field.
+* Unknown fields are accepted, at every depth. The response header \`x-hone-ignored\` lists their paths (\`tools.0.function.inputSchema\`). If several items of a list have the same unknown field, it lists only the first. If the server knows a field but cannot apply it, it refuses the request.
+* Credentials: for \`bearer\`, send the API key as \`Authorization: Bearer <key>\` or in the header \`x-api-key\`; for \`basic\`, send it as the password of Basic authentication, with any user name.
 * Every error has the body [Error](#error), which lists all faults.
-* Every answer has the header \`x-request-id\`: the id sent with the request, or a new one. If you send an id, the id of a chat completion is \`chatcmpl-<id>\`, and the body's \`request_id\` has no effect. The header never contains the body's \`request_id\`.
-* If an object has the same fields as an earlier one, its description says so and does not repeat them.
+* Every answer has the header \`x-request-id\`: the id that the request sent in this header, or a new one. If you send an id in the header, the id of a chat completion is \`chatcmpl-<id>\`, and the body's \`request_id\` has no effect. The header of an answer never contains the body's \`request_id\`.
+* If an object has the same fields as an object described earlier on this page, its description refers to that object instead of repeating the fields.
 
 ## Routes
 `;
