@@ -112,6 +112,7 @@ const house: Readonly<Record<string, Area>> = {
       trajectories: { mayImport: [], vendors: [] },
       rewards: { mayImport: ["jobs"], vendors: [] },
       trainer: { mayImport: ["trajectories"], vendors: [] },
+      sessions: { mayImport: ["trainer"], vendors: [] },
     },
   },
   access: {

@@ -53,6 +53,7 @@ const sections: Readonly<Record<string, string>> = {
   webhooks: "Webhooks",
   keys: "Keys",
   retention: "Retention",
+  tinker: "Training from a client's own loop (Tinker API)",
   weave: "Clients of Weave",
   health: "Health",
 };

@@ -20,6 +20,7 @@ import type { TokenizationService } from "../../inference/chat/tokenization.ts";
 import type { CheckpointFiles } from "../../inference/models/checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../judge/feedback/feedback-service.ts";
 import type { FileService } from "../../train/uploads/file-service.ts";
+import type { TrainingSessions } from "../../train/sessions/training-sessions.ts";
 import type { JobQueue } from "../../train/jobs/job-queue.ts";
 import type { KeyService } from "../../access/keys/key-service.ts";
 import type { KeyUse } from "../../access/keys/key-use.ts";
@@ -140,6 +141,8 @@ export interface HttpDependencies {
   readonly webhooks: WebhookService;
   readonly objects: ObjectService;
   readonly traces: ProjectTraces;
+  /** Live training for clients of the Tinker API. */
+  readonly sessions: TrainingSessions;
   /**
    * True if the server answers requests to models. A server that only trains answers only requests about itself, such
    * as health and metrics.

@@ -1,10 +1,7 @@
 // The HTTP server: one Fastify instance with all routes, built from injected dependencies. Its caller starts it with
 // `listen` and stops it with `close`.
-import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
-import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
-import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
 import { FailedLogins } from "./credentials/failed-logins.ts";
 import { RefusalAudit } from "./credentials/refusal-audit.ts";
 import { RevocationWatch } from "./credentials/authentication.ts";
@@ -12,13 +9,12 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { allowOrigins, corsRules, markAnswer } from "./cors/cors.ts";
 import { documentRoutes } from "./documentation/document-routes.ts";
 import { errorAnswerFor, isAnthropics } from "./anthropic/dialect.ts";
-import { codeOf, refuseEncoding, translateError, logBrokenOff } from "./framework-errors.ts";
+import { codeOf, translateError, logBrokenOff } from "./framework-errors.ts";
 import { InFlight } from "./limits/admission.ts";
-import { bodyLimits } from "./settings.ts";
-import { BodyReader, askForBody, leaveBodiesUnasked } from "./bodies/body-reader.ts";
-import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
-import { parseJsonBody } from "../../base/validation/json-body.ts";
-import { beginInTurn, onResponseEnd, idFor } from "./request-lifecycle.ts";
+import { BodyReader, leaveBodiesUnasked } from "./bodies/body-reader.ts";
+import { ByteBudget } from "./bodies/gather-body.ts";
+import { jsonType, protobufType, takeBodies } from "./bodies/take-bodies.ts";
+import { beginInTurn, idFor } from "./request-lifecycle.ts";
 import { countPages, readBudget } from "./memory-budget/stored-reads.ts";
 import { lingerBeforeClose } from "./bodies/linger.ts";
 import { breakOffOnClose, guard, guardOperatorRoutes } from "./request-scope.ts";
@@ -27,6 +23,7 @@ import { answerUnroutedRequests, trackAnswers, refuseConnection } from "./refuse
 import { Connections } from "./connections.ts";
 import { measureRequests } from "./measures/request-metrics.ts";
 import { traceRequests } from "./measures/request-trace.ts";
+import { tinkerRoutes } from "./tinker/tinker-routes.ts";
 import { RouteTable } from "./route-table.ts";
 import { addAnsweringRoute, chatCompletionRoute } from "./routes/answer-chat.ts";
 import { itemRoutes } from "./routes/annotation/items.ts";
@@ -165,7 +162,7 @@ export async function createHttpServer(
     () => [{ value: budget.used }],
   );
   const reads = readBudget(settings, metrics);
-  takeBodies(app, settings, budget);
+  takeBodies(app, settings, budget, [jsonType]);
   // The schemas are only documentation. Readers in `wire` check bodies, and answers are serialized without a schema.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -218,6 +215,10 @@ export async function createHttpServer(
     traceDeletionRoute(scope, dependencies);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
     webhookRoutes(scope, dependencies);
+    await scope.register(async (tinker) => {
+      takeBodies(tinker, settings, budget, [protobufType, jsonType]);
+      tinkerRoutes(tinker, dependencies);
+    });
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, counts);
@@ -236,35 +237,8 @@ export async function createHttpServer(
   return app;
 }
 
-/** Minimum size in bytes of a body whose parsing waits for a turn. Smaller bodies take negligible time. */
-const turnBodyBytes = 4096;
-
 function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
-}
-
-/** Parses JSON bodies. Most routes receive the parsed value; routes marked `rawBody` receive the bytes. */
-function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
-  const { json } = bodyLimits(settings);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
-    refuseEncoding(request.headers["content-encoding"]);
-    const { takesRawBody, headCheck } = request.routeOptions.config;
-    // Contrary to its type, `caller` is null on routes without authentication. Bodies are small on these routes.
-    const caller = request.caller as Caller | null;
-    const held = budget.forBody(caller?.entity ?? keyless);
-    onResponseEnd(request.response, () => held.release());
-    const body = await gatherBody(stream, {
-      headers: request.headers,
-      bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
-      held,
-      onReading: () => askForBody(request),
-      ...(headCheck === undefined ? {} : { head: headCheck(request) }),
-    });
-    // Many small bodies together take as long as a large one, so they take turns, too.
-    if (body.byteCount > turnBodyBytes) await loopTurns.next(held.tenant);
-    return takesRawBody === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
-  });
 }
 
 function answerError(

@@ -24,6 +24,7 @@ import { modelSettings } from "../../inference/models/registry/settings.ts";
 import { remoteSettings } from "../../inference/vllm/settings.ts";
 import { retentionSettings } from "../../store/retention/settings.ts";
 import { rewardSettings } from "../../train/rewards/settings.ts";
+import { sessionSettings } from "../../train/sessions/settings.ts";
 import { trainingSettings } from "../../train/trainer/settings.ts";
 import { transferSettings } from "../../inference/kv-transfer/settings.ts";
 import { userSettings } from "../../access/users/settings.ts";
@@ -175,6 +176,7 @@ export const sections = {
   constraints: constraintSettings,
   models: modelSettings,
   training: trainingSettings,
+  sessions: sessionSettings,
   jobs: jobSettings,
   feedback: feedbackSettings,
   rewards: rewardSettings,
@@ -307,6 +309,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
   "vLLM servers": ["remote.apiKey", "remote.sequencesMax", "remote.adaptersMax", "remote.adapterFolder"],
   Training: [
     "jobs.concurrency",
+    "sessions.modelsMax",
     "server.trainer",
     "server.trainerKey",
     "training.loraRank",

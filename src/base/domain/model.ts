@@ -140,7 +140,18 @@ export interface ModelVersion {
   readonly adapterHash: string | null;
   /** If the version is a copy of another model's version, the kind of job that trained the original; otherwise null. */
   readonly copiedKind: "rl" | "sft" | "preference" | null;
+  /** Name under which a client of the Tinker API saved the version; absent if none did. */
+  readonly saved?: SavedName;
   readonly createdAt: Date;
+}
+
+/** Name under which a client of the Tinker API saved a version, and its choices for that version. */
+export interface SavedName {
+  /** Kind and name, such as `weights/first` or `sampler_weights/first`. Unique among the versions of a model. */
+  readonly id: string;
+  /** Time from which the version is deleted; null to keep it. */
+  readonly expiresAt: Date | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
 }
 
 /** Model and step, which identify a version. */
@@ -172,8 +183,11 @@ export function shownBase(base: RecordedBase): string {
 /** A new version that does not come from a training job. The store assigns its step. */
 export type VersionDraft = Pick<
   ModelVersion,
-  "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt"
->;
+  "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt" | "saved"
+> & {
+  /** Returns the state to store with the version, given the adapter's folder; absent to store no state. */
+  readonly trainerStateIn?: (adapterFolder: string) => string;
+};
 
 /** Key of a version and its time of creation. */
 export type VersionTime = VersionKey & Pick<ModelVersion, "createdAt">;
@@ -316,10 +330,14 @@ export interface ModelStore {
   /** Pins or unpins a version. Returns the changed version; null if there is no such version. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /**
-   * Returns the trainer states of a model's versions, except those of the newest `keptCount` versions that have a
-   * state. Deleted versions do not count.
+   * Returns the trainer states of a model's versions, except those of saved versions and of the newest `keptCount`
+   * other versions that have a state. Deleted versions do not count.
    */
   oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
+  /** Returns up to `limit` versions, of any model, whose saved name has expired by a time. */
+  expiredVersions(at: Date, limit: number): Promise<readonly VersionKey[]>;
+  /** Changes the time at which a saved version expires. Returns null if there is no such version. */
+  setExpiry(modelId: string, step: number, expiresAt: Date | null): Promise<ModelVersion | null>;
   /** Removes the names of deleted trainer states from a model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**

@@ -218,6 +218,12 @@ export interface ModelVersionTable {
   readonly base: string | null;
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;
+  /** Name under which a client of the Tinker API saved the version, such as `weights/first`; null if none did. */
+  readonly saved_as: Generated<string | null>;
+  /** JSON that the client stored with the saved name; null if it stored none. */
+  readonly saved_metadata: Generated<string | null>;
+  /** Time from which a saved version is deleted; null to keep it. */
+  readonly expires_at: Generated<string | null>;
   /**
    * 1 if the version was deleted, otherwise 0. The row of a deleted version is kept, so that the version's number is
    * never reused, and page cursors with this number stay valid.

@@ -1,5 +1,6 @@
 // Messages between a training process and its parent. They refer to training data by file, because large messages are
 // slow.
+import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import type { AttemptEvent, JobOutcome } from "../../base/domain/job.ts";
 import type { Failure } from "../../base/processes/serialized-error.ts";
@@ -29,6 +30,9 @@ export interface TrainingLoad {
   /** Folder in which the process caches converted weights. */
   readonly cacheFolder: string;
 }
+
+/** The part of an artifact store that trainers need for their states. */
+export type StateStore = Pick<ArtifactStore, "path" | "putFile" | "remove">;
 
 /** The trainers that a training process has loaded. */
 export interface LoadedTrainers {

@@ -77,8 +77,8 @@ export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
   /**
-   * Factor for the weight of each trained token, finite and at least 0. The trainer multiplies it with the sequence's
-   * weight; all factors are 1 if absent.
+   * Factor for the weight of each trained token, finite. The trainer multiplies it with the sequence's weight; all
+   * factors are 1 if absent. A factor may be negative, so that cross-entropy can have any gradient.
    */
   readonly tokenWeights?: Float32Array;
   /**

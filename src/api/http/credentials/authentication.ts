@@ -38,14 +38,20 @@ export function unauthenticatedCaller(entity: string): Caller {
 }
 
 /**
- * Returns the request's Authorization header. Clients of Anthropic's API send a bare key in `x-api-key` instead, which
- * counts as a Bearer header.
+ * Returns the request's Authorization header. Clients of Anthropic's and Tinker's APIs send a bare key in `x-api-key`
+ * instead, which counts as a Bearer header. Tinker's client accepts only keys that begin with `tml-`, so a key of this
+ * server may have that prefix.
  */
 export function sentCredentials(
   { authorization, "x-api-key": key }: IncomingHttpHeaders,
   scheme: AuthenticationScheme,
 ): string | undefined {
-  return authorization ?? (scheme === "Bearer" && typeof key === "string" ? `Bearer ${key}` : undefined);
+  return (
+    authorization ??
+    (scheme === "Bearer" && typeof key === "string"
+      ? `Bearer ${key.replace(/^tml-(?=hone_)/, "")}`
+      : undefined)
+  );
 }
 
 /**

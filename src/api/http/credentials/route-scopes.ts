@@ -57,6 +57,7 @@ const rows: readonly Row[] = [
     reads: [],
     writes: ["chat"],
   },
+  { pattern: /^\S+ \/api\/v1\//, reads: ["train"], writes: ["train"] },
   {
     pattern: /^\S+ \/v1\/(files|fine_tuning)\b/,
     reads: ["train", "read"],
@@ -84,11 +85,11 @@ const rows: readonly Row[] = [
 
 /** Routes that use POST although they only read, because their input does not fit into a URL. */
 const readByPost =
-  /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content)$/;
+  /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content|\/api\/v1\/(client\/(dynamic_)?config|session_heartbeat|telemetry|get_info|weights_info|forward|asample|retrieve_future))$/;
 
-/** Routes that add records such as feedback and traces, often many per second. */
+/** Routes that add records such as feedback and traces, or train a live model, often many times per second. */
 const recordsData =
-  /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
+  /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/api\/v1\/(forward_backward|optim_step|create_sampling_session|create_session)|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
 
 /**
  * Returns the strongest effect that a request to the route can have: `read`, `record` (adds records), or `change`

@@ -13,6 +13,7 @@ export interface AnswerSchemas {
   readonly text?: object;
   readonly tar?: object;
   readonly bytes?: object;
+  readonly protobuf?: object;
   readonly lines?: object;
   readonly csv?: object;
   readonly parquet?: object;
@@ -24,6 +25,7 @@ const mediaTypes = {
   text: "text/plain",
   tar: "application/x-tar",
   bytes: "application/octet-stream",
+  protobuf: "application/x-protobuf",
   lines: "application/jsonl",
   csv: "text/csv",
   parquet: "application/vnd.apache.parquet",

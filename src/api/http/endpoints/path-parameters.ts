@@ -14,11 +14,13 @@ export interface PathParameter {
 }
 
 export const pathParameters = {
+  checkpoint: { description: "Name of the saved weights." },
   entity: { description: "Name of the entity." },
   file_id: { description: "Id of the file.", read: (text) => fileIdOf(text) ?? text },
   fine_tuning_job_id: { description: "Id of the fine-tuning job." },
   item_id: { description: "Id of the item." },
   job_id: { description: "Id of the job." },
+  kind: { description: "Kind of the saved weights: `weights` or `sampler_weights`." },
   key_id: { description: "Id of the key." },
   model_id: { description: "Id of the model." },
   number: { description: "The `id` of the trajectory in the summaries." },
@@ -26,6 +28,9 @@ export const pathParameters = {
   queue_id: { description: "Id of the queue." },
   request_id: { description: "Id of the request, with or without the prefix `chatcmpl-`." },
   rule_id: { description: "Id of the rule." },
+  run_id: { description: "Id of the training run." },
+  sampler_id: { description: "Id of the sampling session." },
+  session_id: { description: "Id of the session." },
   step: { description: "Number of the version." },
   webhook_id: { description: "Id of the webhook.", read: uuidOf("webhook") },
 } as const satisfies Readonly<Record<string, PathParameter>>;

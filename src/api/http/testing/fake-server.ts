@@ -45,6 +45,7 @@ import type { RecordSelection } from "../../../judge/feedback/reading/record-pag
 import { createFileService } from "../../../train/uploads/file-service.ts";
 import { fileSettings, type FileSettings } from "../../../train/uploads/settings.ts";
 import { JobQueue } from "../../../train/jobs/job-queue.ts";
+import { fakeSessions } from "../../../train/sessions/testing/fake-sessions.ts";
 import { createKeyService } from "../../../access/keys/key-service.ts";
 import { createEntityLimits } from "../../../access/keys/limits/entity-limits.ts";
 import { createRateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
@@ -239,6 +240,26 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     useVersion: async () => true,
     build: "test",
   });
+  const modelService = createModelService({
+    store: models,
+    directory,
+    copyAdapter: async ({ step }, modelId) => ({
+      adapterFolder: `adapters/${modelId}/1`,
+      adapterHash: `copy of ${step}`,
+      trainerState: null,
+      keep: async () => undefined,
+      discard: async () => undefined,
+    }),
+    trainingKindOf: async () => "rl",
+    bases: baseModels,
+    clock,
+    deleteRecordings: (modelId) => database.completions.deleteOfModel(modelId),
+    cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
+    dropAdapter: (id) => void droppedAdapters.push(id),
+    discardState: async () => undefined,
+    weightsOf: () => "weights",
+    artifacts: noArtifacts,
+  });
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     exchange: null,
@@ -318,26 +339,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     limiter,
     limits: createEntityLimits(database.limits),
     entityLimits: options.entityLimits ?? noLimits,
-    models: createModelService({
-      store: models,
-      directory,
-      copyAdapter: async ({ step }, modelId) => ({
-        adapterFolder: `adapters/${modelId}/1`,
-        adapterHash: `copy of ${step}`,
-        trainerState: null,
-        keep: async () => undefined,
-        discard: async () => undefined,
-      }),
-      trainingKindOf: async () => "rl",
-      bases: baseModels,
-      clock,
-      deleteRecordings: (modelId) => database.completions.deleteOfModel(modelId),
-      cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
-      dropAdapter: (id) => void droppedAdapters.push(id),
-      discardState: async () => undefined,
-      weightsOf: () => "weights",
-      artifacts: noArtifacts,
-    }),
+    models: modelService,
+    sessions: fakeSessions({ store: models, models: modelService, clock, dataFolder }),
     checkpointFiles: {
       export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],
       import: async ({ id: modelId }, archive) => {

@@ -9,6 +9,8 @@ import { createAttemptMetrics } from "../../../train/jobs/attempt-report.ts";
 import { JobQueue } from "../../../train/jobs/job-queue.ts";
 import { goneMs } from "../../../train/jobs/settings.ts";
 import { trainingKindOf } from "../../../train/jobs/new-job.ts";
+import { requireLive, startProcess } from "../../../train/sessions/process/start-process.ts";
+import { TrainingSessions } from "../../../train/sessions/training-sessions.ts";
 import { createChildJobRunner } from "../../../train/trainer/child-runner.ts";
 import { createAdapterCheck } from "../checks/adapter-check.ts";
 import { compareAdapters, comparisonFault } from "../data-folder/compare-adapters.ts";
@@ -112,6 +114,30 @@ export async function buildTraining(context: ServerContext, models: Models, star
     discardState: (state) => runner.discardState(state),
     artifacts,
   });
+  const processes = {
+    artifacts,
+    folder,
+    baseFolders,
+    settings: settings.training,
+    // Each live model and the jobs together may take one share.
+    shareCount: settings.sessions.modelsMax + 1,
+    trainsElsewhere: remoteTrainer(settings.server) !== null,
+    clock,
+  };
+  const sessions = new TrainingSessions({
+    ...tools,
+    store,
+    models: modelService,
+    artifacts,
+    folder,
+    requireLive: (baseModel) => requireLive(processes, baseModel),
+    trainer: runner.trainer,
+    startProcess: (model, signal) => startProcess(processes, model, signal),
+    prepareVersion,
+    onNewVersion: (modelId) => olderVersions.deleteOf(modelId),
+    settings: settings.sessions,
+  });
+  await start(sessions);
   const graceMs = goneMs(settings.jobs);
   return {
     /** Removes artifacts of dead servers; does nothing if no other server can use the database. */
@@ -123,7 +149,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
         if (now !== null) throw now;
       },
     },
-    http: { models: modelService, checkpointFiles, jobQueue },
+    http: { models: modelService, checkpointFiles, jobQueue, sessions },
   };
 }
 

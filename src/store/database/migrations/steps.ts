@@ -41,4 +41,13 @@ export const steps: readonly Step[] = [
       "create index fine_tuning_jobs_by_state on fine_tuning_jobs (state, owner)",
     ],
   },
+  // Older programs save no version under a name, and may only delete the state of a saved version.
+  {
+    adds: [
+      "alter table model_versions add column saved_as text",
+      "alter table model_versions add column saved_metadata text",
+      "alter table model_versions add column expires_at text",
+      "create index model_versions_by_expiry on model_versions (expires_at) where expires_at is not null",
+    ],
+  },
 ];

@@ -34,6 +34,8 @@ type VersionQueries = Pick<
   | "addVersion"
   | "oldTrainerStates"
   | "dropTrainerStates"
+  | "expiredVersions"
+  | "setExpiry"
   | "adoptBase"
   | "versionsOverOthers"
   | "acceptBase"
@@ -125,7 +127,37 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
         .where("trainer_state", "in", states)
         .execute();
     },
+    ...savedQueries(database),
     ...baseQueries(database),
+  };
+}
+
+/** Returns those operations of the model store that concern versions with a saved name. */
+function savedQueries(database: Kysely<Schema>): Pick<ModelStore, "expiredVersions" | "setExpiry"> {
+  return {
+    expiredVersions: async (at, limit) => {
+      const rows = await database
+        .selectFrom("model_versions")
+        .select(["model_id", "step"])
+        .where("expires_at", "<=", at.toISOString())
+        .where("is_deleted", "=", 0)
+        .orderBy("expires_at")
+        .limit(limit)
+        .execute();
+      return rows.map(({ model_id: modelId, step }) => ({ modelId, step }));
+    },
+    setExpiry: async (modelId, step, expiresAt) => {
+      const row = await database
+        .updateTable("model_versions")
+        .set({ expires_at: expiresAt?.toISOString() ?? null })
+        .where("model_id", "=", modelId)
+        .where("step", "=", step)
+        .where("saved_as", "is not", null)
+        .where("is_deleted", "=", 0)
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : versionOf(row);
+    },
   };
 }
 
@@ -306,7 +338,7 @@ async function startStepsOfJobs(
 
 async function addVersion(
   transaction: Transaction<Schema>,
-  draft: VersionDraft,
+  { trainerStateIn, ...draft }: VersionDraft,
   place: (step: number, requireStep: () => Promise<void>) => Promise<string>,
 ): Promise<ModelVersion> {
   const { modelId } = draft;
@@ -316,13 +348,15 @@ async function addVersion(
   await requireModel();
   if ((await startStepsOfJobs(transaction, modelId)).size > 0) throw versionIsTaken();
   const step = (await greatestStep(transaction, modelId)) + 1;
+  const adapterFolder = await place(step, requireModel);
   const version = {
     ...draft,
     step,
-    adapterFolder: await place(step, requireModel),
-    trainerState: null,
+    adapterFolder,
+    trainerState: trainerStateIn?.(adapterFolder) ?? null,
     jobId: null,
-    isPinned: false,
+    // A client that saved the version under a name may come back for it, so it is not deleted automatically.
+    isPinned: draft.saved !== undefined,
     copiedKind: null,
   };
   await insertVersion(transaction, version);
@@ -355,12 +389,16 @@ async function oldTrainerStates(
 ): Promise<readonly string[]> {
   const withState = await database
     .selectFrom("model_versions")
-    .select(["trainer_state", "is_deleted"])
+    .select(["trainer_state", "is_deleted", "saved_as"])
     .where("model_id", "=", modelId)
     .where("trainer_state", "is not", null)
     .orderBy("step", "desc")
     .execute();
-  const kept = new Set(withState.filter((version) => version.is_deleted === 0).slice(0, keptCount));
+  const live = withState.filter((version) => version.is_deleted === 0);
+  const kept = new Set([
+    ...live.filter((version) => version.saved_as !== null),
+    ...live.filter((version) => version.saved_as === null).slice(0, keptCount),
+  ]);
   return withState.filter((version) => !kept.has(version)).flatMap((version) => version.trainer_state ?? []);
 }
 
@@ -386,6 +424,7 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
       base: version.base,
       adapter_hash: version.adapterHash,
       copied_kind: version.copiedKind,
+      ...savedColumns(version.saved),
       is_deleted: 0,
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -396,6 +435,16 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
       message: `Version ${version.step} of model ${version.modelId}, or another version of job ${version.jobId}, exists already.`,
     });
   }
+}
+
+function savedColumns(saved: ModelVersion["saved"]) {
+  if (saved === undefined) return {};
+  const { id, expiresAt, metadata } = saved;
+  return {
+    saved_as: id,
+    saved_metadata: metadata === null ? null : JSON.stringify(metadata),
+    expires_at: expiresAt?.toISOString() ?? null,
+  };
 }
 
 /** Reads single metrics of versions with SQL, because all metrics of a version may be many times as long. */
@@ -471,6 +520,23 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
     adapterHash: row.adapter_hash,
     // Safe cast: only this file writes the column.
     copiedKind: row.copied_kind as ModelVersion["copiedKind"],
+    ...savedOf(row),
     createdAt: new Date(row.created_at),
+  };
+}
+
+function savedOf({
+  saved_as: id,
+  saved_metadata: metadata,
+  expires_at: at,
+}: Selectable<ModelVersionTable>): Pick<ModelVersion, "saved"> {
+  if (id === null) return {};
+  return {
+    saved: {
+      id,
+      expiresAt: at === null ? null : new Date(at),
+      // Safe cast: only this file writes the column.
+      metadata: metadata === null ? null : (JSON.parse(metadata) as Record<string, string>),
+    },
   };
 }

@@ -13,6 +13,7 @@ import type { WeightForms } from "../../../inference/architectures/quantized/wei
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
+import type { StateStore } from "../child-protocol.ts";
 import { batchLoss } from "../losses/batch-loss.ts";
 import type { LossInput } from "../losses/loss-tokens.ts";
 import { dividePack } from "../packing/divide-pack.ts";
@@ -57,7 +58,6 @@ import {
 } from "./memory-limit.ts";
 import { type PreferenceTerms, preferenceTerms, sharedIndices } from "./preference-feeds.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
-import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { Program } from "./program-graphs.ts";
 import type { ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type ReadFloats, StreamedPrograms } from "./streamed-programs.ts";
@@ -86,7 +86,7 @@ export interface EmbeddedTrainerOptions {
   /** Hex SHA-256 of the base model's weights, also stored with the exported adapter. */
   readonly baseWeights?: string;
   /** Store in which trainers save their states (adapter and optimizer). */
-  readonly artifacts: ArtifactStore;
+  readonly artifacts: StateStore;
   readonly sequenceLengthMax: number;
   /**
    * Maximum number of tokens in a microbatch. A job that would exceed `memoryBytes` uses fewer. A sequence that is

@@ -1,6 +1,5 @@
 // Loads the base model's weights in a training process and creates the embedded trainer.
 import { join } from "node:path";
-import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import { projectionNames } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,13 +12,13 @@ import {
   readModelWeights,
 } from "../../../inference/architectures/weights.ts";
 import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
-import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
+import type { LoadedTrainers, StateStore, TrainingLoad } from "../child-protocol.ts";
 import { differencesIn } from "./saved-differences.ts";
 import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "./embedded-trainer.ts";
 
 export async function loadTrainers(
   { baseModel, settings, cacheFolder }: TrainingLoad,
-  { config, artifacts }: { readonly config: ModelConfig; readonly artifacts: ArtifactStore },
+  { config, artifacts }: { readonly config: ModelConfig; readonly artifacts: StateStore },
 ): Promise<LoadedTrainers> {
   const { folder, name, weights } = baseModel;
   const kernels = settings.basePrecision === "int8" ? await integerKernels(cacheFolder) : null;

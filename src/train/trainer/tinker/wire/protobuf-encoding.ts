@@ -2,7 +2,8 @@
 // their results.
 import type { Datum, Encoding, ForwardBackwardRequest } from "./encoding.ts";
 import { protobufType } from "./encoding.ts";
-import { bytesField, fieldsOf, numberField, textField, varint } from "./protobuf.ts";
+import { bytesField, numberField, textField, varint, WireMessage } from "./protobuf.ts";
+import { bytesOf } from "./write-result.ts";
 
 /** Numbers of the constants in the protocol buffer enumeration DType. */
 const dtypes = { float32: 1, int64: 2 } as const;
@@ -30,7 +31,7 @@ function end({ loss, isForwardOnly }: ForwardBackwardRequest): readonly Uint8Arr
 }
 
 function encodeDatum({ inputs, targets, weights, loss }: Datum): Uint8Array {
-  const encodedText = bytesField(1, littleEndian(inputs));
+  const encodedText = bytesField(1, bytesOf(inputs));
   const floats = (name: string, values: Float32Array | undefined): readonly Uint8Array[] =>
     values === undefined ? [] : [lossInput(name, tensor(values, "float32"))];
   return Buffer.concat([
@@ -49,19 +50,10 @@ function lossInput(name: string, encodedTensor: Uint8Array): Uint8Array {
 
 function tensor(values: Float32Array | BigInt64Array, dtype: keyof typeof dtypes): Uint8Array {
   return Buffer.concat([
-    bytesField(1, littleEndian(values)),
+    bytesField(1, bytesOf(values)),
     numberField(3, dtypes[dtype]),
     bytesField(4, varint(values.length)),
   ]);
-}
-
-/** Returns the bytes of an array, which are little-endian on all machines that run Hone. */
-function littleEndian({
-  buffer,
-  byteOffset,
-  byteLength,
-}: Int32Array | Float32Array | BigInt64Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /**
@@ -71,17 +63,19 @@ function littleEndian({
  */
 export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[] {
   const arrays: Float32Array[] = [];
-  for (const record of of(message, 2))
-    for (const entry of of(record, 2))
-      if (textOf(entry, 1) === "logprobs") arrays.push(...arraysOf(lastOf(entry, 2)));
+  for (const record of new WireMessage(message).all(2))
+    for (const field of new WireMessage(record).all(2)) {
+      const entry = new WireMessage(field);
+      if (entry.text(1) === "logprobs") arrays.push(...arraysOf(new WireMessage(entry.bytes(2))));
+    }
   return arrays;
 }
 
 /** Decodes a BatchedTensor message of floats, which contains concatenated arrays and the offsets between them. */
-function arraysOf(batched: Uint8Array): readonly Float32Array[] {
-  const dtype = numberOf(batched, 3);
+function arraysOf(batched: WireMessage): readonly Float32Array[] {
+  const dtype = batched.number(3);
   if (dtype !== dtypes.float32) throw new Error(`log-probabilities are of the type ${dtype}, not float32`);
-  const [data, offsetBytes] = [lastOf(batched, 1), lastOf(batched, 2)];
+  const [data, offsetBytes] = [batched.bytes(1), batched.bytes(2)];
   const view = Buffer.from(offsetBytes);
   const offsets = Array.from({ length: Math.floor(view.length / 8) }, (_, index) =>
     Number(view.readBigInt64LE(index * 8)),
@@ -93,21 +87,4 @@ function arraysOf(batched: Uint8Array): readonly Float32Array[] {
     // Copies the bytes, because the floats of an array must be aligned to four bytes.
     return new Float32Array(Uint8Array.from(data.subarray(start, end)).buffer);
   });
-}
-
-function of(message: Uint8Array, field: number): readonly Uint8Array[] {
-  return [...fieldsOf(message)].filter(({ number }) => number === field).map(({ bytes }) => bytes);
-}
-
-/** Returns the last occurrence of a field, which is the one that counts if a field is repeated. */
-function lastOf(message: Uint8Array, field: number): Uint8Array {
-  return of(message, field).at(-1) ?? new Uint8Array();
-}
-
-function textOf(message: Uint8Array, field: number): string {
-  return Buffer.from(lastOf(message, field)).toString();
-}
-
-function numberOf(message: Uint8Array, field: number): number {
-  return [...fieldsOf(message)].findLast(({ number }) => number === field)?.value ?? 0;
 }

@@ -1,5 +1,5 @@
-// The part of the protocol buffer wire format (proto3) that Hone's messages need: varints and length-delimited bytes.
-// Decoding skips fields of other wire types.
+// The part of the protocol buffer wire format (proto3) that Hone's messages need: varints, doubles and length-delimited
+// bytes. Decoding skips fields of four bytes.
 
 const wireTypes = { varint: 0, eightBytes: 1, bytes: 2, fourBytes: 5 } as const;
 
@@ -21,6 +21,13 @@ export function numberField(field: number, value: number): Uint8Array {
   return Buffer.concat([varint((field << 3) | wireTypes.varint), varint(value)]);
 }
 
+/** Encodes a field of eight bytes with a double. */
+export function doubleField(field: number, value: number): Uint8Array {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return Buffer.concat([varint((field << 3) | wireTypes.eightBytes), bytes]);
+}
+
 /** Encodes an integer as a varint: seven bits per byte, the lowest bits first. */
 export function varint(value: number): Uint8Array {
   const bytes: number[] = [];
@@ -32,14 +39,14 @@ export function varint(value: number): Uint8Array {
 /** A decoded field of a message. */
 export interface WireField {
   readonly number: number;
-  /** Value of a varint field; 0 for a length-delimited field. */
+  /** Value of a varint field; 0 for another field. */
   readonly value: number;
-  /** Bytes of a length-delimited field; empty for a varint field. */
+  /** Bytes of a length-delimited field or of a field of eight bytes; empty for a varint field. */
   readonly bytes: Uint8Array;
 }
 
 /**
- * Yields the fields of a message in order, except fields of fixed length.
+ * Yields the fields of a message in order, except fields of four bytes.
  *
  * @throws Error if the bytes are not a message
  */
@@ -73,7 +80,7 @@ export function* fieldsOf(message: Uint8Array): Generator<WireField, void> {
         yield { number, value: 0, bytes: take(readVarint()) };
         break;
       case wireTypes.eightBytes:
-        take(8);
+        yield { number, value: 0, bytes: take(8) };
         break;
       case wireTypes.fourBytes:
         take(4);
@@ -81,5 +88,48 @@ export function* fieldsOf(message: Uint8Array): Generator<WireField, void> {
       default:
         throw new Error(`a message has a field of the unknown wire type ${tag % 8}`);
     }
+  }
+}
+
+/** A decoded message, with its fields by number. */
+export class WireMessage {
+  readonly #fields = new Map<number, WireField[]>();
+
+  /** @throws Error if the bytes are not a message */
+  constructor(message: Uint8Array) {
+    for (const field of fieldsOf(message)) {
+      const earlier = this.#fields.get(field.number);
+      if (earlier === undefined) this.#fields.set(field.number, [field]);
+      else earlier.push(field);
+    }
+  }
+
+  has(field: number): boolean {
+    return this.#fields.has(field);
+  }
+
+  /** Returns the bytes of each occurrence of a repeated field. */
+  all(field: number): readonly Uint8Array[] {
+    return (this.#fields.get(field) ?? []).map(({ bytes }) => bytes);
+  }
+
+  /** Returns the bytes of the last occurrence, which is the one that counts if a field is repeated; empty if absent. */
+  bytes(field: number): Uint8Array {
+    return this.#fields.get(field)?.at(-1)?.bytes ?? new Uint8Array();
+  }
+
+  text(field: number): string {
+    return Buffer.from(this.bytes(field)).toString();
+  }
+
+  /** Returns the value of a varint field; 0 if absent. */
+  number(field: number): number {
+    return this.#fields.get(field)?.at(-1)?.value ?? 0;
+  }
+
+  /** Returns the value of a field with a double; 0 if absent. */
+  double(field: number): number {
+    const bytes = this.bytes(field);
+    return bytes.length === 8 ? Buffer.from(bytes).readDoubleLE() : 0;
   }
 }

@@ -1,0 +1,42 @@
+// Routes of the Tinker API that compute forward passes and gradients. Their bodies are protocol buffers or JSON.
+import type { FastifyInstance } from "fastify";
+import { computeForm } from "../../wire/tinker/compute-body.ts";
+import { promiseSchema } from "../../wire/tinker/model-bodies.ts";
+import { readCompute } from "../../wire/tinker/read-data.ts";
+import { protobufType } from "../../../train/trainer/tinker/wire/encoding.ts";
+import type { GatheredBody } from "../bodies/gather-body.ts";
+import { rawBody } from "../bodies/body-reader.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { bodyLimits } from "../settings.ts";
+import { findLive, fingerprintOf, tinkerEndpoints } from "./tinker-endpoints.ts";
+
+export function computeRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const { sessions, settings } = dependencies;
+  const { json } = bodyLimits(settings);
+  const on = tinkerEndpoints(app, { ...rawBody, bodyLimit: settings.chatBodyBytes });
+  for (const [route, isForward, summary] of [
+    ["POST /api/v1/forward", true, "Compute log-probabilities"],
+    ["POST /api/v1/forward_backward", false, "Add the gradient of a loss"],
+  ] as const)
+    on(
+      route,
+      {
+        summary,
+        description:
+          "The loss is a sum over all targets, without averaging. Each target must be the token after its input token. The body is JSON, or the protocol buffer message ForwardBackwardRequest of the client.",
+        documented: { body: computeForm.schema },
+        answer: "The operation, whose result to fetch later.",
+        json: promiseSchema,
+      },
+      ({ request, caller }) => {
+        // Safe cast: the route is marked as one that takes the bytes of its body. Without a content type, there is none.
+        const { pieces } = (request.body ?? { pieces: [] }) as GatheredBody;
+        const bytes = Buffer.concat(pieces);
+        const isProtobuf = request.headers["content-type"]?.startsWith(protobufType) === true;
+        const read = readCompute(bytes, { isProtobuf, isForward, json });
+        const live = findLive(dependencies, read.modelId, caller);
+        const submission = { seqId: read.seqId, fingerprint: fingerprintOf(bytes) };
+        return { request_id: sessions.compute(live, submission, read), model_id: read.modelId };
+      },
+    );
+}

@@ -1,0 +1,37 @@
+// Adds endpoints with the documentation section and credentials of the Tinker API, and names their operations.
+import { createHash } from "node:crypto";
+import type { FastifyInstance, RouteShorthandOptions } from "fastify";
+import type { Caller } from "../../../base/domain/access.ts";
+import type { Session } from "../../../train/sessions/open-sessions.ts";
+import type { LiveModel } from "../../../train/sessions/live-model.ts";
+import { locate } from "../../wire/field-paths.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
+
+export function tinkerEndpoints(app: FastifyInstance, options: RouteShorthandOptions = {}) {
+  return endpoints(app, { tag: "tinker", scheme: "bearer", options });
+}
+
+/** Returns a text that is equal for equal bodies, by which a repeated request is recognized. */
+export function fingerprintOf(body: object | Uint8Array): string {
+  const bytes = body instanceof Uint8Array ? body : JSON.stringify(body);
+  return createHash("sha256").update(bytes).digest("base64");
+}
+
+/** @throws ServiceError `not_found` at the field `session_id` */
+export function findSession({ sessions }: HttpDependencies, id: string, caller: Caller): Session {
+  return atField("session_id", () => sessions.sessions.find(id, caller));
+}
+
+/** @throws ServiceError `not_found` at the field `model_id` */
+export function findLive({ sessions }: HttpDependencies, id: string, caller: Caller): LiveModel {
+  return atField("model_id", () => sessions.live(id, caller));
+}
+
+function atField<Found>(field: string, find: () => Found): Found {
+  try {
+    return find();
+  } catch (error) {
+    throw locate(error, { not_found: ["body", field] });
+  }
+}

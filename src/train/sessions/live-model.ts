@@ -1,0 +1,117 @@
+// A model that a client trains: its slot, its training process, and its operations in order. The trained weights exist
+// only in the process until the client saves them.
+import type { Clock } from "../../base/domain/clock.ts";
+import type { TrainedModel } from "../../base/domain/model.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { TrainerStart } from "../trainer/trainer.ts";
+import type { LiveProcess } from "./process/start-process.ts";
+import { OrderedOperations, type Submission } from "./ordered-operations.ts";
+import type { SessionResult } from "./results.ts";
+import type { RunKey } from "./run-names.ts";
+import type { SessionSettings } from "./settings.ts";
+import type { Slot } from "./training-slots.ts";
+
+export interface LiveModelOptions {
+  readonly run: RunKey;
+  readonly model: TrainedModel;
+  readonly start: TrainerStart;
+  readonly slot: Slot;
+  readonly startProcess: (model: TrainedModel, signal: AbortSignal) => Promise<LiveProcess>;
+  readonly clock: Clock;
+  readonly settings: SessionSettings;
+}
+
+export class LiveModel {
+  readonly run: RunKey;
+  readonly model: TrainedModel;
+  /** Resolves when the model can train. Rejects if it cannot, or if it ends before. */
+  readonly ready: Promise<void>;
+  readonly #options: LiveModelOptions;
+  readonly #operations: OrderedOperations;
+  readonly #ending = new AbortController();
+  #process: LiveProcess | null = null;
+  #usedMs: number;
+
+  constructor(options: LiveModelOptions) {
+    const { run, model, clock, settings } = options;
+    this.#options = options;
+    this.run = run;
+    this.model = model;
+    this.#usedMs = clock.monotonicMs();
+    this.ready = this.#start();
+    this.ready.catch(() => this.#options.slot.leave());
+    this.#operations = new OrderedOperations(clock, settings, this.ready);
+  }
+
+  /** Reason for which the model waits for a training process; null if it does not wait. */
+  waitReason(): string | null {
+    return this.#options.slot.reason();
+  }
+
+  /** Time in milliseconds since the last operation; 0 while one runs. */
+  get idleMs(): number {
+    const { clock } = this.#options;
+    if (this.#operations.pendingCount > 0 || this.waitReason() !== null) this.#usedMs = clock.monotonicMs();
+    return clock.monotonicMs() - this.#usedMs;
+  }
+
+  /** True once the process has ended by itself. */
+  get isGone(): boolean {
+    return this.#process?.isGone ?? false;
+  }
+
+  /**
+   * Submits an operation; see {@link OrderedOperations.submit}.
+   *
+   * @param operate called when all earlier operations have ended
+   */
+  submit(
+    submission: Submission,
+    operate: (process: LiveProcess) => Promise<SessionResult>,
+    begin: (result: Promise<SessionResult>) => string,
+  ): string {
+    this.#usedMs = this.#options.clock.monotonicMs();
+    return this.#operations.submit(submission, () => this.#operate(operate), begin);
+  }
+
+  sweep(): void {
+    this.#operations.sweep();
+  }
+
+  /** Ends the training process. Everything since the last save is lost. Idempotent. */
+  async end(reason: string): Promise<void> {
+    this.#ending.abort(ended(reason));
+    await this.ready.catch(() => undefined);
+    await this.#process?.stop();
+    this.#options.slot.leave();
+  }
+
+  async #start(): Promise<void> {
+    const { slot, startProcess, model, start } = this.#options;
+    const { signal } = this.#ending;
+    await Promise.race([slot.taken, rejectOn(signal)]);
+    signal.throwIfAborted();
+    this.#process = await startProcess(model, signal);
+    await this.#process.call("open", { start });
+  }
+
+  async #operate(operate: (process: LiveProcess) => Promise<SessionResult>): Promise<SessionResult> {
+    this.#ending.signal.throwIfAborted();
+    await this.ready;
+    if (this.#process === null) throw ended("its process did not start");
+    return operate(this.#process);
+  }
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function ended(reason: string): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: `The training of this model has ended: ${reason}. Create a training client from the last saved weights.`,
+  });
+}

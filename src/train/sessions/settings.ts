@@ -1,0 +1,48 @@
+// Settings of live training sessions, which clients of the Tinker API open.
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
+
+const schema = {
+  modelsMax: {
+    kind: "integer",
+    default: 3,
+    min: 0,
+    max: 64,
+    about:
+      "Maximum number of models that clients of the Tinker API train at the same time. One entity trains one model less, unless the maximum is 1; further models wait. Each model has a training process with an equal share of `training.memoryBytes`, counting one more share for jobs. 0 turns training sessions off.",
+  },
+} as const satisfies SettingsSchema;
+
+const fixed = {
+  /** Maximum number of models of one entity that wait for a training process. */
+  waitingPerEntityMax: 16,
+  /** Maximum number of open sessions of one entity. A session is a program that uses the API. */
+  sessionsPerEntityMax: 256,
+  /** Maximum number of sampling clients of one session. */
+  samplersPerSessionMax: 4096,
+  /** Time in milliseconds without a heartbeat after which a session ends. Clients send one every 10 seconds. */
+  sessionMs: 300_000,
+  /** Time in milliseconds without an operation after which a model's training process ends, for others to train. */
+  idleMs: 3_600_000,
+  /** Interval in milliseconds at which ended sessions, idle models and expired versions are removed. */
+  sweepMs: 10_000,
+  /** Maximum number of operations of a model that wait for their turn. A client sends a batch in several operations. */
+  operationsMax: 1024,
+  /** Time in milliseconds for which an operation waits for operations with lower sequence numbers. */
+  gapMs: 600_000,
+  /** Time in milliseconds for which the result of an operation can be fetched. */
+  resultMs: 1_800_000,
+  /** Maximum number of an entity's operations that are in progress or have a result. */
+  futuresPerEntityMax: 8192,
+  /** Maximum bytes of an entity's results in memory. Beyond it, the oldest are forgotten. */
+  resultBytesPerEntity: 256 * 1024 ** 2,
+  /** Maximum time in milliseconds for which a request for a result waits. Clients give up after 45 seconds. */
+  pollMs: 25_000,
+  /** Number of versions without a name that a model keeps; older ones are deleted. Programs sample from the newest. */
+  unnamedKept: 4,
+  /** LoRA alpha of new adapters of any rank. Recipes choose learning rates for it. */
+  loraAlpha: 32,
+};
+
+export const sessionSettings = section(schema, fixed);
+
+export type SessionSettings = SettingsIn<typeof sessionSettings>;
