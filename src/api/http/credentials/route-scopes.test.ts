@@ -66,6 +66,10 @@ test("knows the routes that only add records or only read through POST; all othe
       .map((words) => words.join(" "))
       .toSorted();
   assert.deepEqual(withEffect("record"), [
+    "POST /api/v1/create_sampling_session",
+    "POST /api/v1/create_session",
+    "POST /api/v1/forward_backward",
+    "POST /api/v1/optim_step",
     "POST /call/end",
     "POST /call/start",
     "POST /call/upsert_batch",
@@ -85,6 +89,15 @@ test("knows the routes that only add records or only read through POST; all othe
     "POST /annotation_queues/query",
     "POST /annotation_queues/stats",
     "POST /annotation_queues/{queue_id}/items/query",
+    "POST /api/v1/asample",
+    "POST /api/v1/client/config",
+    "POST /api/v1/client/dynamic_config",
+    "POST /api/v1/forward",
+    "POST /api/v1/get_info",
+    "POST /api/v1/retrieve_future",
+    "POST /api/v1/session_heartbeat",
+    "POST /api/v1/telemetry",
+    "POST /api/v1/weights_info",
     "POST /call/read",
     "POST /calls/query_stats",
     "POST /calls/stream_query",
