@@ -20,7 +20,7 @@ const recorded: readonly Exchange[] = readFileSync("test/fixtures/recordings/art
   .split("\n")
   .map((line) => JSON.parse(line) as Exchange);
 
-/** Maps recorded values to those of the running server. */
+/** Maps each recorded value to the corresponding value of the running server. */
 type Translation = Map<string, string>;
 
 const server = serverOfFile({ flags: model });

@@ -40,7 +40,7 @@ function baseInFloat32(): string {
 
 const base = baseInFloat32();
 const flags = ["--built-in-model", "off", "--engine-threads", "1"];
-/** A base whose projections are fused and come from a GGUF file. Four bits would work the same. */
+/** A base whose projections are fused and come from a GGUF file. A file with 4-bit weights would do as well. */
 const ggufBase = "gguf=test/fixtures/gguf/phi3.gguf";
 const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`, "--model", ggufBase] });
 

@@ -17,7 +17,7 @@ const flags = [
   "--training-batch-tokens",
   "750",
 ];
-/** More than the memory of one model, and less than that of two. */
+/** Memory limit in bytes: more than one model needs, and less than two models need. */
 const memoryBytes = 320 * 2 ** 20;
 
 const allLoaded = serverOfFile({ flags });

@@ -22,11 +22,11 @@ export interface RunningServer {
   output(): string;
 }
 
-/** Options of a test server: an operator's settings, and those that only code can set. */
+/** Options of a test server: settings of an operator, and settings that only code can set. */
 export interface ServerOptions {
   readonly flags?: readonly string[];
   readonly limits?: SettingsOverrides;
-  /** Environment variables to add to those of this process. */
+  /** Environment variables to add to the variables of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 

@@ -56,7 +56,7 @@ export async function judgeAnswer(
   return fault === null ? { kind: "valid" } : { kind: "invalid", content: message.content, fault };
 }
 
-/** Returns the error if the text is not JSON that conforms to the schema; otherwise null. */
+/** Returns null if the text is JSON that conforms to the schema, otherwise the error. */
 function faultOf(schema: Json, text: string): string | null {
   const ajv = new Ajv2020({ strict: false, allowUnionTypes: true });
   addFormats.default(ajv);

@@ -221,7 +221,9 @@ function bodyText(schema: Schema, context: Context): string {
 ${sentTable(rows.filter((row) => !isOfChat(row)))}`;
 }
 
-/** Returns an answer's heading line and the table of its fields, without those that the section Lists describes. */
+/**
+ * Returns an answer's heading line and the table of its fields, without the fields that the section Lists describes.
+ */
 function answerText(head: string, schema: Schema, context: Context): string {
   const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
   const rest = rows.filter((row) => !isSame(row, listFields));

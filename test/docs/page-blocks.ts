@@ -8,7 +8,7 @@ export interface Block {
   readonly code: string;
 }
 
-/** Handwritten pages for users and contributors: those at the top level, and those in docs/ that are not generated. */
+/** Handwritten pages for users and contributors: pages at the top level, and pages in docs/ that are not generated. */
 export const pages: readonly string[] = [
   "README.md",
   "docs/README.md",

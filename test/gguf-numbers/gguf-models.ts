@@ -41,7 +41,7 @@ interface Family {
   readonly oddLayerTensors?: LayerTensors;
   /** Tensors of the last layer, if they differ. */
   readonly lastLayerTensors?: LayerTensors;
-  /** Tensors of the second half of the layers that replace or follow those of the first half. */
+  /** Tensors of the second half of the layers, which replace or follow the tensors of the first half. */
   readonly lateTensors?: LayerTensors;
   /** Tensors outside the layers that only this family has. */
   readonly outerTensors?: LayerTensors;

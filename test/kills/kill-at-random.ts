@@ -33,9 +33,9 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly leftOver: readonly string[];
   /** Number of kills that happened while a snapshot or a version was being written. */
   readonly whileWriting: Readonly<Record<Writing, number>>;
-  /** Descriptions of versions that differ from those of an undisturbed server. */
+  /** Descriptions of versions that differ from the versions of an undisturbed server. */
   readonly different: readonly string[];
-  /** Number of versions that were compared with those of an undisturbed server. */
+  /** Number of versions that were compared with versions of an undisturbed server. */
   readonly comparedCount: number;
 }
 

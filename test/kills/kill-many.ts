@@ -54,7 +54,7 @@ export interface ManyKillReport {
   readonly failed: readonly string[];
   readonly leftOver: readonly string[];
   readonly different: readonly string[];
-  /** Number of versions that were compared with those of an undisturbed server. */
+  /** Number of versions that were compared with versions of an undisturbed server. */
   readonly comparedCount: number;
 }
 

@@ -55,8 +55,8 @@ export class Executed {
   }
 
   /**
-   * Returns the tests that executed the position. First come those that probably fail soonest, by duration and by
-   * distance in folders.
+   * Returns the tests that executed the position. Tests that probably fail soonest come first: their order depends on
+   * duration and on distance in folders.
    */
   testsAt(builtFile: string, offset: number): readonly TestOfPlace[] {
     const costs = new Map(

@@ -15,7 +15,7 @@ export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonl
 export class UnresolvedName extends Error {}
 
 export interface NameSources {
-  /** Name servers to query, as `address` or `address:port`; by default those of the operating system. */
+  /** Name servers to query, as `address` or `address:port`; by default the name servers of the operating system. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;

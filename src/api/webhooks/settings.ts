@@ -1,4 +1,4 @@
-// Webhook settings: first those that an operator can change, then constants.
+// Webhook settings: first the settings that an operator can change, then constants.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

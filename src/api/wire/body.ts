@@ -31,7 +31,7 @@ export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: F
 /**
  * Checks a value and returns it with the schema's type.
  *
- * @throws ServiceError `invalid` with every fault of both checks
+ * @throws ServiceError `invalid` with every fault that the schema or the further check finds
  */
 export function checked<Schema extends TSchema>(
   schema: Schema,

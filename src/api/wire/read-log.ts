@@ -62,7 +62,7 @@ export const loggedSchema = Type.Object(
 
 export interface ReadLog {
   readonly split: string;
-  /** Step of the version to which the trajectories belong, if the body contains it; otherwise null. */
+  /** Step of the version to which the trajectories belong; null if the body does not contain it. */
   readonly step: number | null;
   /** Model id in the body, where clients repeat the id from the URL's path; null if absent. */
   readonly modelId: string | null;

@@ -273,7 +273,7 @@ export interface IdempotencyKey {
 }
 
 export interface JobFilter {
-  /** Entity to which the job's model belongs; null for any. */
+  /** Entity to which the model of a selected job belongs; null to select the jobs of all entities. */
   readonly entity: string | null;
   /** Project of that entity to which the model belongs; absent for any project. */
   readonly project?: string | null;

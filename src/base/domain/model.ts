@@ -245,13 +245,16 @@ export interface ModelStore {
   create(model: TrainedModel, versionZero: ModelVersion, copied?: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;
   /**
-   * Returns those of these models that exist, in any order.
+   * Returns the models with these ids that exist, in any order.
    *
    * @param ids at most 100
    */
   findMany(ids: readonly string[]): Promise<readonly TrainedModel[]>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
-  /** Returns up to `limit` models that have this name, newest first. A project or entity that is null matches any. */
+  /**
+   * Returns up to `limit` models that have this name, newest first. If the project or the entity is null, models of all
+   * projects or entities match.
+   */
   findByShortName(
     entity: string | null,
     project: string | null,

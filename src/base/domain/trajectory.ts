@@ -197,7 +197,7 @@ export interface TrajectoryStore {
   /**
    * Returns the number of trajectories by source and split, the most frequent first; at most a hundred rows.
    *
-   * @param step counts only trajectories that were logged at this version; null for all
+   * @param step counts only trajectories that were logged at this version; null to count trajectories of all versions
    */
   countOutlines(modelId: string, step: number | null): Promise<readonly OutlineCount[]>;
 }

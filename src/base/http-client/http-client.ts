@@ -161,7 +161,8 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   signal?.addEventListener("abort", onAbort, { once: true });
   let timer: NodeJS.Timeout | undefined;
   /**
-   * Starts the timeout of a phase, and stops that of the phase before it. Without a duration, the phase has no timeout.
+   * Starts the timeout of a phase, and stops the timeout of the phase before it. Without a duration, the phase has no
+   * timeout.
    */
   const startTimeout = (phase: Phase, durationMs: number | undefined): void => {
     clearTimeout(timer);

@@ -23,8 +23,8 @@ export function childrenUsage(): readonly ProcessUsage[] {
 
 function childIds(): readonly number[] {
   try {
-    // Only the children of the main thread are read, because Node starts all processes from it. The id of the main
-    // thread is that of the process.
+    // Only the children of the main thread are read, because Node starts all processes from it. The main thread's id
+    // equals the id of the process.
     const listed = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8");
     return listed.trim().split(/\s+/).filter(Boolean).map(Number);
   } catch {

@@ -42,10 +42,10 @@ export interface AnnotationService extends AnnotatorService {
    */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
   /**
-   * Adds items to a queue: calls by their ids, other objects by reference, the subjects of feedback that matches a
-   * condition, and recorded completions.
+   * Adds items to a queue: calls by their ids, other objects by reference, the things about which there is feedback
+   * that matches a condition, and recorded completions.
    *
-   * @throws ServiceError `too_large`, besides those of every method
+   * @throws ServiceError `too_large`, besides the errors of every method
    */
   addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
   listItems(
@@ -59,7 +59,7 @@ export interface AnnotationService extends AnnotatorService {
   /**
    * Computes how well the annotators agree on each question.
    *
-   * @throws ServiceError `too_slow` and `overloaded`, besides those of every method
+   * @throws ServiceError `too_slow` and `overloaded`, besides the errors of every method
    */
   agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
 }

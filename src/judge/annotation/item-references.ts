@@ -7,8 +7,8 @@ import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
 /**
- * Returns those of the given ids under which the project has recorded completions. The items for these ids get
- * references with this server's own scheme; all other ids become `weave:` references.
+ * Returns the ids, among those given, under which the project has recorded completions. The items for these ids get
+ * references with this server's own scheme; items for all other ids get `weave:` references.
  */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 

@@ -1,5 +1,5 @@
-// Tests that a record's hash is that of its canonical JSON with each field. The hash must never change, because retries
-// of older records must still match them.
+// Tests that a record's hash is the hash of its canonical JSON with each field. The hash must never change, because
+// retries of older records must still match them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";

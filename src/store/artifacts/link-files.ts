@@ -19,7 +19,7 @@ const withoutLinks = ["EPERM", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLI
  */
 export async function linkFiles(from: string, to: string): Promise<boolean> {
   try {
-    // Falls back to `lstat`, because a dangling symbolic link is an entry, too.
+    // Falls back to `lstat`, because `stat` fails for a dangling symbolic link, which must be linked, too.
     const found = await stat(from).catch(() => lstat(from));
     if (found.isDirectory()) await linkFolder(from, to);
     else await linkEntry(from, to);

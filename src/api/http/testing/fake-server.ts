@@ -99,7 +99,7 @@ export interface FakeServerOptions {
   readonly entityLimits?: KeyLimits;
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
-  /** Profile of the trainer; by default that of the embedded trainer. */
+  /** Profile of the trainer; by default the profile of the embedded trainer. */
   readonly trainer?: TrainerProfile;
   /** Chat service to use instead of the fake one. */
   readonly chat?: ChatPort;

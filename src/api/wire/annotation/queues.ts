@@ -1,4 +1,4 @@
-// API format of annotation queues: that of Weave, with the addition of questions that are defined in the queue itself.
+// API format of annotation queues: Weave's format, with the addition of questions that are defined in the queue itself.
 import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
 import { queueFields } from "../../../base/domain/annotation/queue.ts";

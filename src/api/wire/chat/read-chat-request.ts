@@ -34,7 +34,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
 
 /**
  * Returns the location in the request of each field of the domain request. If several body fields set the same domain
- * field, its location is that of the first row whose field was sent.
+ * field, its location is that of the field whose row comes first among the fields that were sent.
  */
 export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
   // Errors about the model use the plain name `model`, without a group, so no row below sets this location.

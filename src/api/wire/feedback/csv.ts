@@ -28,7 +28,7 @@ export interface CsvWriter {
 /**
  * Returns a writer that converts records to lines of CSV.
  *
- * @param names checked names of fields; null for all columns
+ * @param names checked names of the fields to write; null to write all fields
  */
 export function csvWriter(names: readonly string[] | null): CsvWriter {
   const columns = (names ?? ["*"]).flatMap((name) => (name === "*" ? allColumns : [name]));

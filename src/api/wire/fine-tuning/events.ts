@@ -1,5 +1,5 @@
-// API format of the events of fine-tuning jobs. A supervised or DPO job has those of its training job; a reinforcement
-// job has its own.
+// API format of the events of fine-tuning jobs. A supervised or DPO job has the events of its training job; a
+// reinforcement job has its own events.
 import { Type, type Static } from "typebox";
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { FineTuningJob } from "../../../base/domain/fine-tuning/fine-tuning-job.ts";

@@ -65,7 +65,7 @@ const statusOfState = {
 } as const satisfies { readonly [State in JobState]: FineTuningJobBody["status"] };
 
 /**
- * Returns the status of a job. A supervised or DPO job has that of its training job.
+ * Returns the status of a job. A supervised or DPO job has the status of its training job.
  *
  * @param training the training job; null if there is none
  */

@@ -159,8 +159,8 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
 }
 
 /**
- * Splits two answers that are whole conversations. Their common messages at the beginning, without the last message of
- * each, are removed from both and returned as the prompt.
+ * Splits two answers that are whole conversations. The messages with which both conversations begin (but never the last
+ * message of either) are removed from both and returned as the prompt.
  */
 function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   const { chosen, rejected } = answers;

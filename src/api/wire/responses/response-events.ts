@@ -6,7 +6,7 @@ import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
-/** The request, with those of its fields that the answer repeats. */
+/** The request, with the fields of the request that the answer repeats. */
 export interface ResponseContext {
   readonly request: ChatRequest;
   readonly repeated: RepeatedFields;

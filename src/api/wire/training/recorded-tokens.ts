@@ -61,7 +61,7 @@ function isReported({ faults, faultCount, path }: Findings, place: readonly stri
 /**
  * Refuses recorded token ids that the model does not have.
  *
- * @throws ServiceError `invalid` if the body's greatest token id is such an id
+ * @throws ServiceError `invalid` if the model does not have the body's greatest token id
  */
 export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;

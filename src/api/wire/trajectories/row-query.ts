@@ -68,7 +68,7 @@ type RowQuery = Omit<Static<typeof rowExportQuerySchema>, "format">;
 /** Selection of rows, either from logs or from training jobs. */
 export interface RowSelection {
   readonly source: "logs" | "jobs";
-  /** Id of the only log or job from which to select; null for all. */
+  /** Id of the only log or job from which to select; null to select from all logs and jobs. */
   readonly sourceId: string | null;
   readonly split: string | null;
   readonly step: number | null;

@@ -215,7 +215,7 @@ const alwaysShown = new Set([
  * Returns a call as JSON. Its inputs and output are written exactly as they are stored.
  *
  * @param feedback feedback on the call; null if not requested
- * @param columns fields to show; null for all
+ * @param columns fields to show; null to show all fields
  */
 export function callText(
   call: TracedCall,

@@ -74,7 +74,7 @@ export function addVersionCommands(models: Command): void {
   }
 }
 
-/** Metrics that say most about a version. The table shows those that exist. */
+/** Metrics that say most about a version. The table shows the ones that at least one version has. */
 const mainMetrics = ["val/reward", "data/reward", "train/reward", "val/loss", "train/loss", "loss", "kl_div"];
 
 function shownMetrics(

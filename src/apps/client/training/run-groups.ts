@@ -95,8 +95,8 @@ export async function runGroups<Task>(
 }
 
 /**
- * Runs `run` for each index, at most `limit` at a time. After a failure, starts no more, waits for those that are
- * running, and throws the error.
+ * Runs `run` for each index, at most `limit` at a time. After a failure, starts no more runs, waits for the running
+ * ones, and throws the error.
  */
 async function runConcurrently(
   count: number,

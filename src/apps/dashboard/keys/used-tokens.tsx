@@ -1,4 +1,4 @@
-// Table of usage by day, key and model, page by page. Users see their own usage, administrators that of everyone.
+// Table of usage by day, key and model, page by page. Users see their own usage, administrators the usage of everyone.
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { shortId } from "../components/short-id.ts";

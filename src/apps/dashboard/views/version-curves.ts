@@ -23,7 +23,7 @@ export const rewardTitles: Readonly<Record<RewardName, string>> = {
   "data/reward": "Mean reward of the answers that trained the version, sampled from its predecessor",
 };
 
-/** Returns a curve for each metric, those of `firstCurves` first. */
+/** Returns a curve for each metric. The metrics in `firstCurves` come first. */
 export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
   const names = [...new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)))];
   const rankOf = (name: string): number => {

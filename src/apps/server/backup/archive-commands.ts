@@ -1,5 +1,5 @@
-// Implements `hone backup`, `restore`, `verify`, `export` and `import`. The data folder and the database are those
-// that `hone serve` would use with the same configuration.
+// Implements `hone backup`, `restore`, `verify`, `export` and `import`. They use the data folder and the database that
+// `hone serve` would use with the same configuration.
 import { relative, resolve, sep } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { openArtifacts } from "../../../store/artifacts/open-artifacts.ts";

@@ -1,4 +1,5 @@
-// Vocabularies for constrained generation: that of a served model, of a model folder, or a large built-in one.
+// Vocabularies for constrained generation: the vocabulary of a served model or of a model folder, or a large built-in
+// one.
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { invalid } from "../../../base/domain/service-error.ts";

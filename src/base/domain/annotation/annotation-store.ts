@@ -25,7 +25,7 @@ export interface ListOrder<Field extends string> {
 }
 
 export interface QueueFilter {
-  /** Text that the queue's name must contain, ignoring case; null matches all queues. */
+  /** Text that the queue's name must contain, ignoring case; null to select all queues. */
   readonly name: string | null;
 }
 

@@ -38,7 +38,7 @@ export interface FeedbackStore {
   createBatch(batch: FeedbackBatch, author: FeedbackAuthor): Promise<boolean>;
   find(projectId: string, id: string): Promise<FeedbackRecord | null>;
   /**
-   * Returns those of these records that exist, in storage order. Their total size is limited like that of a page.
+   * Returns the records with these ids that exist, in storage order. Their total size is limited like that of a page.
    *
    * @param ids up to a thousand
    */

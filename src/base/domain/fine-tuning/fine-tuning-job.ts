@@ -50,15 +50,15 @@ export interface FineTuningJob extends Owned {
   readonly trainingJobId: string | null;
   /** Progress of a reinforcement job; null for other methods. */
   readonly progress: ReinforcementProgress | null;
-  /** Reason why a reinforcement job failed; otherwise null. */
+  /** Reason why a reinforcement job failed; null for all other jobs. */
   readonly errorMessage: string | null;
   readonly createdAt: Date;
-  /** Time at which a reinforcement job ended; otherwise null. */
+  /** Time at which a reinforcement job ended; null if it has not ended, and for jobs of other kinds. */
   readonly endedAt: Date | null;
 }
 
 export interface FineTuningFilter {
-  /** Entity and project of the jobs; null for all. */
+  /** Entity and project whose jobs are selected; null to select the jobs of all entities. */
   readonly reach: Owned | null;
   /** Pairs that a job's metadata must contain; an empty object matches every job, null those without metadata. */
   readonly metadata: Readonly<Record<string, string>> | null;

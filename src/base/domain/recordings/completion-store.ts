@@ -58,7 +58,7 @@ export interface CompletionStore {
   add(completions: readonly RecordedCompletion[]): Promise<number>;
   find(key: CompletionKey): Promise<StoredCompletion | null>;
   /**
-   * Returns the summaries of those of these completions that exist, in any order.
+   * Returns the summaries of the completions with these keys that exist, in any order.
    *
    * @param keys at most 100
    */

@@ -135,7 +135,7 @@ export interface AutomaticHold {
 export interface RuleFilter {
   readonly entity: string | null;
   readonly project: string | null;
-  /** Model that the rules train automatically; null includes all rules. */
+  /** Model that the selected rules train automatically; null to select all rules. */
   readonly modelId: string | null;
 }
 

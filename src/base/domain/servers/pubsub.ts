@@ -5,8 +5,8 @@
 export const announcedKinds = ["job-cancelled", "job-queued", "key-changed", "version-published"] as const;
 
 /**
- * Kinds of announcements. An announcement about jobs contains the id of a job; `key-changed`, that of a key;
- * `version-published`, that of a model.
+ * Kinds of announcements. `job-cancelled` and `job-queued` contain the id of a job, `key-changed` the id of a key, and
+ * `version-published` the id of a model.
  */
 export type AnnouncedKind = (typeof announcedKinds)[number];
 

@@ -27,7 +27,7 @@ export type OutlineSource = "log" | "job";
 
 /** Summary of a trajectory, as lists contain it. */
 export interface ListedOutline extends TrajectoryOutline {
-  /** Number of the trajectory among those of its model, in storage order, counted from 1. */
+  /** Number of the trajectory within its model: trajectories are counted from 1, in storage order. */
   readonly number: number;
   readonly source: OutlineSource;
   /** Id of the log or job to which the trajectory belongs. */

@@ -1,4 +1,4 @@
-// Converts names between the notation of TypeScript (`recordsMax`) and that of SQL and the API (`records_max`).
+// Converts names between TypeScript's notation (`recordsMax`) and the notation of SQL and the API (`records_max`).
 
 /** Converts a name such as `recordsMax` to `records_max`. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`

@@ -44,7 +44,7 @@ export function versionNamed(text: string): VersionName {
 export interface ObjectFilter {
   /** Kind to include; null for both kinds. */
   readonly kind: ObjectKind | null;
-  /** Names to include; null for all names. */
+  /** Names of the objects to include; null to include all objects. */
   readonly names: readonly string[] | null;
   readonly baseClasses: readonly string[] | null;
   readonly leafClasses: readonly string[] | null;

@@ -33,7 +33,7 @@ export interface TableStore {
   /**
    * Returns rows of a table in order. Their number and bytes are limited. The list is empty if there is no such table.
    *
-   * @param rowDigests digests of the rows to return; null for all
+   * @param rowDigests digests of the rows to return; null to return all rows
    */
   rows(
     projectId: string,

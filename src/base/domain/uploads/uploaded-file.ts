@@ -18,7 +18,7 @@ export interface UploadedFile {
 export interface FileFilter {
   readonly entity: string | null;
   readonly purpose: string | null;
-  /** Includes only files that no request has used since this time; null includes all. */
+  /** Selects only files that no request has used since this time; null to select all files. */
   readonly unusedSince: Date | null;
 }
 

@@ -100,9 +100,9 @@ export interface Delivery {
   readonly state: DeliveryState;
   /** Latest attempts to deliver the event, oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
-  /** Number of all attempts, even those that are no longer in `attempts`. */
+  /** Number of all attempts, including attempts that are no longer in `attempts`. */
   readonly attemptCount: number;
-  /** Time since which attempts count for the retry plan: that of the delivery's creation or last replay. */
+  /** Time since which attempts count for the retry plan: the time of the delivery's creation or of its last replay. */
   readonly triedSince: Date;
   /**
    * Time of the next attempt; null once the delivery is finished. During an attempt, it is the time after which another

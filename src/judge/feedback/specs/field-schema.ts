@@ -143,7 +143,8 @@ class Reading {
 }
 
 /**
- * Checks that a keyword's value has the right form. If not, returns a description of the expected form; otherwise null.
+ * Checks that a keyword's value has the right form. Returns null if it does, otherwise a description of the expected
+ * form.
  */
 function faultOfForm(form: KeywordForm, wanted: Json): string | null {
   switch (form) {

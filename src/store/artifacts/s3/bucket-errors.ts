@@ -68,7 +68,7 @@ function statusOf(error: unknown): number | null {
   return typeof metadata?.httpStatusCode === "number" ? metadata.httpStatusCode : null;
 }
 
-/** Returns the error code of the store, or, for a connection error, that of the operating system. */
+/** Returns the error code of the store; for a connection error, the error code of the operating system. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

@@ -10,7 +10,7 @@ before(async () => void (store = await startBucketServer()));
 after(() => store.close());
 
 const partBytes = 1000;
-/** Returns data in pieces whose size differs from that of the upload's parts. */
+/** Returns data in pieces whose size differs from the size of the upload's parts. */
 const piecesOf = (byteCount: number): readonly Uint8Array[] =>
   Array.from({ length: Math.ceil(byteCount / 300) }, (_, index) =>
     Uint8Array.from({ length: Math.min(300, byteCount - index * 300) }, (_value, at) => (index + at) % 251),

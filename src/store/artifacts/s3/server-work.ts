@@ -68,7 +68,7 @@ export class ServerWork {
   }
 
   /**
-   * Settles (see `settle`) those of a server's notes whose key satisfies `below`. Must be called only for a server that
+   * Settles (see `settle`) the notes of a server whose key satisfies `below`. Must be called only for a server that
    * will not complete the content of these notes.
    */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {

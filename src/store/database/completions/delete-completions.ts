@@ -17,7 +17,7 @@ export type DeletedRow = Pick<RecordedCompletionTable, (typeof deletedColumns)[n
 
 type Transacting = Transaction<Schema>;
 
-/** Deletes those of the given rows that still exist, and returns their number. */
+/** Deletes the given rows that still exist, and returns their number. */
 export function deleteSome(
   database: Kysely<Schema>,
   choose: (transaction: Transacting) => Promise<readonly DeletedRow[]>,

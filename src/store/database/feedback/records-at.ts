@@ -1,5 +1,5 @@
 // Reads a project's records by their sequence numbers, up to a byte limit. First reads the sizes of the records, then
-// only those that fit.
+// only the records that fit.
 import { type Kysely } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { fittingCount } from "../../../base/domain/page.ts";

@@ -16,7 +16,7 @@ export const newestDatabaseVersion = newestOf(steps);
 /** Version information, as a database stores it. */
 export interface DatabaseVersion {
   readonly version: number;
-  /** Oldest version that a program must know to use the database, which is that of the last breaking step. */
+  /** Oldest version that a program must know to use the database: the version of the last breaking step. */
   readonly servesFrom: number;
 }
 

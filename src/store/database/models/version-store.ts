@@ -478,8 +478,8 @@ async function findMetrics(
 }
 
 /**
- * Merges metrics into those of a version, within the caller's transaction. Metrics with which the version was created
- * do not change. Does nothing if the version does not exist or is deleted.
+ * Merges metrics into the metrics of a version, within the caller's transaction. Metrics with which the version was
+ * created do not change. Does nothing if the version does not exist or is deleted.
  */
 export async function mergeMetrics(
   transaction: Transaction<Schema>,

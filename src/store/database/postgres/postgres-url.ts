@@ -1,6 +1,6 @@
 // Parses database URLs. Imports nothing, so that a server on SQLite loads no PostgreSQL code when it starts.
 
-/** True if a URL is that of a PostgreSQL database. */
+/** True if a URL names a PostgreSQL database. */
 export function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url);
 }

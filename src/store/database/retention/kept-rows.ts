@@ -65,13 +65,13 @@ export interface KeptRows {
    */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
   /**
-   * Removes those of the rows that still exist, and returns them. The caller must have locked the rows of their models.
+   * Removes the given rows that still exist, and returns them. The caller must have locked the rows of their models.
    */
   remove(transaction: Transaction<Schema>, rows: readonly KeptRow[], at: Date): Promise<readonly KeptRow[]>;
   /**
    * Returns the number of stored bytes of this kind of data.
    *
-   * @param entity null for all entities
+   * @param entity null to count the data of all entities
    */
   stored(queries: Kysely<Schema>, entity: string | null): Promise<number>;
 }

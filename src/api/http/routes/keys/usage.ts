@@ -1,4 +1,4 @@
-// Route that reports usage by key. Members see the usage of their own entity, and administrators that of all entities.
+// Route that reports usage by key. Members see the usage of their own entity, administrators the usage of all entities.
 import type { FastifyInstance } from "fastify";
 import { usageId, type UsageFilter, type UsageStore } from "../../../../base/domain/keys/usage.ts";
 import {

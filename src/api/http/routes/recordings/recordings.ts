@@ -156,7 +156,7 @@ function seenBy(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> 
 }
 
 /**
- * Returns the trained model with this name, and the step if the name is that of a version.
+ * Returns the trained model with this name, and the step if the name ends with one.
  *
  * @throws ServiceError `invalid` for a base model
  */
@@ -299,7 +299,7 @@ async function reach(
     const owned = parseProjectId(projectId);
     return owned !== null && mayReach(caller, owned);
   });
-  // An administrator may also access completions of other entities. Those of the administrator's own entity take
+  // An administrator may also access completions of other entities. Completions of the administrator's own entity take
   // precedence.
   const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
   const [found, other] = own.length > 0 ? own : reached;
