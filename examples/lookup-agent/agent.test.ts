@@ -163,7 +163,8 @@ class LearningServer {
         this.demonstrated.push(...(lessons ?? []).map(({ messages: [question] }) => textOf(question)));
         return { id: `job-${this.jobs.push("supervised")}` };
       },
-      "POST /v1/preview/training-jobs": ({ trajectory_groups: groups }: TrainingJobCreate) => {
+      "POST /v1/preview/training-jobs": ({ trajectory_groups: sent }: TrainingJobCreate) => {
+        const groups = sent ?? [];
         this.trained.push(...groups.map(({ trajectories }) => JSON.stringify(trajectories[0])));
         return { id: `job-${this.jobs.push(`${groups.length} groups`)}` };
       },

@@ -45,6 +45,7 @@ const sections: Readonly<Record<string, string>> = {
   models: "Models",
   training: "Training",
   "fine-tuning": "OpenAI's fine-tuning API",
+  rollouts: "Rollouts",
   files: "Files",
   recordings: "Recorded completions",
   trajectories: "Trajectories",

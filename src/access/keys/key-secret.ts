@@ -35,6 +35,18 @@ export function newSecret(): string {
   return `hone_${digits}`;
 }
 
+/** Beginning of the secrets of rollouts. Keys do not begin like this, because base 62 has no `_`. */
+const rolloutPrefix = "hone_rollout_";
+
+/** Returns a new secret for the calls of one rollout. */
+export function newRolloutSecret(): string {
+  return newSecret().replace(/^hone_/, rolloutPrefix);
+}
+
+export function isRolloutSecret(secret: string): boolean {
+  return secret.startsWith(rolloutPrefix);
+}
+
 /**
  * Returns the record of a new key with this secret. Its creation time is the current time.
  *

@@ -29,6 +29,7 @@ import type { KeepPolicy } from "../../store/retention/settings.ts";
 import type { Sweeper } from "../../store/retention/sweeper.ts";
 import type { EntityLimits } from "../../access/keys/limits/entity-limits.ts";
 import type { RateLimiter } from "../../access/keys/limits/rate-limiter.ts";
+import type { RolloutService } from "../../train/rollouts/rollout-service.ts";
 import type { RewardService } from "../../train/rewards/reward-service.ts";
 import type { ModelDirectory } from "../../inference/models/registry/model-directory.ts";
 import type { ModelService } from "../../inference/models/registry/model-service.ts";
@@ -107,7 +108,7 @@ export interface HttpDependencies {
   /** Returns the base models that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];
   readonly directory: Pick<ModelDirectory, "find" | "resolve">;
-  readonly keys: Pick<KeyStore, "findByHash" | "findEnded">;
+  readonly keys: Pick<KeyStore, "find" | "findByHash" | "findEnded">;
   readonly keyService: KeyService;
   readonly keyUse: Pick<KeyUse, "note">;
   readonly usage: Pick<UsageStore, "list">;
@@ -136,6 +137,7 @@ export interface HttpDependencies {
   readonly completions: CompletionStore;
   readonly feedback: FeedbackService;
   readonly rewards: RewardService;
+  readonly rollouts: RolloutService;
   readonly annotation: AnnotationService;
   readonly files: FileService;
   readonly webhooks: WebhookService;

@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import type { Limited } from "../../base/domain/keys/limits.ts";
+import type { KeyLimits, Limited } from "../../base/domain/keys/limits.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
@@ -18,6 +18,7 @@ import {
   type AuthenticationScheme,
   type RevocationWatch,
 } from "./credentials/authentication.ts";
+import { authenticateRollout } from "./credentials/rollout-key.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
 import { corsRules } from "./cors/cors.ts";
@@ -118,7 +119,7 @@ function admission(
   dependencies: HttpDependencies,
   { inFlight, failedLogins, connections }: GuardCounts,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const { keys, users, clock, limits, limiter, entityLimits } = dependencies;
+  const { keys, users, clock, limits, limiter, entityLimits, rollouts, models } = dependencies;
   const cors = corsRules(dependencies.settings.corsOrigins);
   const countFailure = ({ ip: address, id: requestId }: FastifyRequest): void =>
     failedLogins.count({ address, requestId });
@@ -131,9 +132,17 @@ function admission(
     );
   };
   const open = async (request: FastifyRequest): Promise<AuthenticatedCaller> => {
+    const scheme = schemeOf(request.headers);
+    const ofRollout =
+      scheme === "Basic"
+        ? null
+        : await authenticateRollout(
+            { rollouts, models, keys, clock, onUnknownKey: () => countFailure(request) },
+            sentCredentials(request.headers, scheme),
+          );
+    if (ofRollout !== null) return ofRollout;
     if (dependencies.auth === "off")
       return { caller: unauthenticatedCaller(dependencies.defaultEntity), key: null };
-    const scheme = schemeOf(request.headers);
     const onUnknownKey = (): void => countFailure(request);
     const from = { headers: request.headers, address: request.ip, onUnknownKey };
     const user = await authenticateUser(users, scheme, from);
@@ -143,7 +152,7 @@ function admission(
     return { caller: user, key: null };
   };
   const limitedBy = async ({ caller: { entity }, key }: AuthenticatedCaller): Promise<readonly Limited[]> =>
-    limitsFor({ entity, key, ofEntity: key?.entityLimits ?? (await limits.find(entity)) }, entityLimits);
+    limitsFor({ entity, key, ofEntity: entityLimitsIn(key) ?? (await limits.find(entity)) }, entityLimits);
   return async (request, reply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
       throw new ServiceError({
@@ -161,10 +170,15 @@ function admission(
     if (reply.raw.destroyed) throw clientDisconnected();
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
-    onResponseEnd(reply.raw, inFlight.enter(request.caller.keyId));
+    onResponseEnd(reply.raw, inFlight.enter(request.caller.rollout?.id ?? request.caller.keyId));
     onResponseEnd(reply.raw, enterConnection(request, reply, connections));
     if (dependencies.auth === "on") await admitRequest({ request, reply }, () => limitedBy(opened), limiter);
   };
+}
+
+/** Limits of the entity that were read together with the key; undefined if they were not. */
+function entityLimitsIn(key: AuthenticatedCaller["key"]): KeyLimits | undefined {
+  return key !== null && "entityLimits" in key ? key.entityLimits : undefined;
 }
 
 /**

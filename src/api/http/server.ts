@@ -63,6 +63,8 @@ import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
 import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
 import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
+import { rolloutCallRoutes } from "./routes/rollouts/rollout-calls.ts";
+import { rolloutRoutes } from "./routes/rollouts/rollouts.ts";
 import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
 import { recordingRoutes } from "./routes/recordings/recordings.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
@@ -206,6 +208,8 @@ export async function createHttpServer(
     trajectoryRoutes(scope, dependencies, bodies);
     trajectoryRowRoutes(scope, dependencies, reads);
     recordingRoutes(scope, dependencies);
+    rolloutRoutes(scope, dependencies);
+    await rolloutCallRoutes(scope, dependencies, answering);
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);

@@ -13,6 +13,12 @@ import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { preferenceConfigBody, preferenceConfigSchema } from "./preferences/preference-config.ts";
 import { supervisedConfigBody, supervisedConfigSchema } from "./supervised/supervised-config.ts";
+import {
+  checkRolloutFields,
+  type ReadRolloutSelection,
+  rolloutJobFields,
+  rolloutSelectionOf,
+} from "./rollouts/rollout-job.ts";
 import { pageQueryFields } from "./page.ts";
 import { type GreatestTokenId, RecordedTokensCheck } from "./training/recorded-tokens.ts";
 import {
@@ -47,10 +53,11 @@ const creationSchema = Type.Object(
       description:
         "Id of the model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
-    trajectory_groups: Type.Array(trajectoryGroupSchema, {
+    trajectory_groups: nullable(Type.Array(trajectoryGroupSchema), {
       description:
-        "Training data. Each group contains attempts at one problem, whose rewards are compared with each other.",
+        "Training data. Each group contains attempts at one problem, whose rewards are compared with each other. Required unless the job trains on rollouts.",
     }),
+    ...rolloutJobFields,
     experimental_config: nullable(trainingConfigSchema, {
       description: "Settings of the job. The job's `config_not_applied` lists settings that have no effect.",
     }),
@@ -60,7 +67,10 @@ const creationSchema = Type.Object(
 
 export const trainingJobForm: BodyForm<typeof creationSchema> = {
   schema: creationSchema,
-  more: (body, findings) => checkTrainingConfig(body["experimental_config"], findings),
+  more: (body, findings) => {
+    checkRolloutFields(body, findings);
+    checkTrainingConfig(body["experimental_config"], findings);
+  },
 };
 
 export interface ReadTrainingJob {
@@ -72,6 +82,8 @@ export interface ReadTrainingJob {
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
+  /** Rollouts to train on; null if the job trains on the groups. */
+  readonly rollouts: ReadRolloutSelection | null;
   /**
    * Greatest token id that the body records; null if it records no tokens. It is checked later, because the model may
    * be unknown while the body is read.
@@ -113,6 +125,7 @@ export function readTrainingJob(
     outlines,
     config: toTrainingConfig(config),
     configNotApplied,
+    rollouts: rolloutSelectionOf(body),
     greatestTokenId: tokens.greatestTokenId,
     ignored: [...new Set([...ignored, ...configNotApplied.map((key) => `experimental_config.${key}`)])],
   };

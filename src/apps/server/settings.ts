@@ -24,6 +24,7 @@ import { modelSettings } from "../../inference/models/registry/settings.ts";
 import { remoteSettings } from "../../inference/vllm/settings.ts";
 import { retentionSettings } from "../../store/retention/settings.ts";
 import { rewardSettings } from "../../train/rewards/settings.ts";
+import { rolloutSettings } from "../../train/rollouts/settings.ts";
 import { sessionSettings } from "../../train/sessions/settings.ts";
 import { trainingSettings } from "../../train/trainer/settings.ts";
 import { transferSettings } from "../../inference/kv-transfer/settings.ts";
@@ -180,6 +181,7 @@ export const sections = {
   jobs: jobSettings,
   feedback: feedbackSettings,
   rewards: rewardSettings,
+  rollouts: rolloutSettings,
   files: fileSettings,
   recordings: recordingSettings,
   retention: retentionSettings,

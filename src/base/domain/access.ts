@@ -6,6 +6,7 @@ import { type KeyScope, keyScopes, type Owned } from "./keys/key-scope.ts";
 import { type KeyLimits, limitFields, noLimits } from "./keys/limits.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { type FieldValues, orNull, setOf, text, time } from "./resources/fields.ts";
+import type { RolloutPass } from "./rollouts/rollout.ts";
 import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
@@ -114,6 +115,8 @@ export interface Caller {
   /** Scopes of the caller's key, which restrict what the caller may do; null if the key is not restricted. */
   readonly scopes: readonly KeyScope[] | null;
   readonly project: string | null;
+  /** Rollout to which the caller's calls of models belong; absent or null for other callers. */
+  readonly rollout?: RolloutPass | null;
 }
 
 /** True if the caller may access data of this owner, which is an entity or one of the entity's projects. */

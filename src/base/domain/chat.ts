@@ -28,6 +28,17 @@ export interface Conversation {
    * Excludes `addGenerationPrompt`.
    */
   readonly continueFinalMessage: boolean;
+  /** Answer in the messages whose exact tokens begin the prompt; absent or null if there is none. */
+  readonly sampled?: SampledTurn | null;
+}
+
+/** An earlier answer of the model that the conversation repeats. */
+export interface SampledTurn {
+  readonly messageIndex: number;
+  /** Tokens of the prompt and of the answer, as the model got and sampled them. */
+  readonly tokenIds: readonly number[];
+  /** Thoughts of the answer; empty if there were none. */
+  readonly reasoning: string;
 }
 
 /** Default options for rendering a conversation, both for serving and for training. */

@@ -3,6 +3,7 @@ import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { ServiceError } from "./service-error.ts";
 import type { PreferenceConfig } from "./preferences/preference-config.ts";
+import type { RolloutOrigin } from "./rollouts/rollout.ts";
 import type { FeedbackOrigin } from "./rewards/training-source.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
@@ -296,6 +297,8 @@ export interface JobCreation {
   readonly outlines?: Iterable<TrajectoryOutline>;
   /** Feedback from which the job was created; absent for other jobs. */
   readonly feedback?: FeedbackOrigin;
+  /** Rollouts on which the job trains; absent for other jobs. */
+  readonly rollouts?: RolloutOrigin;
   /**
    * API key to which the job's tokens are charged. For a replay or a retry, the default is the key of the earlier job.
    */
@@ -309,7 +312,7 @@ export interface JobStore {
    * key was used before with the same body hash, returns the id of the earlier job.
    *
    * @throws ServiceError `conflict` if the idempotency key was used with another body hash, the data of the repeated or
-   * retried job was removed, another job has taken the feedback, or another server now owns the automatic rule
+   * retried job was removed, another job has taken the feedback or the rollouts, or another server now owns the automatic rule
    * @throws ServiceError `overloaded` if the number of queued jobs has reached the maximum of the server, the entity or
    * the key
    */

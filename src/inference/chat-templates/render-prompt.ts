@@ -10,6 +10,7 @@ import {
   unlimitedFit,
   type PromptFit,
 } from "./encode-prompt.ts";
+import { continueTurn } from "./continue-turn.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
@@ -57,9 +58,17 @@ export function renderPrompt(
   // renders to at least one token.
   requireMinimumFits(conversation.messages.length, kind, fit);
   const { sampled, messages } = removeSampled(conversation.messages);
-  const text = renderConversation(template, { ...conversation, messages }, options.limits);
+  const plain = { ...conversation, messages };
+  const render = (one: Conversation): string => renderConversation(template, one, options.limits);
+  const text = render(plain);
+  const turn = conversation.sampled ?? null;
+  const given = turn?.tokenIds ?? sampled;
+  const known =
+    addSpecialTokens || given === null
+      ? null
+      : (continueFromSampled(tokenizer, text, given) ??
+        (turn && continueTurn(tokenizer, { text, conversation: plain }, turn, render)));
   options.onRendered?.();
-  const known = addSpecialTokens || sampled === null ? null : continueFromSampled(tokenizer, text, sampled);
   return known === null
     ? encodePrompt(tokenizer, text, { kind, fit, addSpecialTokens })
     : fitPrompt(known, kind, fit);

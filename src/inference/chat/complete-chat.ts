@@ -41,6 +41,7 @@ import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
 import { acquireModel, type AcquiredModel, type ServedBase, type ServedBases } from "./served-base.ts";
 import { beginRecording, isRecorded } from "./recorded-answer.ts";
+import type { RolloutCalls } from "./rollouts/rollout-calls.ts";
 import { DeltaReader, initialUsage } from "./reply/delta-reader.ts";
 import { splitIntoChunks } from "./reply/chunks.ts";
 import type { WaitingSlots } from "./waiting-slots.ts";
@@ -98,6 +99,8 @@ export interface ChatDependencies {
   readonly exchange?: PromptExchange | null;
   /** Records answers; absent or null if this server records none. */
   readonly recorder?: ChatRecorder | null;
+  /** Finds the earlier calls of rollouts that a call continues; absent if this server records no rollouts. */
+  readonly rollouts?: Pick<RolloutCalls, "continueCall">;
   /**
    * Limits how many requests of each entity may wait. Shared with all other code that submits requests to the engines;
    * absent if unlimited.
@@ -125,7 +128,9 @@ export function createChatService({
   return {
     begin: async (request, caller, options) => {
       const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
-      const completion = new Completion(shared, { request, caller, ...options });
+      const pass = caller.rollout ?? null;
+      const known = pass === null ? request : await dependencies.rollouts?.continueCall(pass, request);
+      const completion = new Completion(shared, { request: known ?? request, caller, ...options });
       // Runs the generator up to its first `yield`. If the generator were abandoned before that, its clean-up code
       // would not run, and nothing would be freed.
       await completion.deltas.next();
@@ -243,6 +248,8 @@ class Completion implements ChatCompletion {
       // The recording is written before the end of the answer is sent, so that a client that has received the whole
       // answer can find its recording.
       this.#isRecorded = (await this.#recording?.end(timeline.usage)) ?? false;
+      const isOfRollout = (this.#asked.caller.rollout ?? null) !== null;
+      if (isOfRollout && !this.#isRecorded) throw unrecorded();
       timeline.outcome = "completed";
     } catch (thrown) {
       const error = await this.#errorOf(thrown);
@@ -283,7 +290,7 @@ class Completion implements ChatCompletion {
     const { model, base } = await this.#acquireModel();
     [timeline.model, timeline.modelReadyMs] = [model, clock.monotonicMs()];
     const { keyId: client, entity } = caller;
-    const recorded = isRecorded(this.#shared.recorder ?? null, request, model);
+    const recorded = isRecorded(this.#shared.recorder ?? null, request, model, caller);
     const plan = await planGeneration(request, model, base, { client, entity, signal, isRecorded: recorded });
     throwIfAborted(signal);
     const asked = await this.#pass(plan, model, base).catch((error: unknown) => {
@@ -375,7 +382,7 @@ class Completion implements ChatCompletion {
     const { recorder = null } = this.#shared;
     const { request, caller } = this.#asked;
     const model = present(this.#timeline.model, "the model of a request that is answered");
-    if (recorder === null || !isRecorded(recorder, request, model)) return null;
+    if (recorder === null || !isRecorded(recorder, request, model, caller)) return null;
     return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
   }
 
@@ -433,6 +440,12 @@ function runningId({ identity }: ChatRequest, { entity }: Caller): string {
 
 function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new ServiceError({ code: "cancelled", message: "The request was cancelled." });
+}
+
+/** Returns the error for a call of a rollout that could not be recorded, and therefore is not part of the rollout. */
+function unrecorded(): ServiceError {
+  const message = "The call could not be recorded, so it is not part of its rollout. Send it again.";
+  return new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
 }
 
 function alreadyRunning(requestId: string): ServiceError {

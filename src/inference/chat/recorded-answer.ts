@@ -1,4 +1,5 @@
 // Builds the recorder's input from a chat request and its plan.
+import type { Caller } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
@@ -11,13 +12,17 @@ import type { RecordedSampling } from "../../base/domain/recordings/recorded-com
 import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 
-/** True if the answer is to be recorded. Answers of base models belong to no project and are never recorded. */
+/**
+ * True if the answer is to be recorded. Answers of base models belong to no project and are never recorded. All calls
+ * of a rollout are recorded, because the rollout's creator asked for it.
+ */
 export function isRecorded(
   recorder: ChatRecorder | null,
   request: ChatRequest,
   { isTrained }: ResolvedModel,
+  { rollout = null }: Pick<Caller, "rollout">,
 ): boolean {
-  return isTrained && recorder?.records(request) === true;
+  return isTrained && recorder !== null && (rollout !== null || recorder.records(request));
 }
 
 /** Begins to record an answer of a trained model. */

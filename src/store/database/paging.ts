@@ -17,6 +17,7 @@ type RootList =
   | "files"
   | "fine-tuning jobs"
   | "completions"
+  | "rollouts"
   | "feedback"
   | "feedback fields"
   | "rules"

@@ -11,6 +11,7 @@ import type { ColumnsOf } from "./columns/resource-columns.ts";
 import type { FineTuningTables } from "./fine-tuning/fine-tuning-rows.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
 import type { TraceTables } from "./traces/trace-tables.ts";
+import type { JobRolloutTable, RolloutTable } from "./rollouts/rollout-rows.ts";
 
 export interface Schema extends FineTuningTables, RewardTables, TraceTables {
   readonly access_keys: AccessKeyTable;
@@ -33,6 +34,8 @@ export interface Schema extends FineTuningTables, RewardTables, TraceTables {
   readonly feedback_fields: FeedbackFieldTable;
   readonly feedback_numbers: FeedbackNumberTable;
   readonly recorded_completions: RecordedCompletionTable;
+  readonly rollouts: RolloutTable;
+  readonly job_rollouts: JobRolloutTable;
   readonly completion_pieces: CompletionPieceTable;
   readonly model_scenarios: ModelScenarioTable;
   readonly files: FileTable;
@@ -445,6 +448,7 @@ export interface RecordedCompletionTable {
   readonly token_piece: string | null;
   /** JSON of the content that is not in shared pieces; null if the content was not recorded. */
   readonly content: string | null;
+  readonly rollout_id: string | null;
 }
 
 /**

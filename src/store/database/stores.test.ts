@@ -14,6 +14,7 @@ import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/keys/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
 import { checkRetentionStore } from "./contract/retention/retention-store.ts";
+import { checkRolloutStore } from "./contract/rollout-store.ts";
 import { checkRuleStore } from "./contract/rule-store.ts";
 import { checkObjectStore } from "./contract/object-store.ts";
 import type { MakeStorage } from "./contract/storage-under-test.ts";
@@ -130,6 +131,7 @@ for (const [name, storageOf, reach, skip] of [
     checkFineTuningStore(makeStorage);
     checkRetentionStore(makeStorage);
     checkRuleStore(makeStorage);
+    checkRolloutStore(makeStorage);
     checkAnnotationStore(makeStorage);
     checkWebhookStore(makeStorage);
     checkObjectStore(makeStorage);

@@ -10,6 +10,7 @@ import type { LimitStore } from "../../base/domain/keys/limits.ts";
 import type { UsageStore } from "../../base/domain/keys/usage.ts";
 import type { ModelStore } from "../../base/domain/model.ts";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
+import type { RolloutStore } from "../../base/domain/rollouts/rollout.ts";
 import type { RuleStore } from "../../base/domain/rewards/stored-rule.ts";
 import type { TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { Announcements } from "../../base/domain/servers/pubsub.ts";
@@ -49,6 +50,7 @@ import { createModelStore } from "./models/model-store.ts";
 import { createRetentionStore } from "./retention/retention-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";
 import { createSourceStore } from "./rewards/source-store.ts";
+import { createRolloutStore } from "./rollouts/rollout-store.ts";
 import { createServerStore } from "./server-store.ts";
 import { createObjectStore } from "./traces/object-store.ts";
 import { createTraceStore } from "./traces/trace-store.ts";
@@ -65,6 +67,7 @@ export interface Stores {
   readonly jobs: JobStore;
   readonly trajectories: TrajectoryStore;
   readonly completions: CompletionStore;
+  readonly rollouts: RolloutStore;
   readonly feedback: FeedbackStore;
   readonly annotation: AnnotationStore;
   readonly files: FileStore;
@@ -136,6 +139,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     limits,
     trajectories: createTrajectoryStore(connection),
     completions: createCompletionStore(queries),
+    rollouts: createRolloutStore(connection),
     feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),
     files: createFileStore(queries),

@@ -7,7 +7,7 @@ import { errorAnswer, type ErrorAnswer } from "../errors.ts";
 type Asked = Pick<FastifyRequest, "id" | "headers" | "url">;
 
 /** Matches the paths of Anthropic's API, even those for which Hone has no route. */
-const ownPaths = /^\/v1\/messages(?:[/?]|$)/;
+const ownPaths = /^(?:\/v1\/preview\/models\/[^/]+\/rollouts\/[^/]+)?\/v1\/messages(?:[/?]|$)/;
 
 export function isAnthropics({ headers, url }: Pick<Asked, "headers" | "url">): boolean {
   return headers["anthropic-version"] !== undefined || ownPaths.test(url);

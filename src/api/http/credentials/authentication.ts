@@ -83,10 +83,13 @@ export function authenticateUser(
   });
 }
 
-/** An authenticated caller and the key that the request sent. `key` is null for users who sign in without a key. */
+/**
+ * An authenticated caller and the key whose limits apply. `key` is null for users who sign in without a key. For the
+ * key of a rollout, it is the key that created the rollout.
+ */
 export interface AuthenticatedCaller {
   readonly caller: Caller;
-  readonly key: OpeningKey | null;
+  readonly key: AccessKey | OpeningKey | null;
 }
 
 interface AuthenticationDependencies {
@@ -176,7 +179,7 @@ function withChallenge(error: unknown, scheme: AuthenticationScheme): unknown {
     : error;
 }
 
-function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusal {
+export function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusal {
   return new HttpRefusal({
     status: 401,
     code: "unauthorized",

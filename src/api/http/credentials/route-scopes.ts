@@ -83,6 +83,9 @@ const rows: readonly Row[] = [
   },
 ];
 
+/** Beginning of the routes that call a model in a rollout. The rest of such a route is that of the usual route. */
+const rolloutPrefix = /^\/v1\/preview\/models\/[^/]+\/rollouts\/[^/]+(?=\/v1\/)/;
+
 /** Routes that use POST although they only read, because their input does not fit into a URL. */
 const readByPost =
   /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content|\/api\/v1\/(client\/(dynamic_)?config|session_heartbeat|telemetry|get_info|weights_info|forward|asample|retrieve_future))$/;
@@ -109,7 +112,7 @@ export function effectOf(method: string, route: string): "read" | "record" | "ch
  * @returns null if the route requires a key without limits
  */
 export function scopesOf(method: string, route: string): RouteScopes | null {
-  const asked = `${method} ${route}`;
+  const asked = `${method} ${route.replace(rolloutPrefix, "")}`;
   const row = rows.find(({ pattern }) => pattern.test(asked));
   if (row === undefined) return null;
   const isRead = method === "GET" || method === "HEAD" || readByPost.test(asked);

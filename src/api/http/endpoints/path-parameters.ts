@@ -27,6 +27,7 @@ export const pathParameters = {
   project: { description: "Name of the project." },
   queue_id: { description: "Id of the queue." },
   request_id: { description: "Id of the request, with or without the prefix `chatcmpl-`." },
+  rollout_id: { description: "Id of the rollout.", read: uuidOf("rollout") },
   rule_id: { description: "Id of the rule." },
   run_id: { description: "Id of the training run." },
   sampler_id: { description: "Id of the sampling session." },

@@ -118,7 +118,7 @@ export function submitWith(
   return (
     job: JobDraft,
     lines: Iterable<string>,
-    more: Pick<JobCreation, "outlines" | "feedback">,
+    more: Pick<JobCreation, "outlines" | "feedback" | "rollouts">,
   ): Promise<{ readonly id: string }> =>
     jobQueue.submit({ ...job, ...madeBy(request) }, lines, idempotency, {
       ...more,

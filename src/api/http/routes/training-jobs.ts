@@ -21,6 +21,7 @@ import {
 } from "../../wire/training-job.ts";
 import { jobBodies, jobBody } from "./job-bodies.ts";
 import { reachJob, reachModel } from "./reach.ts";
+import { submitRolloutJob } from "./rollouts/submit-rollout-job.ts";
 import { modelCheck, submitJob, madeBy, trainerPaths, vocabularySizeOf } from "./submit-job.ts";
 
 export function trainingJobRoutes(
@@ -41,7 +42,7 @@ export function trainingJobRoutes(
     {
       summary: "Create a training job",
       description:
-        "Creates a reinforcement learning job, which trains a model on trajectories with rewards. The job is on disk before the server answers. If you repeat a request with the same header `Idempotency-Key`, you get the first answer again.",
+        "Creates a reinforcement learning job, which trains a model on trajectories with rewards, or on rollouts that have been finished. The job is on disk before the server answers. If you repeat a request with the same header `Idempotency-Key`, you get the first answer again.",
       body: bodies.form("training job", trainingJobForm, (request) => ({
         vocabularySize: vocabularySizeOf(request.model, dependencies),
       })),
@@ -54,6 +55,10 @@ export function trainingJobRoutes(
     },
     async ({ body, request }) => {
       const task = { kind: "rl", config: body.config } as const;
+      if (body.rollouts !== null)
+        return {
+          id: await submitRolloutJob(request, dependencies, { ...body, task, selection: body.rollouts }),
+        };
       return { id: await submitJob(request, dependencies, { ...body, task }) };
     },
   );

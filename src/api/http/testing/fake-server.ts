@@ -65,6 +65,8 @@ import {
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
 import { rewardSettings } from "../../../train/rewards/settings.ts";
+import { RolloutService } from "../../../train/rollouts/rollout-service.ts";
+import { rolloutSettings, type RolloutSettings } from "../../../train/rollouts/settings.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { storesUntilClosed } from "../../../store/database/testing/stores-in-memory.ts";
 import { embeddedProfile } from "../../../train/trainer/embedded/profile.ts";
@@ -99,6 +101,7 @@ export interface FakeServerOptions {
   readonly entityLimits?: KeyLimits;
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
+  readonly rolloutSettings?: Partial<RolloutSettings>;
   /** Profile of the trainer; by default the profile of the embedded trainer. */
   readonly trainer?: TrainerProfile;
   /** Chat service to use instead of the fake one. */
@@ -380,6 +383,12 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       sequenceLengthMax: 4096,
       clock,
       settings: rewardSettings.with(),
+    }),
+    rollouts: new RolloutService({
+      ...database,
+      clock,
+      settings: rolloutSettings.with(options.rolloutSettings),
+      isRecordingOff: false,
     }),
     annotation: createAnnotationService({
       store: database.annotation,

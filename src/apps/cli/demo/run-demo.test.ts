@@ -45,7 +45,7 @@ async function play(versions: readonly Version[], lessons?: DemoTask["lessons"])
       id: `job-${groupCounts.push(-(lessons ?? []).length)}`,
     }),
     "POST /v1/preview/training-jobs": ({ trajectory_groups: groups }: TrainingJobCreate) => ({
-      id: `job-${groupCounts.push(groups.length)}`,
+      id: `job-${groupCounts.push((groups ?? []).length)}`,
     }),
   });
   const client = new Hone({ baseUrl: "http://host", fetch });

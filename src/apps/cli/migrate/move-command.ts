@@ -179,7 +179,7 @@ async function replayJobs(
       if (isNew && index === 0) await target.models.delete(made.id);
       throw error;
     });
-    say(`${which}: ${body.trajectory_groups.length} groups, submitted as ${id}`);
+    say(`${which}: ${body.trajectory_groups?.length} groups, submitted as ${id}`);
     const { result_step: step, warnings } = await target.jobs.wait(id);
     for (const warning of warnings) say(`${which}: ${warning}`);
     say(`${which}: version ${step}`);

@@ -11,6 +11,7 @@ import { keepPolicies } from "../../../store/retention/settings.ts";
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { createFileService } from "../../../train/uploads/file-service.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
+import { RolloutService } from "../../../train/rollouts/rollout-service.ts";
 import { AutomaticRules } from "../../../train/rewards/automatic/automatic-rules.ts";
 import { readEgressAllowlist } from "../../../api/webhooks/egress-allowlist.ts";
 import { Deliverer } from "../../../api/webhooks/deliverer.ts";
@@ -100,6 +101,12 @@ export async function buildRecords(
     http: {
       feedback,
       rewards: new RewardService(rewardDependencies),
+      rollouts: new RolloutService({
+        ...database,
+        clock,
+        settings: settings.rollouts,
+        isRecordingOff: settings.recordings.record === "off",
+      }),
       annotation,
       objects,
       traces,

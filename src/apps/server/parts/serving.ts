@@ -4,6 +4,7 @@ import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { createChatService } from "../../../inference/chat/complete-chat.ts";
 import { createEmbeddingService } from "../../../inference/chat/embeddings/embedding-service.ts";
 import { createRecorder } from "../../../inference/chat/recordings/recorder.ts";
+import { RolloutCalls } from "../../../inference/chat/rollouts/rollout-calls.ts";
 import { createTokenizationService } from "../../../inference/chat/tokenization.ts";
 import { WaitingSlots } from "../../../inference/chat/waiting-slots.ts";
 import { createConstraintChecker } from "../../../inference/engine/constraint-check/constraint-checker.ts";
@@ -54,9 +55,10 @@ export async function buildServing(
     room,
   });
   await start(recorder);
+  const rollouts = new RolloutCalls({ completions: database.completions });
   const waitingSlots = new WaitingSlots(settings.engine.waitingCountMax);
   const shared = { ...tools, waitingSlots, directory, bases: shelf, adapters, usage };
-  const chat = createChatService({ ...shared, exchange, recorder, genAi: telemetry.genAi });
+  const chat = createChatService({ ...shared, exchange, recorder, rollouts, genAi: telemetry.genAi });
   const embeddings = createEmbeddingService(shared);
   return {
     chat,

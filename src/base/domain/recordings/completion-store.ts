@@ -16,7 +16,21 @@ export interface CompletionFilter {
   /** Includes completions that ended before this time. */
   readonly endedBefore: Date | null;
   readonly feedback: FeedbackWish | null;
+  /** Rollout to which the completions belong; absent or null for all. */
+  readonly rolloutId?: string | null;
 }
+
+/** Filter that matches all completions. */
+export const anyCompletion: CompletionFilter = {
+  entity: null,
+  projectId: null,
+  modelId: null,
+  step: null,
+  requestId: null,
+  endedFrom: null,
+  endedBefore: null,
+  feedback: null,
+};
 
 /**
  * Filter by the feedback that the completion's project has on the completion or its choices: any feedback, none, or
@@ -50,8 +64,8 @@ export interface StoredCompletion extends ListedCompletion {
 
 export interface CompletionStore {
   /**
-   * Stores completions in one transaction, in order. Each replaces a stored completion with the same key. Completions
-   * whose model was deleted meanwhile are left out.
+   * Stores completions in one transaction, in order, unless their model was deleted meanwhile. Each replaces a stored
+   * completion with the same key. A completion whose rollout has ended is stored without its rollout.
    *
    * @returns the number of stored completions
    */

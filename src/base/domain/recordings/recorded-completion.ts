@@ -34,6 +34,8 @@ export interface CompletionOutline extends CompletionKey {
   readonly promptText: string;
   /** Beginning of the text of the first choice. */
   readonly answerText: string;
+  /** Rollout to which the call belongs; null or absent if it belongs to none. */
+  readonly rolloutId?: string | null;
   /** Metadata from the request. */
   readonly metadata: Readonly<Record<string, string>>;
 }

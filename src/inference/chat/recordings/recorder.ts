@@ -62,6 +62,7 @@ class Recording implements ChatRecording {
   readonly #writer: RecordingWriter;
   readonly #dependencies: Pick<RecorderDependencies, "settings" | "clock" | "room">;
   readonly #promptBytes: number;
+  readonly #rolloutId: string | null;
   readonly #answer: GatheredAnswer;
 
   constructor(
@@ -72,8 +73,9 @@ class Recording implements ChatRecording {
     this.#answered = answered;
     this.#writer = writer;
     this.#dependencies = dependencies;
-    const { bytesMax } = dependencies.settings;
-    const { request, promptTokenIds, choiceCount } = answered;
+    const { request, promptTokenIds, choiceCount, caller } = answered;
+    this.#rolloutId = caller.rollout?.id ?? null;
+    const bytesMax = dependencies.settings[this.#rolloutId === null ? "bytesMax" : "rolloutBytesMax"];
     this.#promptBytes =
       promptTokenIds.length * promptTokenBytes + valueBytes(recordedPrompt(request.prompt), bytesMax);
     const left = bytesMax - this.#promptBytes;
@@ -106,6 +108,8 @@ class Recording implements ChatRecording {
     const writing = (
       room === undefined ? this.#writer.write(completion, bytes) : this.#writeInto(room, completion, bytes)
     ).finally(() => written.abort(waitOver));
+    // When the answer ends, it must be certain that the rollout contains the call.
+    if (this.#rolloutId !== null) return await writing;
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
       // If the write ends before the sleep, `written` aborts the sleep, and the result of the write counts.
@@ -144,6 +148,7 @@ class Recording implements ChatRecording {
       hasLogprobs: this.#answer.hasLogprobs,
       promptText: excerptOf(prompt),
       answerText: cut(this.#answer.beginning),
+      rolloutId: this.#rolloutId,
       metadata: request.recording.metadata,
       content: choices && { prompt, promptTokenIds, sampling, choices },
     };
@@ -151,6 +156,11 @@ class Recording implements ChatRecording {
 }
 
 function recordedPrompt(prompt: ChatPrompt): RecordedPrompt {
+  if (prompt.kind === "conversation") {
+    // The tokens of the earlier answer are in `promptTokenIds`.
+    const { sampled: _, ...rest } = prompt;
+    return rest;
+  }
   if (prompt.kind !== "tokens") return prompt;
   const { tokenIds: _, ...rest } = prompt;
   return rest;

@@ -19,6 +19,8 @@ const fixed = {
    * token. A larger recording is stored without messages and tokens, but with the beginnings of its texts.
    */
   bytesMax: mebibyte,
+  /** Maximum size of the recording of a rollout's call, which is larger because no call of a rollout may be lost. */
+  rolloutBytesMax: 16 * mebibyte,
   /**
    * Maximum time in milliseconds for which the end of an answer waits for its recording. It is long enough for a busy
    * disk, but short for the client.

@@ -14,6 +14,7 @@ import {
   type TrainedModel,
   type VersionKey,
 } from "../../../base/domain/model.ts";
+import type { RolloutPass } from "../../../base/domain/rollouts/rollout.ts";
 import { otherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { closestName } from "../../../base/domain/text/closest-name.ts";
@@ -138,7 +139,30 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     );
   };
 
+  /** In a rollout, every name means the rollout's model, because agents ask for the models of their makers. */
+  const findOfRollout = async (name: string | null, pass: RolloutPass): Promise<ResolvedModel> => {
+    const model = await store.find(pass.modelId);
+    if (model === null) throw unknown(pass.modelId, bases);
+    const version = pass.pinnedStep ?? "newest";
+    return ofModel(model, { path: [], version }, name === null || name === "" ? fullName(model) : name);
+  };
+  const ofModel = async (
+    model: TrainedModel,
+    reference: ModelReference,
+    name: string,
+  ): Promise<ResolvedModel> => {
+    if (!bases.includes(model.baseModel)) {
+      throw fault(
+        "unsupported",
+        `The model ${quoted(name)} is trained over ${quoted(model.baseModel)}, which this server does not serve.`,
+      );
+    }
+    return ofVersion(model, await findVersion(model, reference, name), name);
+  };
+
   const find: ModelDirectory["find"] = async (name, caller) => {
+    const pass = caller.rollout ?? null;
+    if (pass !== null) return findOfRollout(name, pass);
     if (name === null || name === "") return ofBase(defaultBase, defaultBase);
     if (bases.includes(name)) return ofBase(name, name);
     const reference = parseModelName(name);
@@ -151,14 +175,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
         `${quoted(path)} is a base model, which has no versions such as ${quoted(name)}. ${howToList}`,
       );
     }
-    const model = await findModel({ store, bases }, reference, name, caller);
-    if (!bases.includes(model.baseModel)) {
-      throw fault(
-        "unsupported",
-        `The model ${quoted(name)} is trained over ${quoted(model.baseModel)}, which this server does not serve.`,
-      );
-    }
-    return ofVersion(model, await findVersion(model, reference, name), name);
+    return ofModel(await findModel({ store, bases }, reference, name, caller), reference, name);
   };
   const isKept = async ({ adapter, modelId, step }: ResolvedModel): Promise<boolean> =>
     adapter === null ||

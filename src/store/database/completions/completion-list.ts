@@ -27,9 +27,11 @@ export async function completionPage(
   let rows = database.selectFrom("recorded_completions");
   if (filter.modelId !== null) rows = rows.where("model_id", "=", filter.modelId);
   if (after !== null) rows = rows.where("sequence", behind, after);
+  const { rolloutId = null } = filter;
+  if (rolloutId !== null) rows = rows.where("rollout_id", "=", rolloutId);
   if (filter.requestId !== null) rows = rows.where("call_id", "=", callIdOf(filter.requestId));
   const isFiltered = Object.entries(filter).some(
-    ([name, value]) => name !== "modelId" && name !== "requestId" && value !== null,
+    ([name, value]) => name !== "modelId" && name !== "requestId" && name !== "rolloutId" && value !== null,
   );
   const end = isFiltered
     ? await rows

@@ -20,12 +20,16 @@ export const listedColumns = [
   "byte_count",
   "is_whole",
   "outline",
+  "rollout_id",
 ] as const;
 
 type ListedRow = Pick<Selectable<RecordedCompletionTable>, (typeof listedColumns)[number]>;
 
 /** Fields of a summary that have no column of their own. They are stored together as JSON. */
-type OutlineRest = Omit<CompletionOutline, "projectId" | "modelId" | "step" | "startedAt" | "endedAt"> & {
+type OutlineRest = Omit<
+  CompletionOutline,
+  "projectId" | "modelId" | "step" | "startedAt" | "endedAt" | "rolloutId"
+> & {
   readonly startedAt: string;
 };
 
@@ -49,7 +53,16 @@ export function partsOf(completion: RecordedCompletion): CompletionParts {
 }
 
 export function rowOf({ completion, messageChain, tokenChain, rest }: CompletionParts, sequence: number) {
-  const { content: _, projectId, modelId, step, startedAt, endedAt, ...outline } = completion;
+  const {
+    content: _,
+    projectId,
+    modelId,
+    step,
+    startedAt,
+    endedAt,
+    rolloutId = null,
+    ...outline
+  } = completion;
   const stored: OutlineRest = { ...outline, startedAt: startedAt.toISOString() };
   return {
     sequence,
@@ -65,6 +78,7 @@ export function rowOf({ completion, messageChain, tokenChain, rest }: Completion
     message_piece: messageChain.at(-1)?.id ?? null,
     token_piece: tokenChain.at(-1)?.id ?? null,
     content: rest,
+    rollout_id: rolloutId,
   };
 }
 
@@ -86,5 +100,6 @@ export function listedOf(row: ListedRow): ListedCompletion {
     endedAt: new Date(row.ended_at),
     byteCount: row.byte_count,
     isWhole: row.is_whole === 1,
+    rolloutId: row.rollout_id,
   };
 }

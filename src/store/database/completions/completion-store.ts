@@ -21,10 +21,11 @@ import {
   lockModels,
   rowsOfModel,
 } from "./delete-completions.ts";
+import { countCalls } from "../rollouts/rollout-calls.ts";
 import { readChain, storeChains } from "./pieces.ts";
 import { contentOf } from "./stored-content.ts";
 
-/** Maximum number of rows in an SQL statement; each row has thirteen parameters. */
+/** Maximum number of rows in an SQL statement; each row has fourteen parameters. */
 const rowsMax = 200;
 const columns = [
   "sequence",
@@ -40,6 +41,7 @@ const columns = [
   "message_piece",
   "token_piece",
   "content",
+  "rollout_id",
 ] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
 
 /**
@@ -105,7 +107,9 @@ async function addAll(
     transaction,
     earlier.filter((row) => models.has(row.model_id)),
   );
-  const added = completions.filter(({ modelId }) => models.has(modelId)).map(partsOf);
+  const kept = completions.filter(({ modelId }) => models.has(modelId));
+  const open = await countCalls(transaction, kept);
+  const added = kept.map((one) => partsOf(open.has(one.rolloutId ?? "") ? one : { ...one, rolloutId: null }));
   for (const modelId of models) {
     const chains = added
       .filter(({ completion }) => completion.modelId === modelId)

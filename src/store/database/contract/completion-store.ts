@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainConversation } from "../../../base/domain/chat.ts";
-import type {
-  CompletionFilter,
-  CompletionStore,
-  StoredCompletion,
+import {
+  anyCompletion,
+  type CompletionFilter,
+  type CompletionStore,
+  type StoredCompletion,
 } from "../../../base/domain/recordings/completion-store.ts";
 import type {
   CompletionContent,
@@ -95,22 +96,12 @@ export function sampleCompletion(
     hasLogprobs: true,
     promptText: strange,
     answerText: strange,
+    rolloutId: null,
     metadata: { topic: strange },
     content: sampleContent(),
     ...changes,
   };
 }
-
-const everything: CompletionFilter = {
-  entity: null,
-  projectId: null,
-  modelId: null,
-  step: null,
-  requestId: null,
-  endedFrom: null,
-  endedBefore: null,
-  feedback: null,
-};
 
 /** Returns a stored completion in the form in which the test gave it to the store. */
 function given(stored: StoredCompletion): RecordedCompletion {
@@ -123,7 +114,7 @@ async function idsIn(
   filter: Partial<CompletionFilter> = {},
   { limit = 100, after = null, order = "asc" }: Partial<Parameters<CompletionStore["list"]>[1]> = {},
 ): Promise<readonly [ids: readonly string[], hasMore: boolean]> {
-  const page = await store.list({ ...everything, ...filter }, { limit, after, order });
+  const page = await store.list({ ...anyCompletion, ...filter }, { limit, after, order });
   return [page.items.map(({ requestId }) => requestId), page.hasMore];
 }
 
@@ -234,7 +225,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     await store.add([sampleCompletion("d", { endedAt: moment(4), step: 0 })]);
     assert.deepEqual(await idsIn(store), [["a", "b", "c", "d"], false]);
     const newest = { order: "desc", limit: 2 } as const;
-    const page = await store.list(everything, { ...newest, after: null });
+    const page = await store.list(anyCompletion, { ...newest, after: null });
     assert.deepEqual([page.items.map(({ requestId }) => requestId), page.hasMore], [["d", "c"], true]);
     assert.deepEqual(await idsIn(store, {}, { ...newest, after: page.last }), [["b", "a"], false]);
     const [, second] = page.items;
@@ -247,7 +238,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
       ["b", "c"],
       false,
     ]);
-    assert.deepEqual(await store.list({ ...everything, modelId: "x" }, { ...newest, after: null }), {
+    assert.deepEqual(await store.list({ ...anyCompletion, modelId: "x" }, { ...newest, after: null }), {
       items: [],
       last: 0,
       hasMore: false,
@@ -329,7 +320,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     await Promise.all([record(one.completions, "a", 5), record(other.completions, "b", 5)]);
     const [ids] = await idsIn(one.completions);
     assert.equal(new Set(ids).size, 15);
-    const { items } = await other.completions.list(everything, { limit: 100, after: null, order: "asc" });
+    const { items } = await other.completions.list(anyCompletion, { limit: 100, after: null, order: "asc" });
     assert.deepEqual(
       items.map(({ number }) => number),
       items.map(({ number }) => number).toSorted((first, second) => first - second),

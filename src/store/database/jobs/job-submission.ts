@@ -17,6 +17,7 @@ import { lockModel } from "../models/version-store.ts";
 import { storeOutlines } from "../summaries.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { copyOrigin, storeOrigin } from "../rewards/source-store.ts";
+import { copyRollouts, takeRollouts } from "../rollouts/rollout-jobs.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
@@ -131,7 +132,11 @@ async function insertJob(
     await storeOutlines(transaction, { ...place, outlines: options.outlines });
   }
   if (options.feedback !== undefined) await storeOrigin(transaction, job, options.feedback);
-  if (job.retryOf !== null) await copyOrigin(transaction, job, job.retryOf);
+  if (options.rollouts !== undefined) await takeRollouts(transaction, job, options.rollouts);
+  if (job.retryOf !== null) {
+    await copyOrigin(transaction, job, job.retryOf);
+    await copyRollouts(transaction, job, job.retryOf);
+  }
   await transaction
     .updateTable("jobs")
     .set({

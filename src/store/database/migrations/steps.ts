@@ -50,4 +50,27 @@ export const steps: readonly Step[] = [
       "create index model_versions_by_expiry on model_versions (expires_at) where expires_at is not null",
     ],
   },
+  // Older programs record calls without a rollout. They know no rollout keys, so no call of a rollout reaches them.
+  {
+    adds: [
+      `create table rollouts (
+        id text not null primary key, sequence bigint not null,
+        model_id text not null references models (id) on delete cascade, entity text not null, state text not null,
+        group_key text not null, split text not null, step integer not null, secret_hash text not null,
+        created_at text not null, expires_at text not null, ended_at text, outcome text, content text not null,
+        call_count integer not null default 0, token_count bigint not null default 0, last_step integer
+      )`,
+      "create unique index rollouts_in_order on rollouts (model_id, sequence)",
+      "create unique index rollouts_of_key on rollouts (secret_hash)",
+      "create index rollouts_of_group on rollouts (model_id, group_key, state)",
+      "create index rollouts_of_entity on rollouts (entity, state, expires_at)",
+      `create table job_rollouts (
+        job_id text not null references jobs (id) on delete cascade,
+        rollout_id text not null references rollouts (id) on delete cascade, primary key (rollout_id, job_id)
+      )`,
+      "create index job_rollouts_of_job on job_rollouts (job_id)",
+      "alter table recorded_completions add column rollout_id text",
+      "create index recorded_completions_of_rollout on recorded_completions (rollout_id, sequence)",
+    ],
+  },
 ];

@@ -12,7 +12,7 @@ import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { previewText } from "../answer-texts.ts";
 import { type LeftOut, leftOutAnswer, type LeftOutReason, type PlanInput } from "../groups/judge-answers.ts";
-import { choiceRecord, messagesOf } from "../groups/recorded-trajectory.ts";
+import { choiceRecord, messagesOf } from "../../trajectories/choice-record.ts";
 import { personOf } from "../scoring/opinions.ts";
 import type { FeedbackPreference, PreferenceSide } from "./plan-preferences.ts";
 

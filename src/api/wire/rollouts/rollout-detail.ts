@@ -1,0 +1,84 @@
+// API format of one rollout with its calls, and the sequences to which the calls are linked.
+import { Type } from "typebox";
+import { callReference } from "../../../base/domain/recordings/call-reference.ts";
+import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
+import type { Rollout } from "../../../base/domain/rollouts/rollout.ts";
+import type { LinkedRollout } from "../../../train/rollouts/rollout-answers.ts";
+import { answerOf } from "../fields/resource.ts";
+import { orNull } from "../nullable.ts";
+import { rolloutRows } from "./rollout.ts";
+
+const dateTime = Type.String({ format: "date-time" });
+
+const callAnswer = answerOf<ListedCompletion>()("RolloutCall", {
+  request_id: Type.String(),
+  call: [
+    Type.String({ description: "Reference of the recorded call, for feedback." }),
+    (call): string => callReference(call),
+  ],
+  version: [Type.Integer({ description: "Version that answered." }), ({ step }): number => step],
+  model: Type.String({ description: "Name of the model in the request." }),
+  started_at: dateTime,
+  ended_at: dateTime,
+  prompt_tokens: [Type.Integer(), ({ usage }): number => usage.promptTokens],
+  completion_tokens: [Type.Integer(), ({ usage }): number => usage.completionTokens],
+  finish_reasons: [Type.Array(Type.String()), ({ finishReasons }): string[] => [...finishReasons]],
+  is_whole: Type.Boolean({
+    description: "False if the call was too large to be recorded with its tokens. It is then not trained on.",
+  }),
+});
+
+const placeSchema = Type.Object({
+  request_id: Type.String(),
+  choice: Type.Integer({ minimum: 0, description: "Index of the choice." }),
+});
+
+const sequenceSchema = Type.Object(
+  {
+    answers: Type.Array(placeSchema, {
+      description:
+        "Answers of the sequence, in order. The prompt of each begins with all tokens of the answer before it, prompt and sampled tokens.",
+    }),
+    branch_of: orNull(placeSchema, {
+      description:
+        "Earlier answer with which this sequence shares its first tokens, but not all: its history was rewritten, or it continues an answer that another call continues too. Null for a sequence that shares no token with an earlier one.",
+    }),
+    shared_tokens: Type.Integer({
+      minimum: 0,
+      description: "Number of first tokens shared with `branch_of`.",
+    }),
+    token_count: Type.Integer({ minimum: 1, description: "Number of tokens of the sequence." }),
+  },
+  { title: "RolloutSequence" },
+);
+
+export interface DetailedRollout extends Rollout {
+  readonly linked: LinkedRollout;
+}
+
+export const rolloutDetailAnswer = answerOf<DetailedRollout>()("RolloutDetail", {
+  ...rolloutRows,
+  calls: [
+    Type.Array(callAnswer.schema, { description: "Answered calls, in the order in which they ended." }),
+    ({ linked }) => linked.calls.map(callAnswer.body),
+  ],
+  sequences: [
+    Type.Array(sequenceSchema, {
+      description: "Sequences that the calls form, in the order of their first calls.",
+    }),
+    ({ linked }) => sequencesBody(linked),
+  ],
+});
+
+function sequencesBody({ answers, sequences }: LinkedRollout) {
+  const placeOf = (index: number) => ({
+    request_id: answers[index].call.requestId,
+    choice: answers[index].choiceIndex,
+  });
+  return sequences.map(({ answers: indices, branchOf, sharedTokens, tokenCount }) => ({
+    answers: indices.map(placeOf),
+    branch_of: branchOf === null ? null : placeOf(branchOf),
+    shared_tokens: sharedTokens,
+    token_count: tokenCount,
+  }));
+}

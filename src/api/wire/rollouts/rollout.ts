@@ -1,0 +1,204 @@
+// API format of rollouts: requests that create and finish them, and answers that show them.
+import { Type } from "typebox";
+import { type Rollout, type RolloutOutcome, rolloutStates } from "../../../base/domain/rollouts/rollout.ts";
+import { quoted } from "../../../base/domain/service-error.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
+import { isStorable } from "../../../base/domain/text/storable.ts";
+import { report } from "../../../base/validation/findings.ts";
+import type { MoreChecks } from "../body.ts";
+import { anyObject } from "../fields/any-object.ts";
+import { answerOf, creation, readBy } from "../fields/resource.ts";
+import { nullable, orNull } from "../nullable.ts";
+import { pageQueryFields } from "../page.ts";
+
+/** Maximum number of metrics of a rollout, and of calls with rewards of their own. */
+const namedMax = 1000;
+
+const numbers = (value: ReturnType<typeof Type.Number>, description: string) =>
+  nullable(Type.Object({}, { additionalProperties: value, maxProperties: namedMax }), { description });
+
+const refuseStrangeText: MoreChecks = (body, findings) => {
+  for (const name of ["group", "split"]) {
+    const text = body[name];
+    if (typeof text !== "string" || isStorable(text)) continue;
+    report(findings, "value_error", `${name} is ${quoted(text)}; it must not have control characters`, name);
+  }
+};
+
+export const rolloutCreateForm = creation(
+  "RolloutCreate",
+  {
+    task: readBy(
+      Type.Optional(
+        Type.Unknown({
+          description: "Task that the agent gets, as any JSON value. Returned unchanged.",
+        }),
+      ),
+      (task) => task as Json,
+      null,
+    ),
+    group: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
+      description:
+        "Group of the rollout. A training job compares the rewards of the rollouts of a group. Null: the rollouts of the same task form a group.",
+    }),
+    split: readBy(
+      nullable(Type.String({ minLength: 1, maxLength: 64 }), {
+        default: "train",
+        description: "Split of the rollout, by which lists and jobs can select it.",
+      }),
+      (split) => split,
+      "train",
+    ),
+    metadata: readBy(
+      nullable(anyObject, {
+        default: {},
+        description: "Further data about the rollout. Returned unchanged.",
+      }),
+      (metadata) => metadata as JsonObject,
+      {},
+    ),
+    expires: readBy(
+      nullable(Type.Integer({ minimum: 1, maximum: 604_800 }), {
+        default: 3600,
+        description: "Seconds after which the rollout expires, unless it has been finished or cancelled.",
+      }),
+      (seconds) => seconds,
+      3600,
+    ),
+    version: nullable(Type.Integer({ minimum: 0 }), {
+      description: "Version that answers all calls. Null: the newest version at the time of this request.",
+    }),
+    follow_new_versions: readBy(
+      nullable(Type.Boolean(), {
+        default: false,
+        description: "True if each call is answered by the version that is then the newest.",
+      }),
+      (follows) => follows,
+      false,
+    ),
+  },
+  { more: refuseStrangeText },
+);
+
+export const rolloutFinishForm = creation("RolloutFinish", {
+  reward: Type.Number({ description: "Reward of the rollout." }),
+  metrics: readBy(
+    nullable(
+      Type.Object(
+        {},
+        {
+          additionalProperties: Type.Union([
+            Type.Number({ title: "float" }),
+            Type.Boolean({ title: "bool" }),
+          ]),
+          maxProperties: namedMax,
+        },
+      ),
+      { default: {}, description: "Metrics of the rollout, by name." },
+    ),
+    (metrics) => metrics as RolloutOutcome["metrics"],
+    {},
+  ),
+  call_rewards: readBy(
+    numbers(
+      Type.Number(),
+      "Rewards of single calls, by `request_id`. Such a call is trained on as an attempt of its own, and not as part of the rollout.",
+    ),
+    (rewards) => rewards as RolloutOutcome["callRewards"],
+    {},
+  ),
+});
+
+export const rolloutQuerySchema = Type.Object({
+  ...pageQueryFields,
+  state: Type.Optional(Type.Enum([...rolloutStates], { description: "Only rollouts in this state." })),
+  group: Type.Optional(Type.String({ description: "Only rollouts of this group." })),
+  split: Type.Optional(Type.String({ description: "Only rollouts of this split." })),
+  version: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        "Only rollouts that were created when this version was the newest, or that are pinned to it.",
+    }),
+  ),
+});
+
+const dateTime = Type.String({ format: "date-time" });
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const rolloutRows = {
+  rollout_id: [Type.String({ format: "uuid" }), ({ id }: Rollout) => id],
+  model_id: Type.String({ format: "uuid" }),
+  state: Type.Enum([...rolloutStates], {
+    description:
+      "State of the rollout. An `expired` rollout accepts no calls, but can still be finished until a job trains on it.",
+  }),
+  version: [
+    Type.Integer({ description: "Newest version at the creation, or the version that was asked for." }),
+    ({ step }: Rollout) => step,
+  ],
+  follows_new_versions: [
+    Type.Boolean({ description: "False if `version` answers all calls." }),
+    ({ pinnedStep }: Rollout) => pinnedStep === null,
+  ],
+  last_version: [
+    orNull(Type.Integer(), {
+      description: "Newest version that answered a call; null before the first call.",
+    }),
+    ({ lastStep }: Rollout) => lastStep,
+  ],
+  task: [
+    Type.Unknown({ description: "The task; null if there is none." }),
+    ({ task }: Rollout): unknown => task,
+  ],
+  group: orNull(Type.String(), { description: "Group; null if the task decides." }),
+  split: Type.String(),
+  metadata: [anyObject, ({ metadata }: Rollout): object => metadata],
+  created_at: dateTime,
+  expires_at: dateTime,
+  ended_at: orNull(dateTime, { description: "Time at which the rollout ended; null while it is open." }),
+  reward: [
+    orNull(Type.Number(), { description: "Reward; null unless the rollout is finished." }),
+    ({ outcome }: Rollout) => outcome?.reward ?? null,
+  ],
+  metrics: [
+    orNull(anyObject, { description: "Metrics; null unless the rollout is finished." }),
+    ({ outcome }: Rollout): object | null => outcome && outcome.metrics,
+  ],
+  call_rewards: [
+    orNull(anyObject, { description: "Rewards of single calls; null unless the rollout is finished." }),
+    ({ outcome }: Rollout): object | null => outcome && outcome.callRewards,
+  ],
+  call_count: count("Number of calls that have been answered."),
+  token_count: count("Number of prompt and answer tokens of all calls."),
+  job_id: orNull(Type.String({ format: "uuid" }), {
+    description:
+      "Job that trains or has trained on the rollout. Null if there is none, or it failed or was cancelled.",
+  }),
+} as const;
+
+export const rolloutAnswer = answerOf<Rollout>()("Rollout", rolloutRows);
+
+/** A new rollout, with the data by which an agent calls its model. */
+export interface CreatedRollout extends Rollout {
+  readonly model: string;
+  readonly apiKey: string;
+  readonly baseUrl: string;
+  readonly anthropicBaseUrl: string;
+}
+
+export const createdRolloutAnswer = answerOf<CreatedRollout>()("CreatedRollout", {
+  ...rolloutRows,
+  model: Type.String({
+    description: "Name of the model. In a rollout, every other name of a model means this model too.",
+  }),
+  api_key: Type.String({
+    description:
+      "Key of the rollout, which no other answer contains. It permits only calls of the model, which belong to the rollout, and only while the rollout is open.",
+  }),
+  base_url: Type.String({
+    description:
+      "Base URL for OpenAI's clients. Calls below it belong to the rollout too if they have another key with access to the model.",
+  }),
+  anthropic_base_url: Type.String({ description: "Base URL for Anthropic's clients." }),
+});

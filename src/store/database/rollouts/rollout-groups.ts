@@ -1,0 +1,56 @@
+// Selects the rollouts on which a job can train, by group. Rollouts on which a job already trains are left out.
+import { type Kysely, sql } from "kysely";
+import type { RolloutChoice, RolloutGroup, RolloutStore } from "../../../base/domain/rollouts/rollout.ts";
+import type { Schema } from "../schema.ts";
+import { isFree } from "./rollout-jobs.ts";
+import { rolloutOf } from "./rollout-rows.ts";
+
+export async function rolloutGroups(
+  database: Kysely<Schema>,
+  choice: RolloutChoice,
+  { groupsMax, rolloutsMax }: Parameters<RolloutStore["groups"]>[1],
+  now: Date,
+): Promise<Awaited<ReturnType<RolloutStore["groups"]>>> {
+  const time = now.toISOString();
+  let free = database
+    .selectFrom("rollouts")
+    .where("rollouts.model_id", "=", choice.modelId)
+    .where("rollouts.step", ">=", choice.stepMin)
+    .where((row) => {
+      const isOver = row.and([row("rollouts.state", "=", "open"), row("rollouts.expires_at", "<=", time)]);
+      const isFinished = row("rollouts.state", "=", "finished");
+      return choice.includesExpired
+        ? row.or([isFinished, row("rollouts.state", "=", "expired"), isOver])
+        : isFinished;
+    })
+    .where(isFree);
+  if (choice.ids !== null) free = free.where("rollouts.id", "in", choice.ids);
+  if (choice.group !== null) free = free.where("rollouts.group_key", "=", `group:${choice.group}`);
+  if (choice.split !== null) free = free.where("rollouts.split", "=", choice.split);
+  if (choice.step !== null) free = free.where("rollouts.step", "=", choice.step);
+  let groups = free
+    .select(["group_key", sql<number>`max(sequence)`.as("last")])
+    .groupBy("group_key")
+    .orderBy("last")
+    .limit(groupsMax + 1);
+  if (choice.onlyWholeGroups)
+    groups = groups.having(sql<number>`count(*)`, ">=", 2).where(
+      sql<boolean>`not exists (select 1 from rollouts as other where other.model_id = rollouts.model_id
+        and other.group_key = rollouts.group_key and other.state = 'open' and other.expires_at > ${time})`,
+    );
+  const found = await groups.execute();
+  const chosen: RolloutGroup[] = [];
+  let count = 0;
+  for (const { group_key: key } of found.slice(0, groupsMax)) {
+    const rows = await free
+      .selectAll("rollouts")
+      .where("group_key", "=", key)
+      .orderBy("sequence")
+      .limit(rolloutsMax)
+      .execute();
+    count += rows.length;
+    if (chosen.length > 0 && count > rolloutsMax) return { groups: chosen, hasMore: true };
+    if (rows.length > 0) chosen.push({ key, rollouts: rows.map((row) => rolloutOf(row, null, now)) });
+  }
+  return { groups: chosen, hasMore: found.length > groupsMax };
+}

@@ -1,0 +1,181 @@
+// Creates, finds and ends rollouts, and decides which calls they accept. Knows nothing of HTTP; `api/http` authenticates.
+import { isDeepStrictEqual } from "node:util";
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
+import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import type {
+  NewRollout,
+  Rollout,
+  RolloutFilter,
+  RolloutOutcome,
+  RolloutStore,
+} from "../../base/domain/rollouts/rollout.ts";
+import { invalid, notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { type LinkedRollout, readRollout } from "./rollout-answers.ts";
+import { createRolloutJob, type RolloutJobRequest, type SubmitJob } from "./rollout-jobs.ts";
+import type { RolloutSettings } from "./settings.ts";
+
+export interface RolloutDependencies {
+  readonly rollouts: RolloutStore;
+  readonly completions: Pick<CompletionStore, "list" | "find">;
+  readonly models: Pick<ModelStore, "newestVersion" | "findVersion">;
+  readonly clock: Clock;
+  readonly settings: RolloutSettings;
+  /** True if this server records no calls, so that rollouts would be empty. */
+  readonly isRecordingOff: boolean;
+}
+
+/** Request for a new rollout. */
+export interface RolloutRequest extends Pick<
+  NewRollout,
+  "group" | "split" | "task" | "metadata" | "secretHash"
+> {
+  /** Version to pin; null for the newest. */
+  readonly version: number | null;
+  /** True if the newest version answers each call; the rollout is then not pinned. */
+  readonly followsVersions: boolean;
+  /** Time in seconds after which the rollout expires. */
+  readonly expiresSeconds: number;
+}
+
+export class RolloutService {
+  readonly #dependencies: RolloutDependencies;
+
+  constructor(dependencies: RolloutDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Creates a rollout of a model that the caller may access.
+   *
+   * @throws ServiceError `unsupported` if this server records no calls; `not_found` for an unknown version; `invalid`
+   * for a version together with `followsVersions`; `overloaded` if the entity has too many open rollouts
+   */
+  async create(model: TrainedModel, request: RolloutRequest, caller: Caller): Promise<Rollout> {
+    const { rollouts, models, clock, settings, isRecordingOff } = this.#dependencies;
+    if (isRecordingOff) throw recordingOff();
+    const { version, followsVersions, expiresSeconds, ...about } = request;
+    if (version !== null && followsVersions)
+      throw invalid(
+        "A rollout of one version cannot follow new ones. Send `version` or `follow_new_versions`.",
+      );
+    const found =
+      version === null ? await models.newestVersion(model.id) : await models.findVersion(model.id, version);
+    if (found === null) throw notFound("version", String(version ?? "newest"));
+    const createdAt = clock.now();
+    const rollout: NewRollout = {
+      ...about,
+      id: newUuid7(clock),
+      modelId: model.id,
+      entity: model.entity,
+      step: found.step,
+      pinnedStep: followsVersions ? null : found.step,
+      keyId: caller.keyId,
+      owner: caller.owner,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + expiresSeconds * 1000),
+    };
+    await rollouts.create(rollout, { openMax: settings.openPerEntity });
+    return this.find(model, rollout.id);
+  }
+
+  /** Finds a rollout of a model. @throws ServiceError `not_found` */
+  async find(model: Pick<TrainedModel, "id">, id: string): Promise<Rollout> {
+    const rollout = await this.#dependencies.rollouts.find(id.toLowerCase(), this.#dependencies.clock.now());
+    if (rollout?.modelId !== model.id) throw notFound("rollout", id);
+    return rollout;
+  }
+
+  /** Finds the rollout to which a key belongs, even if it has ended; null if there is none. */
+  findByKey(secretHash: string): Promise<Rollout | null> {
+    return this.#dependencies.rollouts.findByHash(secretHash, this.#dependencies.clock.now());
+  }
+
+  list(filter: RolloutFilter, page: PageRequest): Promise<Page<Rollout>> {
+    return this.#dependencies.rollouts.list(filter, page, this.#dependencies.clock.now());
+  }
+
+  /** Reads the calls of a rollout, linked to sequences. */
+  read({ id }: Rollout): Promise<LinkedRollout> {
+    return readRollout(this.#dependencies.completions, id);
+  }
+
+  /**
+   * Refuses a further call of a rollout that has reached a limit.
+   *
+   * @throws ServiceError `unsupported`
+   */
+  refuseFull({ callCount, tokenCount }: Rollout): void {
+    const { callsMax, tokensMax } = this.#dependencies.settings;
+    const isFull = callCount >= callsMax;
+    if (!isFull && tokenCount < tokensMax) return;
+    const [count, what, max] = isFull ? [callCount, "calls", callsMax] : [tokenCount, "tokens", tokensMax];
+    const message = `This rollout has ${count} ${what}, and may have ${max}. Finish it and create another.`;
+    throw new ServiceError({ code: "unsupported", message });
+  }
+
+  /**
+   * Finishes a rollout. Finishing it again with the same outcome changes nothing.
+   *
+   * @throws ServiceError `conflict` if the rollout was cancelled, was finished with another outcome, or a job trains on
+   * it; `invalid` for a reward of a call that the rollout does not have
+   */
+  async finish(model: TrainedModel, id: string, outcome: RolloutOutcome): Promise<Rollout> {
+    const before = await this.find(model, id);
+    if (before.state === "open" || before.state === "expired") await this.#requireCalls(before, outcome);
+    await this.#dependencies.rollouts.end(before.id, { at: this.#dependencies.clock.now(), outcome });
+    const ended = await this.find(model, id);
+    if (ended.state === "finished" && isDeepStrictEqual(ended.outcome, outcome)) return ended;
+    throw new ServiceError({ code: "conflict", message: whyNotFinished(ended) });
+  }
+
+  /**
+   * Cancels an open rollout, on which no job will train. Cancelling it again changes nothing.
+   *
+   * @throws ServiceError `conflict` if the rollout was finished, or a job trains on it
+   */
+  async cancel(model: TrainedModel, id: string): Promise<Rollout> {
+    await this.#dependencies.rollouts.end((await this.find(model, id)).id, {
+      at: this.#dependencies.clock.now(),
+      outcome: null,
+    });
+    const ended = await this.find(model, id);
+    if (ended.state === "cancelled") return ended;
+    throw new ServiceError({ code: "conflict", message: whyNotFinished(ended) });
+  }
+
+  /** Creates a job that trains on rollouts; see {@link createRolloutJob}. */
+  train(
+    request: RolloutJobRequest,
+    identity: Parameters<typeof createRolloutJob>[2],
+    submit: SubmitJob,
+  ): Promise<string | null> {
+    return createRolloutJob(this.#dependencies, request, identity, submit);
+  }
+
+  async #requireCalls(rollout: Rollout, { callRewards }: RolloutOutcome): Promise<void> {
+    const named = Object.keys(callRewards);
+    if (named.length === 0) return;
+    const known = new Set((await this.read(rollout)).calls.map(({ requestId }) => requestId));
+    const strange = named.find((requestId) => !known.has(requestId));
+    if (strange === undefined) return;
+    const message = `The rollout has no call ${quoted(strange)}. Use the \`request_id\` of one of its calls.`;
+    const faults = [{ location: ["callRewards"], message, type: "value_error" }];
+    throw new ServiceError({ code: "invalid", message, faults });
+  }
+}
+
+function whyNotFinished({ state, jobId, outcome, endedAt }: Rollout): string {
+  if (state === "finished")
+    return `This rollout was finished at ${endedAt?.toISOString()} with the reward ${outcome?.reward}; that cannot be changed.`;
+  if (jobId !== null) return `This rollout expired, and the job ${jobId} trains on it already.`;
+  return `This rollout was ${state} at ${endedAt?.toISOString()}, and cannot be finished or cancelled anymore.`;
+}
+
+function recordingOff(): ServiceError {
+  const message = "This server records no calls (recordings.record is off), so it has no rollouts.";
+  return new ServiceError({ code: "unsupported", message });
+}

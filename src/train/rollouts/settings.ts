@@ -1,0 +1,38 @@
+// Settings of rollouts: limits for the operator, and constants that all servers share.
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
+
+const schema = {
+  openPerEntity: {
+    kind: "integer",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    about: "Maximum number of open rollouts of an entity.",
+  },
+  callsMax: {
+    kind: "integer",
+    default: 1000,
+    min: 1,
+    max: 100_000,
+    about: "Maximum number of calls in a rollout. It applies when a call begins.",
+  },
+  tokensMax: {
+    kind: "integer",
+    default: 20_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    about:
+      "Maximum number of prompt and answer tokens of all calls in a rollout. It applies when a call begins.",
+  },
+} as const satisfies SettingsSchema;
+
+const fixed = {
+  /** Maximum size in bytes of the training data of a job, as for jobs that Hone creates from feedback. */
+  jobBytesMax: 64 * 1024 * 1024,
+  /** Maximum number of rollouts in a job. */
+  rolloutsPerJob: 10_000,
+};
+
+export const rolloutSettings = section(schema, fixed);
+
+export type RolloutSettings = SettingsIn<typeof rolloutSettings>;
