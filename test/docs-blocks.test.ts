@@ -31,6 +31,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/rl-loop.md": /version \d+, as/,
   "docs/guides/structured-outputs.md": /isLarge: (true|false)[\s\S]*person\.json: served exactly/,
   "docs/guides/tools.md": /weather \{\s*"city":/,
+  "docs/guides/traces.md": /"content":"Hello!"/,
   "docs/guides/webhooks.md": /whsec_/,
   "docs/reference/client.md": /c-a-t[\s\S]*training_ended[\s\S]*422 invalid temperature/,
   "docs/tutorials/first-hour.md": /Paris/,
@@ -100,6 +101,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npx hone serve", "needs a trainer elsewhere; src/train/trainer/tinker/contract.test.ts"],
     ["npx hone models move", "needs a trainer elsewhere; src/apps/cli/migrate/move-command.test.ts"],
   ],
+  "docs/guides/traces.md": [["npm install ai", "asks the npm registry; tools/conformance/traces/run.py"]],
   "docs/guides/train-on-feedback.md": [
     ["npx hone rules preview", "docs/tutorials/from-feedback-to-a-better-model.md runs these commands"],
     ["npx hone jobs preference", "needs feedback; test/preference-training.test.ts"],

@@ -67,7 +67,8 @@ const house: Readonly<Record<string, Area>> = {
     rooms: {
       jinja: { mayImport: [], vendors: [] },
       constraints: { mayImport: [], vendors: [] },
-      graph: { mayImport: [], vendors: ["@bufbuild/protobuf"] },
+      protobuf: { mayImport: [], vendors: ["@bufbuild/protobuf"] },
+      graph: { mayImport: ["protobuf"], vendors: [] },
       vectors: { mayImport: [], vendors: [] },
       "model-files": { mayImport: ["vectors"], vendors: [] },
       tokenizer: { mayImport: [], vendors: ["@huggingface/tokenizers"] },
@@ -101,6 +102,7 @@ const house: Readonly<Record<string, Area>> = {
       feedback: { mayImport: [], vendors: ["unicode-emoji-json"] },
       annotation: { mayImport: ["feedback"], vendors: [] },
       weave: { mayImport: ["feedback"], vendors: [] },
+      otlp: { mayImport: [], vendors: [] },
     },
   },
   train: {

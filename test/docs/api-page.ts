@@ -55,6 +55,7 @@ const sections: Readonly<Record<string, string>> = {
   keys: "Keys",
   retention: "Retention",
   tinker: "Training from a client's own loop (Tinker API)",
+  traces: "Traces",
   weave: "Clients of Weave",
   health: "Health",
 };

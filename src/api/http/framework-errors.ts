@@ -41,11 +41,14 @@ function noFile(): ServiceError {
 /**
  * Refuses a compressed body.
  *
+ * @param takesGzip true for routes that decompress bodies with gzip
  * @throws HttpRefusal if the Content-Encoding is not `identity`
  */
-export function refuseEncoding(encoding: string | undefined): void {
+export function refuseEncoding(encoding: string | undefined, takesGzip = false): void {
   if (encoding === undefined || encoding.toLowerCase() === "identity") return;
-  const message = `The Content-Encoding is ${quoted(encoding)}; compressed bodies are not supported.`;
+  if (takesGzip && encoding.toLowerCase() === "gzip") return;
+  const cure = takesGzip ? "only gzip is supported here" : "compressed bodies are not supported";
+  const message = `The Content-Encoding is ${quoted(encoding)}; ${cure}.`;
   throw new HttpRefusal({
     status: 415,
     code: "invalid",

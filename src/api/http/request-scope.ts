@@ -40,6 +40,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** True if the handler reads the body itself. `request.body` is then a GatheredBody. */
     takesRawBody?: boolean;
+    /** True if the handler also reads bodies that are compressed with gzip. */
+    takesGzip?: boolean;
     /** Returns a check that can refuse a body as soon as its first bytes have arrived. */
     headCheck?: (request: FastifyRequest) => HeadCheck;
   }
@@ -59,16 +61,17 @@ export interface GuardCounts {
 }
 
 /**
- * Makes every route of the scope require credentials of this scheme, and perform the checks named at the top of this
- * file.
+ * Makes every route of the scope require credentials, and perform the checks named at the top of this file.
+ *
+ * @param scheme scheme of the credentials; `either` accepts both schemes
  */
 export function guard(
   scope: FastifyInstance,
-  scheme: AuthenticationScheme,
+  scheme: AuthenticationScheme | "either",
   dependencies: HttpDependencies,
   counts: GuardCounts,
 ): void {
-  const admit = admission(() => scheme, dependencies, counts);
+  const admit = admission(scheme === "either" ? sentScheme : () => scheme, dependencies, counts);
   scope.addHook("onRequest", async (request, reply) => {
     if (!dependencies.isServing) {
       throw new ServiceError({

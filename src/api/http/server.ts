@@ -44,6 +44,8 @@ import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { usageRoutes } from "./routes/keys/usage.ts";
 import { retentionRoutes } from "./routes/retention/retention.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
+import { exportRoutes } from "./traces/export-routes.ts";
+import { langfuseRoutes } from "./traces/langfuse-routes.ts";
 import { callRoutes } from "./weave/call-routes.ts";
 import { tracedFileRoutes } from "./weave/file-routes.ts";
 import { clientSetupRoutes, traceDeletionRoute } from "./weave/client-setup-routes.ts";
@@ -236,6 +238,14 @@ export async function createHttpServer(
     tableRoutes(scope, dependencies, bodies);
     callRoutes(scope, dependencies, bodies);
     await scope.register((forms) => tracedFileRoutes(forms, dependencies));
+  });
+  await app.register(async (scope) => {
+    guard(scope, "either", dependencies, counts);
+    langfuseRoutes(scope, dependencies);
+    await scope.register(async (exports) => {
+      takeBodies(exports, settings, budget, [jsonType, protobufType]);
+      exportRoutes(exports, dependencies, bodies);
+    });
   });
   await app.ready();
   return app;

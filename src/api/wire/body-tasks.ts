@@ -49,6 +49,7 @@ import {
   readCallStart,
   type ReadCalls,
 } from "./weave/calls.ts";
+import { readExport, type ExportForm, type ReadExport } from "./otlp/read-export.ts";
 import { readPublishedObject } from "./weave/read-object.ts";
 import { readTable, readTableOfDigests } from "./weave/tables.ts";
 import type { TableInput } from "../../judge/weave/table-service.ts";
@@ -84,6 +85,7 @@ interface BodyKinds {
   readonly "call end": ReadCalls;
   readonly "calls complete": ReadCalls;
   readonly "call batch": ReadCalls;
+  readonly "trace export": ReadExport;
   readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
@@ -101,6 +103,8 @@ export interface KindContext {
    * Form in which the records of a batch of feedback are packed. Required for such a batch, absent for other bodies.
    */
   readonly packForm?: PackForm;
+  /** For an export of traces, which requires it: its encoding and its project. */
+  readonly exportForm?: ExportForm;
 }
 
 export type BodyKind = keyof BodyKinds;
@@ -153,6 +157,9 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "call end": whole(readCallEnd),
   "calls complete": whole(readCallsComplete),
   "call batch": whole(readCallBatch),
+  "trace export": whole((bytes, limits, _sender, { exportForm }) =>
+    readExport(bytes, limits, present(exportForm, "how an export was sent")),
+  ),
   "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
 

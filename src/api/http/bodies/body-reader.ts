@@ -95,7 +95,9 @@ export class BodyReader {
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const sender = { caller: request.caller, requestId: requestIdOf(request) };
     const body: SentBody = { pieces, limits: this.#limits, sender, context };
-    if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
+    // A compressed body may become much larger, so a worker always decompresses it.
+    const isCompressed = context.exportForm?.isCompressed === true;
+    if (byteCount <= smallBytesMax && !isCompressed) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
     // Entities take turns in the worker, so that many bodies of one entity do not delay the bodies of others.
     const client = request.caller.entity;

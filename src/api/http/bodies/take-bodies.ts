@@ -28,8 +28,8 @@ export function takeBodies(
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser([...contentTypes], async (request: FastifyRequest, stream: Readable) => {
-    refuseEncoding(request.headers["content-encoding"]);
-    const { takesRawBody, headCheck } = request.routeOptions.config;
+    const { takesRawBody, takesGzip, headCheck } = request.routeOptions.config;
+    refuseEncoding(request.headers["content-encoding"], takesGzip);
     // Contrary to its type, `caller` is null on routes without authentication. Bodies are small on these routes.
     const caller = request.caller as Caller | null;
     const held = budget.forBody(caller?.entity ?? keyless);

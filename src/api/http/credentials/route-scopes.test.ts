@@ -66,6 +66,9 @@ test("knows the routes that only add records or only read through POST; all othe
       .map((words) => words.join(" "))
       .toSorted();
   assert.deepEqual(withEffect("record"), [
+    "POST /api/public/ingestion",
+    "POST /api/public/otel/v1/traces",
+    "POST /api/public/scores",
     "POST /api/v1/create_sampling_session",
     "POST /api/v1/create_session",
     "POST /api/v1/forward_backward",
@@ -81,6 +84,7 @@ test("knows the routes that only add records or only read through POST; all othe
     "POST /table/create",
     "POST /table/create_from_digests",
     "POST /v1/preview/models/{model_id}/log",
+    "POST /v1/traces",
     "POST /v2/{entity}/{project}/call/end",
     "POST /v2/{entity}/{project}/call/start",
     "POST /v2/{entity}/{project}/calls/complete",

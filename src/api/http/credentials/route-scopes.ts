@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
   },
   {
     pattern:
-      /^\S+ \/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2|v1\/preview\/projects\/[^/]+\/[^/]+\/traces)(\/|$)/,
+      /^\S+ \/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2|v1\/traces|api\/public|v1\/preview\/projects\/[^/]+\/[^/]+\/traces)(\/|$)/,
     reads: ["feedback", "read"],
     writes: ["feedback"],
   },
@@ -92,7 +92,7 @@ const readByPost =
 
 /** Routes that add records such as feedback and traces, or train a live model, often many times per second. */
 const recordsData =
-  /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/api\/v1\/(forward_backward|optim_step|create_sampling_session|create_session)|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
+  /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/api\/v1\/(forward_backward|optim_step|create_sampling_session|create_session)|\/v1\/traces|\/api\/public\/(otel\/v1\/traces|scores|ingestion)|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
 
 /**
  * Returns the strongest effect that a request to the route can have: `read`, `record` (adds records), or `change`

@@ -1,24 +1,14 @@
 // Objects of Weave clients, published and read, and annotations that are checked against published specs.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { systemClock } from "../../../base/domain/clock.ts";
-import { createFeedbackService } from "../../../judge/feedback/feedback-service.ts";
-import { basic, fakeServer, keys } from "../testing/fake-server.ts";
+import { basic, keys } from "../testing/fake-server.ts";
+import { feedbackServer } from "../testing/feedback-server.ts";
 
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
 /** Creates a server with the real feedback service. Returns a function that sends requests as a member of `acme`. */
 async function server(t: TestContext) {
-  const server = await fakeServer({
-    services: (stores) => ({
-      feedback: createFeedbackService({
-        store: stores.feedback,
-        queues: stores.annotation,
-        specs: stores.objects,
-        clock: systemClock,
-      }),
-    }),
-  });
+  const server = await feedbackServer();
   t.after(() => server.close());
   return (url: string, payload: object | string) =>
     server.ask({

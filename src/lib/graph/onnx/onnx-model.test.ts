@@ -2,7 +2,7 @@
 // https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, WireType } from "../../protobuf/wire.ts";
 import { GraphBuilder } from "../builder.ts";
 import { lower } from "./lower.ts";
 import { OnnxModelWriter } from "./onnx-model.ts";

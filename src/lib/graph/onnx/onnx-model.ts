@@ -4,7 +4,7 @@
  * The writer knows the file format and dimension arithmetic, but not the operations of `lower.ts`. Equal constants and
  * sizes are written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryWriter, WireType } from "../../protobuf/wire.ts";
 import { assert, present } from "../../../base/domain/assert.ts";
 import { dimensionTerms, isSymbol } from "../dimension.ts";
 import type { Dimension, Shape } from "../dimension.ts";

@@ -1,0 +1,81 @@
+// A chat with a language model, as a span describes it, in the form of OpenAI's chat API.
+import {
+  isExactList,
+  isExactObject,
+  type ExactJson,
+  type ExactJsonObject,
+} from "../../base/domain/text/exact-json.ts";
+import { messagesOf, toolOf } from "./messages.ts";
+import type { SpanAttributes } from "./span-attributes.ts";
+
+export interface Usage {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+}
+
+export interface ChatChoice {
+  readonly message: ExactJsonObject;
+  readonly finishReason: string | null;
+}
+
+export interface Chat {
+  readonly model: string | null;
+  readonly messages: readonly ExactJsonObject[];
+  readonly tools: readonly ExactJsonObject[];
+  /** Sampling options, by OpenAI's names. */
+  readonly parameters: ExactJsonObject;
+  readonly choices: readonly ChatChoice[];
+  readonly usage: Usage;
+}
+
+/** Names that libraries and model providers give to finish reasons, by OpenAI's name. */
+const finishReasons: Readonly<Record<string, string>> = {
+  tool_call: "tool_calls",
+  "tool-calls": "tool_calls",
+  tool_use: "tool_calls",
+  end_turn: "stop",
+  stop_sequence: "stop",
+  max_tokens: "length",
+  "content-filter": "content_filter",
+};
+
+/** Returns the finish reason by OpenAI's name; null for a value that is not a text. */
+export function finishReasonOf(value: ExactJson | undefined): string | null {
+  const reason = value !== undefined && isExactList(value) ? value[0] : value;
+  if (typeof reason !== "string" || reason === "") return null;
+  return Object.hasOwn(finishReasons, reason) ? finishReasons[reason] : reason;
+}
+
+/**
+ * Converts answers, each a message that may name its finish reason.
+ *
+ * @param otherwise finish reason of an answer that names none
+ */
+export function choicesOf(answers: ExactJson | undefined, otherwise: string | null): readonly ChatChoice[] {
+  const list =
+    answers !== undefined && isExactList(answers) ? answers : answers === undefined ? [] : [answers];
+  return list.flatMap((answer) => {
+    const reason = isExactObject(answer) ? finishReasonOf(answer["finish_reason"]) : null;
+    return messagesOf(answer, "assistant")
+      .slice(0, 1)
+      .map((message) => ({ message, finishReason: reason ?? otherwise }));
+  });
+}
+
+export function toolsOf(definitions: ExactJson | undefined): readonly ExactJsonObject[] {
+  if (definitions === undefined || !isExactList(definitions)) return [];
+  return definitions.map(toolOf).filter((tool) => tool !== null);
+}
+
+/** Takes sampling options. @param names the convention's key of each option, by OpenAI's name */
+export function parametersOf(
+  attributes: SpanAttributes,
+  names: Readonly<Record<string, string>>,
+): ExactJsonObject {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([name, key]) => {
+      const value = attributes.parsed(key);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
