@@ -42,6 +42,12 @@ export interface BlockRange {
 }
 
 /**
+ * Largest slab in bytes that is kept for later lanes when its lane outgrows it. Rows that grow together leave several
+ * slabs behind, and large ones would double the memory of their keys and values.
+ */
+const outgrownBytesMax = 64 * 2 ** 20;
+
+/**
  * A new slab, which is filled in passes while the lane keeps using its old slab; each pass copies what was added since
  * the previous one. A part is the keys or values of one layer. A pass copies all slots of one part before the next,
  * because touching new memory takes most of the time, and this order touches one large page at a time.
@@ -339,7 +345,9 @@ export class KvLane {
     while (this.#resizing !== null) {
       if (resizing.cursor === null) {
         if (this.lengths.every((length, slot) => copiedCounts[slot] === length)) {
-          this.#spares?.give(this.#slab, this.#owner);
+          const isOutgrown = slab.capacity > this.#slab.capacity;
+          if (!isOutgrown || this.#slab.writtenBytes <= outgrownBytesMax)
+            this.#spares?.give(this.#slab, this.#owner);
           this.#slab = slab;
           this.#resizing = null;
           break;

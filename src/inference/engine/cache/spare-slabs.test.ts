@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KvCache } from "./kv-cache.ts";
-import type { KvLane } from "./kv-lane.ts";
+import { KvLane } from "./kv-lane.ts";
 import { Slab, SpareSlabs } from "./slab.ts";
 
 const shape = {
@@ -85,6 +85,25 @@ test("frees spare slabs when a lane needs the room", () => {
   const third = cache.openLane("base");
   cache.ensure(third, 1, 64, 64);
   assert.equal(third.slotRoom, 1, "eight more slots than six would be too many");
+});
+
+test("keeps a slab that its lane has outgrown only if it is small", () => {
+  for (const [capacity, isKept] of [
+    [1024, true],
+    [400_000, false],
+  ] as const) {
+    const spares = new SpareSlabs(2 ** 30);
+    const lane = new KvLane(shape, "base", spares);
+    lane.reshape(1, capacity);
+    fillSlots(lane, 1);
+    lane.startResizing(1, 2 * capacity);
+    lane.resize(() => false);
+    assert.equal(lane.capacity, 2 * capacity);
+    assert.equal(spares.slotRoom(1, capacity), isKept ? 1 : null);
+    lane.startResizing(1, capacity);
+    lane.resize(() => false);
+    assert.equal(spares.slotRoom(1, 2 * capacity), 1, "a lane that has shrunk may grow again");
+  }
 });
 
 test("keeps only written slabs, the newest, up to its limit", () => {
