@@ -25,7 +25,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/model-memory.md": /perplexity/,
   "docs/guides/models.md": /small/,
   "docs/guides/observability.md": /request answered|listening/,
-  "docs/guides/openai-fine-tuning.md": /^I am the lookup agent\.$/m,
+  "docs/guides/openai-fine-tuning.md": /^I am the lookup agent\.$[\s\S]*^reward 1$/m,
   "docs/guides/recorded-chats.md": /Paris/,
   "docs/guides/retention.md": /recordings/,
   "docs/guides/rl-loop.md": /version \d+, as/,

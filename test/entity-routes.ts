@@ -119,6 +119,22 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...post(`${fineTuning}/${id}/cancel`, {}, 404),
       statusOfOwner: 409,
     })),
+    ...Object.fromEntries(
+      ["pause", "resume"].map((action) => [
+        `POST /v1/fine_tuning/jobs/:fine_tuning_job_id/${action}`,
+        ofFineTuning(other, (id) => ({
+          ...post(`${fineTuning}/${id}/${action}`, {}, 404),
+          statusOfOwner: 409,
+        })),
+      ]),
+    ),
+    "POST /v1/fine_tuning/alpha/graders/run": modelNames(other).map(({ name: model, ...status }) => ({
+      ...post("/v1/fine_tuning/alpha/graders/run", { grader: judgeOf(model), model_sample: "x" }, 0),
+      ...status,
+    })),
+    "POST /v1/fine_tuning/alpha/graders/validate": [
+      post("/v1/fine_tuning/alpha/graders/validate", { grader: judgeOf(fullNameOf(other)) }, 200),
+    ],
     "GET /v1/fine_tuning/jobs/:fine_tuning_job_id/events": ofFineTuning(other, (id) =>
       get(`${fineTuning}/${id}/events`, 404),
     ),
@@ -540,6 +556,11 @@ function fromFeedback(modelId: string): object {
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
+}
+
+/** Returns a grader that asks this model. */
+function judgeOf(model: string): object {
+  return { type: "score_model", name: "judge", model, input: [{ role: "user", content: "Hi" }] };
 }
 
 /** Returns attempts for a path that takes a fine-tuning job's id; includes ids of other things. */

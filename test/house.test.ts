@@ -110,7 +110,8 @@ const house: Readonly<Record<string, Area>> = {
     rooms: {
       jobs: { mayImport: [], vendors: [] },
       uploads: { mayImport: [], vendors: [] },
-      "fine-tuning": { mayImport: [], vendors: [] },
+      graders: { mayImport: [], vendors: [] },
+      "fine-tuning": { mayImport: ["jobs", "uploads", "graders"], vendors: [] },
       trajectories: { mayImport: [], vendors: [] },
       rollouts: { mayImport: ["jobs", "trajectories"], vendors: [] },
       rewards: { mayImport: ["jobs", "trajectories"], vendors: [] },

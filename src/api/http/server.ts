@@ -55,6 +55,8 @@ import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
 import { responseRoute } from "./routes/responses.ts";
 import { fileRoutes } from "./routes/supervised/files.ts";
 import { fineTuningJobRoutes } from "./routes/fine-tuning/fine-tuning-jobs.ts";
+import { fineTuningControlRoutes } from "./routes/fine-tuning/control-jobs.ts";
+import { graderRoutes } from "./routes/fine-tuning/graders.ts";
 import { fineTuningEventRoutes } from "./routes/fine-tuning/job-events.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -218,6 +220,8 @@ export async function createHttpServer(
     supervisedJobRoutes(scope, dependencies, answering);
     fineTuningJobRoutes(scope, dependencies, answering);
     fineTuningEventRoutes(scope, dependencies);
+    fineTuningControlRoutes(scope, dependencies);
+    graderRoutes(scope, dependencies);
     traceDeletionRoute(scope, dependencies);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
     webhookRoutes(scope, dependencies);

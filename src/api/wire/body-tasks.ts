@@ -26,6 +26,7 @@ import { readEmbedding, type ReadEmbedding } from "./embeddings/embedding-reques
 import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
 import { readPreferenceJob, type ReadPreferenceJob } from "./preferences/preference-job.ts";
 import { isPreference, readPreferenceFile, type StoredPreferences } from "./preferences/preferences.ts";
+import { checkItemFile, isItem, type CheckedItems } from "./fine-tuning/item-file.ts";
 import { readConversationFile, type StoredConversations } from "./supervised/conversations.ts";
 import { firstLineOf } from "./supervised/line-file.ts";
 import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
@@ -73,6 +74,8 @@ interface BodyKinds {
   readonly "conversation file": StoredConversations;
   readonly "preference job": ReadPreferenceJob & { readonly hash: string };
   readonly "preference file": StoredPreferences;
+  readonly "item file": CheckedItems;
+  readonly "validation file": CheckedItems;
   readonly "uploaded file": { readonly lineCount: number };
   readonly log: ReadLog;
   readonly "feedback batch": ReadFeedbackBatch;
@@ -141,6 +144,8 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "conversation file": whole((bytes, limits) => readConversationFile(bytes, limits, "conversation file")),
   "preference job": whole((bytes, limits) => ({ ...readPreferenceJob(bytes, limits), hash: hashOf(bytes) })),
   "preference file": whole((bytes, limits) => readPreferenceFile(bytes, limits, "preference file")),
+  "item file": whole((bytes, limits) => checkItemFile(bytes, limits, "item file")),
+  "validation file": whole((bytes, limits) => checkItemFile(bytes, limits, "validation file")),
   "uploaded file": whole(readUploadedFile),
   log: whole(readLog),
   "feedback batch": whole((bytes, limits, { caller }, { packForm }) =>
@@ -168,14 +173,15 @@ export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
 /**
- * Checks an uploaded file like a job that uses the file. The first line decides whether the file contains preferences
- * or conversations.
+ * Checks an uploaded file like a job that uses the file. The first line decides whether the file contains preferences,
+ * conversations, or items for reinforcement.
  */
 function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
-  const lineCount = isPreference(firstLineOf(bytes, limits))
-    ? readPreferenceFile(bytes, limits, "uploaded file").preferenceCount
-    : readConversationFile(bytes, limits, "uploaded file").conversationCount;
-  return { lineCount };
+  const first = firstLineOf(bytes, limits);
+  if (isPreference(first))
+    return { lineCount: readPreferenceFile(bytes, limits, "uploaded file").preferenceCount };
+  if (isItem(first)) return { lineCount: checkItemFile(bytes, limits, "uploaded file").itemCount };
+  return { lineCount: readConversationFile(bytes, limits, "uploaded file").conversationCount };
 }
 
 /** Returns a task that joins the pieces of a body and calls `read`. A body with a single piece is not copied. */

@@ -24,6 +24,7 @@ import { packageFolder } from "./package.ts";
 import { siteReader } from "./sites/site-files.ts";
 import { buildAccess } from "./parts/access.ts";
 import { buildContext, type Start } from "./parts/context.ts";
+import { buildReinforcement } from "./parts/reinforcement.ts";
 import { buildModels } from "./parts/models.ts";
 import { buildRecords } from "./parts/records.ts";
 import { buildServing, loadBases } from "./parts/serving.ts";
@@ -152,6 +153,7 @@ async function composeServer(
   await models.records.completeBases();
   if (settings.server.roles.includes("train")) await start(jobQueue);
   if (isServing) for (const worker of records.workers) await start(worker);
+  if (isServing) await start(buildReinforcement(context, http));
   await start(records.http.retention.sweeper);
   const finishChats = async (): Promise<void> => {
     progress.isDraining = true;

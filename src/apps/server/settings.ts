@@ -23,6 +23,7 @@ import { keySettings } from "../../access/keys/settings.ts";
 import { modelSettings } from "../../inference/models/registry/settings.ts";
 import { remoteSettings } from "../../inference/vllm/settings.ts";
 import { retentionSettings } from "../../store/retention/settings.ts";
+import { fineTuningSettings } from "../../train/fine-tuning/settings.ts";
 import { rewardSettings } from "../../train/rewards/settings.ts";
 import { rolloutSettings } from "../../train/rollouts/settings.ts";
 import { sessionSettings } from "../../train/sessions/settings.ts";
@@ -182,6 +183,7 @@ export const sections = {
   feedback: feedbackSettings,
   rewards: rewardSettings,
   rollouts: rolloutSettings,
+  fineTuning: fineTuningSettings,
   files: fileSettings,
   recordings: recordingSettings,
   retention: retentionSettings,

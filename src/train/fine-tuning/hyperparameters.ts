@@ -8,9 +8,10 @@ import {
   resolveSupervisedConfig,
   type SupervisedConfig,
 } from "../../base/domain/supervised/supervised-config.ts";
+import { resolveTrainingConfig, type TrainingConfig } from "../../base/domain/training-config.ts";
 
 /** Learning rates for the multiplier 1. They suit adapters of the server's default rank. */
-const usualRates = { supervised: 2e-4, dpo: 5e-5 };
+const usualRates = { supervised: 2e-4, dpo: 5e-5, reinforcement: 5e-4 };
 
 /** Hyperparameters in a request. Null, absent and "auto" leave the choice to the server. */
 export type AskedHyperparameters = Readonly<Record<string, number | string | null | undefined>>;
@@ -74,6 +75,21 @@ export function dpoConfigOf(hyperparameters: Hyperparameters, seed: number): Pre
     learningRate: usualRates.dpo * Number(hyperparameters["learning_rate_multiplier"]),
     seed,
   };
+}
+
+/** Maximum number of optimizer steps in the training job of one reinforcement step. */
+const optimizerStepsMax = 4;
+
+/**
+ * Returns the settings of the training job of a reinforcement step.
+ *
+ * @param groupCount number of items whose answers differ in their rewards
+ */
+export function reinforcementConfigOf(hyperparameters: Hyperparameters, groupCount: number): TrainingConfig {
+  return resolveTrainingConfig({
+    learningRate: usualRates.reinforcement * Number(hyperparameters["learning_rate_multiplier"]),
+    stepCount: Math.min(optimizerStepsMax, groupCount),
+  });
 }
 
 function sharedSettings(hyperparameters: Hyperparameters) {

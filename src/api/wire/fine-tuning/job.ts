@@ -106,7 +106,7 @@ export function fineTuningJobBody(job: FineTuningJob, training: TrainingJob | nu
     metadata: order.metadata === null ? null : { ...order.metadata },
     trained_tokens: tokensOf(job, training, status),
     model_id: job.modelId,
-    training_job_id: job.trainingJobId,
+    training_job_id: job.trainingJobId ?? (job.progress?.steps.at(-1)?.trainingJobId || null),
   };
 }
 

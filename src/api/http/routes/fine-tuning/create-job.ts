@@ -8,6 +8,7 @@ import type {
 import type { JobTask } from "../../../../base/domain/job.ts";
 import { adapterOfServer, type TrainedModel } from "../../../../base/domain/model.ts";
 import { newUuid7, secureBytes } from "../../../../base/domain/random.ts";
+import { stepCountOf } from "../../../../train/fine-tuning/step-items.ts";
 import { newJob } from "../../../../train/jobs/new-job.ts";
 import {
   dpoConfigOf,
@@ -15,11 +16,13 @@ import {
   supervisedConfigOf,
 } from "../../../../train/fine-tuning/hyperparameters.ts";
 import { locate } from "../../../wire/field-paths.ts";
+import { fileIdIn } from "../../../wire/files/file-url.ts";
 import { methodOf, type SentFineTuningJob } from "../../../wire/fine-tuning/create-job.ts";
 import { linesIn, type PackedLines } from "../../../wire/packed-lines.ts";
 import { requirePairs } from "../../../wire/preferences/preference-job.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { madeBy } from "../submit-job.ts";
+import { graderOf, refuseManySteps } from "./job-grader.ts";
 import type { FileReaders } from "../supervised/files.ts";
 import { readNamedFile } from "../supervised/named-file.ts";
 
@@ -33,6 +36,7 @@ export async function createFineTuningJob(
   readers: FileReaders,
 ): Promise<FineTuningJob> {
   const { name } = methodOf(sent);
+  const grader = await graderOf(sent, request, dependencies);
   const start = await dependencies.directory.find(sent.model, request.caller).catch((error: unknown) => {
     throw locate(error, modelPaths);
   });
@@ -44,7 +48,12 @@ export async function createFineTuningJob(
     dependencies,
     readers,
   );
-  const order = orderOf(sent, start.base, exampleCount, request);
+  if (sent.validation_file) {
+    const named = { url: sent.validation_file, field: "validation_file", inline: otherWay };
+    await readNamedFile("validation file", named, request, dependencies, readers);
+  }
+  const order = { ...orderOf(sent, start.base, exampleCount, request), ...grader };
+  refuseManySteps(order);
   const model = await registerModel(order, start.projectId, request, dependencies);
   try {
     return await submit(order, model, lines, request, dependencies);
@@ -60,6 +69,9 @@ const modelPaths = {
   forbidden: ["body", "model"],
 };
 
+/** Place for the lines of a file that is not on this server, for the error message. */
+const otherWay = "a file that you upload to /v1/files";
+
 interface Examples {
   readonly lines: PackedLines;
   readonly exampleCount: number;
@@ -72,7 +84,11 @@ async function readExamples(
   dependencies: HttpDependencies,
   readers: FileReaders,
 ): Promise<Examples> {
-  const named = { url, field: "training_file", inline: "a file that you upload to /v1/files" };
+  const named = { url, field: "training_file", inline: otherWay };
+  if (method === "reinforcement") {
+    const { itemCount } = await readNamedFile("item file", named, request, dependencies, readers);
+    return { lines: [], exampleCount: itemCount };
+  }
   if (method === "supervised") {
     const file = await readNamedFile("conversation file", named, request, dependencies, readers);
     return { lines: file.lines, exampleCount: file.conversationCount };
@@ -86,14 +102,15 @@ function orderOf(
   sent: SentFineTuningJob,
   baseModel: string,
   exampleCount: number,
-  { caller }: FastifyRequest,
+  { caller, headers }: FastifyRequest,
 ): FineTuningOrder {
   const { name: method, sent: asked } = methodOf(sent);
+  const fileId = (url: string): string => fileIdIn(url, headers.host ?? null) ?? url;
   return {
     model: sent.model,
     baseModel,
-    trainingFile: sent.training_file,
-    validationFile: sent.validation_file ?? null,
+    trainingFile: fileId(sent.training_file),
+    validationFile: sent.validation_file ? fileId(sent.validation_file) : null,
     suffix: sent.suffix ?? null,
     seed: sent.seed ?? randomSeed(),
     // Safe cast: the schema allows only texts as values.
@@ -143,30 +160,29 @@ async function submit(
   { clock, fineTuning, jobQueue }: HttpDependencies,
 ): Promise<FineTuningJob> {
   const createdAt = clock.now();
-  const training = newJob({
-    id: newUuid7(clock),
-    modelId,
-    task: taskOf(order),
-    configNotApplied: [],
-    createdAt,
-    ...madeBy(request),
-  });
-  await jobQueue.submit(training, linesIn(lines), null, { keyId: order.keyId });
   const job: FineTuningJob = {
     id: `ftjob-${newUuid7(clock)}`,
     entity,
     project,
     modelId,
     order,
-    state: "running",
-    trainingJobId: training.id,
-    progress: null,
+    state: "queued",
+    trainingJobId: null,
+    progress: { stepCountTotal: stepCountOf(order), steps: [], events: [] },
     errorMessage: null,
     createdAt,
     endedAt: null,
   };
-  await fineTuning.create(job);
-  return job;
+  if (order.method === "reinforcement") {
+    await fineTuning.create(job);
+    return job;
+  }
+  const identity = { id: newUuid7(clock), modelId, task: taskOf(order), configNotApplied: [], createdAt };
+  const training = newJob({ ...identity, ...madeBy(request) });
+  await jobQueue.submit(training, linesIn(lines), null, { keyId: order.keyId });
+  const submitted: FineTuningJob = { ...job, state: "running", trainingJobId: training.id, progress: null };
+  await fineTuning.create(submitted);
+  return submitted;
 }
 
 function taskOf({ method, hyperparameters, seed }: FineTuningOrder): JobTask {

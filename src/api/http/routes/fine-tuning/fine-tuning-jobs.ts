@@ -1,8 +1,7 @@
-// Routes in the form of OpenAI's fine-tuning API that create, list, read and cancel jobs.
+// Routes in the form of OpenAI's fine-tuning API that create, list and read jobs.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { reachOf, type Caller } from "../../../../base/domain/access.ts";
 import type { FineTuningFilter } from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
-import { isTerminal } from "../../../../base/domain/job.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { fineTuningJobForm } from "../../../wire/fine-tuning/create-job.ts";
 import { fineTuningJobSchema, fineTuningQuerySchema } from "../../../wire/fine-tuning/job.ts";
@@ -18,7 +17,7 @@ export function fineTuningJobRoutes(
   dependencies: HttpDependencies,
   readers: FileReaders,
 ): void {
-  const { fineTuning, jobs, jobQueue } = dependencies;
+  const { fineTuning } = dependencies;
   const on = endpoints(app, { tag: "fine-tuning", scheme: "bearer" });
   const one = {
     find: ({ fine_tuning_job_id: id }: { readonly fine_tuning_job_id: string }, caller: Caller) =>
@@ -65,24 +64,6 @@ export function fineTuningJobRoutes(
     { summary: "Read a fine-tuning job", ...one },
     ({ found }) => fineTuningBody(found, dependencies),
   );
-  on(
-    "POST /v1/fine_tuning/jobs/:fine_tuning_job_id/cancel",
-    {
-      summary: "Cancel a fine-tuning job",
-      description: "A job that has already ended is refused with 409.",
-      ...one,
-    },
-    async ({ found }) => {
-      const training = found.trainingJobId === null ? null : await jobs.find(found.trainingJobId);
-      if (training === null || isTerminal(training.state)) throw ended(training?.state ?? "failed");
-      await jobQueue.cancel(training.id);
-      return fineTuningBody(found, dependencies);
-    },
-  );
-}
-
-function ended(state: string): ServiceError {
-  return new ServiceError({ code: "conflict", message: `The job has already ended; it is ${state}.` });
 }
 
 /** Maximum number of pairs by which a list can be filtered. */

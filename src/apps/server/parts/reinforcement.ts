@@ -1,0 +1,23 @@
+// Builds the loop of reinforcement fine-tuning jobs, which asks the models of this server like a client.
+import { askModelAs } from "../../../api/http/ask-model.ts";
+import type { HttpDependencies } from "../../../api/http/dependencies.ts";
+import { ReinforcementLoop } from "../../../train/fine-tuning/reinforcement-loop.ts";
+import type { ServerContext } from "./context.ts";
+
+export function buildReinforcement(
+  { database, server, settings, tools }: ServerContext,
+  http: HttpDependencies,
+): ReinforcementLoop {
+  const { fineTuning, jobs, models } = database;
+  return new ReinforcementLoop({
+    ...tools,
+    fineTuning,
+    jobs,
+    models,
+    jobQueue: http.jobQueue,
+    files: http.files,
+    askAs: (caller) => askModelAs(http, caller),
+    owner: server,
+    settings: settings.fineTuning,
+  });
+}

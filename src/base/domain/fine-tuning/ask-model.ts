@@ -1,0 +1,14 @@
+// A way to ask a model that this server serves, for code that is no client.
+import type { JsonObject } from "../text/json.ts";
+
+/** Answers a chat request. Both have the format of OpenAI's API. @throws ServiceError as the chat service does */
+export type AskModel = (body: JsonObject, options: { readonly signal: AbortSignal }) => Promise<ModelAnswer>;
+
+/** The answer, with those fields that callers read. */
+export interface ModelAnswer {
+  readonly choices: readonly ({
+    readonly message: JsonObject;
+    readonly finish_reason: string;
+  } & JsonObject)[];
+  readonly usage: { readonly total_tokens: number; readonly completion_tokens: number };
+}
