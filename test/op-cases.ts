@@ -86,14 +86,22 @@ const tables = (positions: number, half: number): OpCase["inputs"] => ({
   ...floats("sin", [positions, half]),
 });
 const headOptions = { queryHeads: 4, kvHeads: 2, headSize: 8, scale: 0.3 };
-const qkv = (length: number, shape: string | number, rows: 1 | 2 = 2): OpCase["inputs"] => {
+const qkv = (length: number, shape: string | number, rows: 1 | 2 = 2, headSize = 8): OpCase["inputs"] => {
   const batch = rows === 1 ? 1 : "B";
   return {
-    ...floats("q", [rows, length, 32], { shape: [batch, shape, 32] }),
-    ...floats("k", [rows, length, 16], { shape: [batch, shape, 16] }),
-    ...floats("v", [rows, length, 16], { shape: [batch, shape, 16] }),
+    ...floats("q", [rows, length, 4 * headSize], { shape: [batch, shape, 4 * headSize] }),
+    ...floats("k", [rows, length, 2 * headSize], { shape: [batch, shape, 2 * headSize] }),
+    ...floats("v", [rows, length, 2 * headSize], { shape: [batch, shape, 2 * headSize] }),
   };
 };
+
+/** Windows and head sizes; the fused kernel computes no heads of size 6, unless they are padded. */
+const windowsAndHeads = [
+  [0, 8],
+  [3, 8],
+  [0, 6],
+  [3, 6],
+] as const;
 
 /** More queries than fit into one block. */
 const severalBlocks = {
@@ -493,8 +501,8 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       b.inverseRotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin"), headSize }),
     ],
   })),
-  causalAttention: [0, 3].map((window): OpCase => ({
-    inputs: { ...qkv(5, "T"), ...floats("sinks", [4]) },
+  causalAttention: windowsAndHeads.map(([window, headSize]): OpCase => ({
+    inputs: { ...qkv(5, "T", 2, headSize), ...floats("sinks", [4]) },
     build: (b, value) => {
       // With and without sinks.
       const more = window === 0 ? {} : { window, sinks: value("sinks") };
@@ -527,11 +535,11 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       return b.blockedAttentionGradient({ q, k, v, attended, gradient }, options);
     },
   })),
-  continuedAttention: [0, 3].map((window): OpCase => ({
+  continuedAttention: windowsAndHeads.map(([window, headSize]): OpCase => ({
     inputs: {
-      ...qkv(5, "T", 1),
-      ...floats("pastKeys", [1, 2, 6, 8], { shape: [1, 2, "C", 8] }),
-      ...floats("pastValues", [1, 2, 6, 8], { shape: [1, 2, "C", 8] }),
+      ...qkv(5, "T", 1, headSize),
+      ...floats("pastKeys", [1, 2, 6, headSize], { shape: [1, 2, "C", headSize] }),
+      ...floats("pastValues", [1, 2, 6, headSize], { shape: [1, 2, "C", headSize] }),
       ...ints("past", [1], [4]),
       ...floats("sinks", [4]),
     },

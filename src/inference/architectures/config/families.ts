@@ -404,6 +404,9 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
   Qwen3MoeForCausalLM: {
     ...qwen,
     modelType: "qwen3_moe",
+    layerTypes: null,
+    kindRule: (reader) =>
+      sliding(() => reader.flag("use_sliding_window", false) && reader.get("sliding_window") !== null),
     headSize: null,
     kvHeadCount: 4,
     queryKeyNorm: "each-head",

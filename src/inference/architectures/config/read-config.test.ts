@@ -132,6 +132,13 @@ test("reads Gemma's older spelling: a pattern, and a local base that is never sc
 
 test("reads Qwen's sliding windows in both spellings", () => {
   const sliding = { use_sliding_window: true, sliding_window: 4 };
+  // In this class all layers slide, and `max_window_layers` counts for nothing.
+  assert.deepEqual(windows(parse("qwen3-moe", { ...sliding, max_window_layers: 2 })), [4, 4, 4]);
+  assert.deepEqual(windows(parse("qwen3-moe", { ...sliding, use_sliding_window: false })), [
+    null,
+    null,
+    null,
+  ]);
   assert.deepEqual(windows(parse("qwen2", { ...sliding, layer_types: undefined, max_window_layers: 2 })), [
     null,
     null,

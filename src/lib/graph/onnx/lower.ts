@@ -6,7 +6,8 @@
  */
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { Shape } from "../dimension.ts";
-import type { Graph, Node, OpAttributes, OpKind, Value } from "../graph.ts";
+import type { Graph, Node, OpKind, Value } from "../graph.ts";
+import { fusedAttention } from "./fused-attention.ts";
 import { codeProduct, rowCodes } from "./integer-codes.ts";
 import { blockedAttention, blockedAttentionGradient, type QueryShape } from "./lower-blocks.ts";
 import {
@@ -316,9 +317,10 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   causalAttention: ({ inputs, attributes }, operands, lowering) => {
     const { shape } = present(inputs[0], "queries");
     const length = lowering.model.dimension(dimensionAt(shape, 1));
-    const totals = { length, rows: lowering.model.dimension(dimensionAt(shape, 0)) };
+    const rows = lowering.model.dimension(dimensionAt(shape, 0));
     const [q = "", k = "", v = "", sinks = ""] = operands;
-    fusedAttention([q, k, v, "", "", sinks], totals, attributes, lowering);
+    const { headSize } = queriesOf(inputs, attributes, lowering.model);
+    fusedAttention([q, k, v, "", "", sinks], { ...attributes, length, rows, headSize }, lowering);
   },
   continuedAttention: ({ inputs, attributes }, operands, lowering) => {
     const { model } = lowering;
@@ -327,8 +329,9 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const totals = {
       length: model.node("Add", [pastLength, length]),
       rows: model.constant("int64", [1], [1]),
+      headSize: queriesOf(inputs, attributes, model).headSize,
     };
-    fusedAttention([...operands.slice(0, 5), operands[6] ?? ""], totals, attributes, lowering);
+    fusedAttention([...operands.slice(0, 5), operands[6] ?? ""], { ...attributes, ...totals }, lowering);
   },
   deltaAttention: ({ attributes: { heads, scale } }, operands, lowering) => {
     const { model, results } = lowering;
@@ -431,41 +434,6 @@ function queriesOf(
   const width = dimensionAt(shape, 2);
   assert(typeof width === "number", "the width of queries is known");
   return { headSize: width / queryHeads, length: model.dimension(dimensionAt(shape, 1)) };
-}
-
-/**
- * Adds attention for rows that all have the same length, including their past.
- *
- * @param operands q, k, v, the past keys and values, and the sinks; "" for those that are absent
- * @param totals names of int64 [1]: the length of each row, and the number of rows
- */
-function fusedAttention(
-  operands: readonly string[],
-  totals: { readonly length: string; readonly rows: string },
-  { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
-  { model, results }: Lowering,
-): void {
-  // The kernel expects the last valid position, which is the length minus one.
-  const last = model.node("Sub", [totals.length, model.constant("int64", [1], [1])]);
-  const int32 = { attributes: { to: dataTypeNumbers.int32 } };
-  const rowLengths = model.node("Cast", [model.node("Expand", [last, totals.rows])], int32);
-  const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
-  // The kernel always returns three results (the attention, and all keys and values), so unused ones need names too.
-  const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
-  const [sinks = ""] = operands.slice(5);
-  // The sinks come after four operands that are absent here.
-  const others = sinks === "" ? [] : ["", "", "", "", sinks];
-  model.node("GroupQueryAttention", [...operands.slice(0, 5), rowLengths, total, ...others], {
-    domain: CONTRIB_DOMAIN,
-    attributes: {
-      num_heads: queryHeads,
-      kv_num_heads: kvHeads,
-      scale: { float: scale },
-      // The kernel's window includes the position itself, like Hone's; -1 means unlimited.
-      local_window_size: window === 0 ? -1 : window,
-    },
-    outputs: names,
-  });
 }
 
 function emit(
