@@ -9,6 +9,7 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { createChatTemplate, type ChatTemplate } from "../../chat-templates/chat-template.ts";
+import { callFormats } from "./call-formats.ts";
 import { readReplyAbilities, type TemplateReplies } from "../reply-abilities.ts";
 import { readReply, type ReadReply } from "../testing/read-reply.ts";
 
@@ -137,6 +138,51 @@ test("Gemma 4: reads a thought between the model's own marks", () => {
   }
 });
 
+/** Headers with which gpt-oss begins a call: recipient in the channel or next to the role, with and without a mark. */
+const callHeaders = [
+  (name: string) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`,
+  (name: string) => ` to=functions.${name}<|channel|>commentary <|constrain|>json<|message|>`,
+  (name: string) => ` to=functions.${name}<|channel|>commentary json<|message|>`,
+  (name: string) => `<|channel|>analysis to=functions.${name} code<|message|>`,
+];
+
+test("gpt-oss: reads the messages of an answer back, whole and in pieces", () => {
+  const answers = fc.record({
+    thoughts: fc.array(word, { maxLength: 2 }),
+    preamble: fc.option(word),
+    calls: fc.array(fc.tuple(call, fc.nat(callHeaders.length - 1)), { maxLength: 3 }),
+    final: fc.option(word),
+    cuts: fc.array(fc.nat(600), { maxLength: 12 }),
+  });
+  fc.assert(
+    fc.property(answers, ({ thoughts, preamble, calls, final, cuts }) => {
+      const written = [
+        ...thoughts.map((text) => `<|channel|>analysis<|message|>${text}<|end|>`),
+        ...(preamble === null ? [] : [`<|channel|>commentary<|message|>${preamble}<|end|>`]),
+        ...calls.map(
+          ([{ name, arguments: values }, header]) =>
+            `${callHeaders[header](name)}${JSON.stringify(values)}<|call|>`,
+        ),
+        ...(final === null ? [] : [`<|channel|>final<|message|>${final}<|return|>`]),
+      ].join("<|start|>assistant");
+      const expected = {
+        text: [preamble, final].filter((text) => text !== null).join("\n"),
+        reasoning: thoughts.join("\n"),
+        calls: calls.map(([one]) => one),
+      };
+      for (const texts of [[written], cutAt(written, cuts), written.split("")]) {
+        const { text, reasoning, toolCalls } = readReply(callFormats.harmony, texts, { functions });
+        const found = toolCalls.map(({ name, argumentsText }) => ({
+          name,
+          arguments: JSON.parse(argumentsText) as unknown,
+        }));
+        assert.deepEqual({ text, reasoning, calls: found }, expected, written);
+      }
+    }),
+    searching(60),
+  );
+});
+
 function abilitiesOf(template: ChatTemplate): TemplateReplies {
   return readReplyAbilities({ name: "m" }, template, { toolCalls: [], reasoning: [] });
 }
@@ -168,8 +214,8 @@ function turnOf(
 }
 
 function cutAt(text: string, cuts: readonly number[]): readonly string[] {
-  const places = [...new Set([0, ...cuts.map((cut) => cut % text.length), text.length])].toSorted(
-    (one, other) => one - other,
-  );
+  const places = [
+    ...new Set([0, ...cuts.map((cut) => cut % Math.max(1, text.length)), text.length]),
+  ].toSorted((one, other) => one - other);
   return places.slice(1).map((end, index) => text.slice(places[index], end));
 }
