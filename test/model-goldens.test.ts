@@ -515,18 +515,25 @@ test("the reference adapter changes the model as in the reference implementation
   assert.ok(greatestDifference(untouched, logprobs) > 1e-2);
 });
 
-test("an adapter that PEFT made for fused projections changes the model as in the reference implementation", async () => {
-  const model = readModel("phi3");
-  const folder = `${goldens}/phi3-adapter`;
-  const adapter = readLoraAdapter(folder, model.config);
-  const golden = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
-    readonly token_ids: readonly number[];
-    readonly logprobs_of_next: readonly number[];
-  };
-  const { logprobs } = await trainingLogprobs(model, [[...golden.token_ids]], adapter);
-  const difference = greatestDifference(logprobs, golden.logprobs_of_next);
-  assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
-});
+/** Adapters that PEFT made, and their models. */
+const adapters = [
+  ["fused projections", "phi3-adapter", "phi3"],
+  ["the text part of a multimodal model", "images-adapter", "qwen3.5-images"],
+] as const;
+
+for (const [what, file, name] of adapters)
+  test(`an adapter that PEFT made for ${what} changes the model as in the reference implementation`, async () => {
+    const model = readModel(name);
+    const folder = `${goldens}/${file}`;
+    const adapter = readLoraAdapter(folder, model.config);
+    const golden = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
+      readonly token_ids: readonly number[];
+      readonly logprobs_of_next: readonly number[];
+    };
+    const { logprobs } = await trainingLogprobs(model, [[...golden.token_ids]], adapter);
+    const difference = greatestDifference(logprobs, golden.logprobs_of_next);
+    assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
+  });
 
 // Includes signed codes only if this processor multiplies them exactly.
 const { codes: fastestCodes } = await integerKernels(null);

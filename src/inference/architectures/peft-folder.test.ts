@@ -400,3 +400,38 @@ test("refuses modules of other families over fused projections by name", () => {
     message: /only qkv_proj, o_proj, gate_up_proj, down_proj are adapted here/,
   });
 });
+
+const multimodal = readModelConfig("test/fixtures/goldens/models/qwen3.5-images");
+const otherPart = "base_model.model.model.visual.blocks.0.attn.proj";
+
+/** Writes an adapter of a multimodal model with matrices of a module that sees images; B has one value everywhere. */
+function withOtherPart(value: number): string {
+  const folder = mkdtempSync(join(scratch, "images-"));
+  cpSync("test/fixtures/goldens/images-adapter", folder, { recursive: true });
+  const file = join(folder, "adapter_model.safetensors");
+  const tensors = [...readSafetensorsHeader(file).tensors].map(([name, tensor]) => ({
+    name,
+    shape: tensor.shape,
+    data: readFloats(tensor),
+  }));
+  tensors.push(
+    { name: `${otherPart}.lora_A.weight`, shape: [4, 16], data: new Float32Array(64).fill(0.5) },
+    { name: `${otherPart}.lora_B.weight`, shape: [16, 4], data: new Float32Array(64).fill(value) },
+  );
+  writeSafetensors(file, tensors, { type: "F32" });
+  const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as object;
+  writeFileSync(
+    join(folder, "adapter_config.json"),
+    JSON.stringify({ ...settings, target_modules: ["up_proj", "q_proj", "attn.proj"] }),
+  );
+  return folder;
+}
+
+test("leaves out untrained modules of a multimodal model's other parts, and refuses trained ones", () => {
+  const whole = readLoraAdapter("test/fixtures/goldens/images-adapter", multimodal);
+  assert.deepEqual(readLoraAdapter(withOtherPart(0), multimodal), whole);
+  assert.throws(() => readLoraAdapter(withOtherPart(0.1), multimodal), {
+    code: "unsupported",
+    message: /changes model\.visual\.blocks\.0\.attn\.proj\.lora_B\.weight, but only the language model/,
+  });
+});

@@ -21,6 +21,7 @@ import {
   type StackedAdapter,
   type UnfusedAdapter,
 } from "./stacked-adapter.ts";
+import { isOfMultimodal, matricesOfTextPart } from "./config/text-part.ts";
 import { storedProjections, type StoredProjection } from "./stored-projections.ts";
 import { readSafetensorsHeader } from "../../lib/model-files/safetensors.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
@@ -96,8 +97,12 @@ export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
 export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
   const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
   refuseUnsupportedOptions(reader);
-  const stored = readMatrices(folder);
-  const { alpha, isStabilised, modules } = adaptedModules(reader, config, new Set(stored.keys()));
+  const found = readMatrices(folder);
+  const stored = matricesOfTextPart(found, folder);
+  const { alpha, isStabilised, modules } = adaptedModules(reader, config, {
+    names: new Set(stored.keys()),
+    isTextPart: isOfMultimodal(found),
+  });
   const unfused = readSplitProjections(reader, config);
   if (reader.hasFaults) throw reader.error(`The adapter in ${folder} cannot be applied.`);
 
@@ -122,8 +127,9 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
     return { ...unfused, ...parts, moduleNames, unfused };
   }
   const rank = Math.max(...[...modules.values()].map((module) => module.rank));
-  const found = new Set(adapted.flatMap((module) => module.parts.map(({ name }) => name)));
-  const targets = orderedProjections([...found]);
+  const targets = orderedProjections([
+    ...new Set(adapted.flatMap((module) => module.parts.map(({ name }) => name))),
+  ]);
   return {
     rank,
     alpha,
@@ -269,7 +275,11 @@ function refuseUnsupportedOptions(reader: ConfigReader): void {
   }
   unless("modules_to_save", [], "whole trained modules are not applied; train the projections only");
   unless("trainable_token_indices", [], "trained embeddings are not applied; train the projections only");
-  unless("target_parameters", [], "only projections are adapted");
+  unless(
+    "target_parameters",
+    [],
+    "weights of experts are not adapted here; train projections of attention, such as q_proj, and of dense layers",
+  );
   unless("layer_replication", [], "layers cannot be replicated; train without this option");
 }
 

@@ -4,6 +4,7 @@
 import type { ModelConfig } from "../config.ts";
 import { lastNamesOf, loraNames } from "../parameters.ts";
 import { storedProjections } from "../stored-projections.ts";
+import { nameInTextModel } from "./text-part.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
 /** Rank and scale of one adapted module. */
@@ -21,15 +22,21 @@ export interface AdaptedModules {
   readonly modules: ReadonlyMap<string, AdaptedModule>;
 }
 
+/** Description of the matrices in an adapter's file. */
+export interface AdapterMatrices {
+  /** Names of the matrices in the text model. */
+  readonly names: ReadonlySet<string>;
+  /** True if the file is of a multimodal model, whose configuration may also name modules of other parts. */
+  readonly isTextPart: boolean;
+}
+
 /**
  * Returns the adapted modules by path. Adds a fault to the reader for every field that has an unsupported value.
- *
- * @param stored names of the matrices in the file
  */
 export function adaptedModules(
   reader: ConfigReader,
   config: ModelConfig,
-  stored: ReadonlySet<string>,
+  stored: AdapterMatrices,
 ): AdaptedModules {
   const rank = reader.count("r");
   const alpha = reader.number("lora_alpha", 8);
@@ -61,13 +68,13 @@ export function loraScale(alpha: number, rank: number, isStabilised: boolean): n
 function choiceOf(
   reader: ConfigReader,
   config: ModelConfig,
-  stored: ReadonlySet<string>,
+  { names: stored, isTextPart }: AdapterMatrices,
 ): (path: string) => boolean {
   const layers = layersOf(reader);
   const modules = lastNamesOf(storedProjections(config).map(({ path }) => path));
   const included = namesOf(reader, "target_modules");
   // Each name in `target_modules` must equal the path of one of a layer's modules, or the end of such a path.
-  if (included?.every((name) => modules.some((module) => isNamed(name, module))) === false)
+  if (!isTextPart && included?.every((name) => modules.some((module) => isNamed(name, module))) === false)
     reader.refuse("target_modules", `only ${modules.join(", ")} are adapted here`);
   const excluded = namesOf(reader, "exclude_modules");
   return (path) => {
@@ -86,7 +93,8 @@ function choiceOf(
 function namesOf(reader: ConfigReader, field: string): readonly string[] | null {
   const value = reader.get(field) ?? null;
   if (value === null || typeof value === "string") return null;
-  if (Array.isArray(value) && value.every((name) => typeof name === "string")) return value;
+  if (Array.isArray(value) && value.every((name) => typeof name === "string"))
+    return value.map(nameInTextModel);
   reader.refuse(field, "a list of names, or one pattern, is needed");
   return null;
 }
@@ -132,7 +140,7 @@ function patternOf(reader: ConfigReader, field: string): (path: string) => numbe
   const rules = fields.names.map((pattern) => {
     if (!plainName.test(pattern))
       fields.refuse(pattern, "only names of modules are read here, not regular expressions");
-    const name = pattern.replace("^", "").replaceAll("\\.", ".");
+    const name = nameInTextModel(pattern.replace("^", "").replaceAll("\\.", "."));
     const value = field === "rank_pattern" ? fields.count(pattern) : fields.number(pattern);
     return { name, value, isWhole: pattern.startsWith("^") };
   });
