@@ -1,12 +1,15 @@
 // Tests rollouts with the official SDKs on a running server: agents of four APIs, streamed and not, with tools and in
 // parallel. Compares the tokens of training data with the recorded ones.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInput } from "openai/resources/responses/responses";
-import { call, eventually, serverOfFile } from "./running-server.ts";
+import { putHoneInto } from "./hone-command.ts";
+import { call, eventually, newDataFolder, serverOfFile } from "./running-server.ts";
 import { registerModel, toolModel } from "./served-jobs.ts";
 
 interface Session {
@@ -108,6 +111,8 @@ const agents: Readonly<Record<string, Agent>> = {
   },
 };
 
+const byNumber = (one: number, other: number): number => one - other;
+
 interface Detail {
   readonly state: string;
   readonly calls: readonly { readonly request_id: string; readonly version: number }[];
@@ -175,8 +180,8 @@ test("a job trains on exactly the tokens that the model sampled, whichever API t
   const modelId = await modelOf();
   const body = { model_id: modelId, rollouts: { split: "exact" } };
   const made = await Promise.all([1, 2, 3].map(() => send("POST", "/v1/preview/training-jobs", body)));
-  assert.deepEqual(made.map(({ status }) => status).toSorted(), [200, 409, 409]);
-  const { id } = made.find(({ status }) => status === 200)?.body;
+  assert.deepEqual(made.map(({ status }) => status).toSorted(byNumber), [200, 409, 409]);
+  const [{ id }] = made.filter(({ status }) => status === 200).map((answer) => answer.body);
   const job = await eventually("the job ends", async () => {
     const { body: one } = await send("GET", `/v1/preview/training-jobs/${id}`);
     return ["succeeded", "failed"].includes(one.state) ? one : null;
@@ -219,7 +224,7 @@ test("sub-agents in parallel, and a rewritten history, are sequences of their ow
   await ask([user("Plan."), { ...first, content: `${first.content} (shortened)` }, user("And?")], 4);
   const { calls, sequences } = await detail(session);
   assert.equal(calls.length, 7);
-  assert.deepEqual(sequences.map(({ answers }) => answers.length).toSorted(), [1, 1, 1, 1, 1, 2]);
+  assert.deepEqual(sequences.map(({ answers }) => answers.length).toSorted(byNumber), [1, 1, 1, 1, 1, 2]);
   assert.equal(sequences.filter(({ branch_of: of }) => of === null).length, 1);
 });
 
@@ -263,4 +268,59 @@ test("an agent's tool calls come back as other JSON, and still continue the samp
     sequences.map(({ answers }) => answers.length),
     [2],
   );
+});
+
+/** Runs `hone rollout run` with these words, and returns its exit status and its output. */
+async function run(...words: readonly string[]) {
+  const { url, apiKey } = server();
+  const hone = join(putHoneInto(newDataFolder()), "hone");
+  const model = `p/agent`;
+  await modelOf();
+  const given = ["rollout", "run", "--url", url, "--key", apiKey, "--model", model, "--json", ...words];
+  const program = spawn(hone, given, { env: { ...process.env, ANTHROPIC_API_KEY: "sk-ant" } });
+  let [out, err] = ["", ""];
+  program.stdout.setEncoding("utf8").on("data", (text: string) => void (out += text));
+  program.stderr.setEncoding("utf8").on("data", (text: string) => void (err += text));
+  const status = await new Promise((resolve) => program.once("close", resolve));
+  return { status, out, err };
+}
+
+/** A program that asks by the variables of both vendors, and prints the variable that would take precedence. */
+const agentProgram = `
+const ask = async (url, headers, body) => {
+  const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(await answer.text());
+};
+const { OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY } = process.env;
+const messages = [{ role: "user", content: "Hi" }];
+await ask(OPENAI_BASE_URL + "/chat/completions", { authorization: "Bearer " + OPENAI_API_KEY }, { model: "gpt", messages, max_tokens: 4 });
+await ask(ANTHROPIC_BASE_URL + "/v1/messages", { authorization: "Bearer " + ANTHROPIC_AUTH_TOKEN }, { model: "claude", messages, max_tokens: 4 });
+console.log("agent: " + ANTHROPIC_API_KEY);
+`;
+
+test("`hone rollout run` runs a command as an agent, and finishes with the printed reward", async () => {
+  const script = ["--", process.execPath, "--input-type=module", "-e", agentProgram];
+  const metrics = 'echo looking; echo \'{"reward": 0.5, "metrics": {"won": true}}\'';
+  const { status, out, err } = await run("--task", "t", "--reward-command", metrics, ...script);
+  assert.equal(status, 0, err);
+  const rollout = JSON.parse(out);
+  assert.deepEqual(
+    [rollout.state, rollout.reward, rollout.metrics, rollout.call_count, rollout.task],
+    ["finished", 0.5, { won: true }, 2, "t"],
+  );
+  assert.match(err, /agent: undefined/);
+  const byStatus = await run("--", process.execPath, "-e", "process.exit(3)");
+  assert.deepEqual([byStatus.status, JSON.parse(byStatus.out).reward], [0, 0]);
+});
+
+test("`hone rollout run` cancels the rollout if the command cannot be started or gives no reward", async () => {
+  for (const words of [
+    ["--", "/nonexistent/agent"],
+    ["--reward-command", "echo good", "--", process.execPath, "-e", ""],
+    ["--reward-file", "/nonexistent/reward", "--", process.execPath, "-e", ""],
+  ]) {
+    const { status, out, err } = await run(...words);
+    assert.deepEqual([status, out], [1, ""]);
+    assert.match(err, /is cancelled/);
+  }
 });

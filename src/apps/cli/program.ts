@@ -20,6 +20,7 @@ import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
 import { addRetentionCommand } from "./retention/retention-command.ts";
+import { addRolloutCommand } from "./rollouts/rollout-command.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
 import { addTopCommand } from "./top/top-command.ts";
@@ -40,6 +41,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addChatCommand(program);
   addModelsCommand(program);
   addJobsCommand(program);
+  addRolloutCommand(program);
   addRulesCommand(program);
   addRecordingCommands(program);
   addQueuesCommand(program);

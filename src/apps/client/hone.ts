@@ -9,6 +9,7 @@ import { JobCalls } from "./calls/job-calls.ts";
 import { KeyCalls } from "./calls/key-calls.ts";
 import { RetentionCalls } from "./calls/retention-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
+import { RolloutCalls } from "./calls/rollout-calls.ts";
 import { RuleCalls } from "./calls/rule-calls.ts";
 import { RecordingCalls } from "./calls/recording-calls.ts";
 import { QueueCalls } from "./calls/feedback/queue-calls.ts";
@@ -39,6 +40,7 @@ export class Hone extends Calls implements HoneCalls {
   readonly jobs: JobCalls;
   readonly files: FileCalls;
   readonly feedback: FeedbackCalls;
+  readonly rollouts: RolloutCalls;
   readonly rules: RuleCalls;
   readonly queues: QueueCalls;
   readonly webhooks: WebhookCalls;
@@ -71,6 +73,7 @@ export class Hone extends Calls implements HoneCalls {
     this.jobs = new JobCalls(this);
     this.files = new FileCalls(this);
     this.feedback = new FeedbackCalls(this);
+    this.rollouts = new RolloutCalls(this);
     this.rules = new RuleCalls(this);
     this.queues = new QueueCalls(this);
     this.webhooks = new WebhookCalls(this);

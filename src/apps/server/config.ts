@@ -298,6 +298,11 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   };
 }
 
+/** Returns the environment variables of this process, for a program that a command starts. */
+export function programEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env };
+}
+
 /** Reads the model hub's address and token from the same environment variables as the hub's own programs. */
 export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly endpoint: string;

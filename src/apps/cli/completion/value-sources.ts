@@ -30,6 +30,8 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "jobs cancel": { id: "jobs" },
   "jobs retry": { id: "jobs" },
   "jobs replay": { id: "jobs" },
+  "rollout run": { "--model": "trained", "--reward-file": "files" },
+  "rollout list": { model: "trained" },
   "rules add": { "--train": "trained", "--terms": "files" },
   "rules preview": { model: "trained", "--terms": "files" },
   "rules train": { model: "trained", "--terms": "files" },
