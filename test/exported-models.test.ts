@@ -95,7 +95,7 @@ async function train(name: string, base = "base"): Promise<number | null> {
   return (await client.jobs.wait(jobId)).result_step;
 }
 
-test("a merged model served as a base gives the same answers as the version", async () => {
+test("a merged model served as a base, as a folder or a GGUF file, gives the same answers as the version", async () => {
   await trained();
   const merged = join(scratch, "merged");
   assert.match(
@@ -103,19 +103,23 @@ test("a merged model served as a base gives the same answers as the version", as
     /^wrote version 1 of /,
   );
   assert.deepEqual(readdirSync(scratch).sort(), ["base", "merged"]);
+  const file = join(scratch, "file");
+  await hone("models", "export", "p/m", "--format", "gguf", "--out", file);
+  assert.deepEqual(readdirSync(file).sort(), ["Modelfile", "model.gguf"]);
   const dataFolder = newDataFolder();
-  const other = await startServer({ dataFolder, flags: [...flags, "--model", `merged=${merged}`] });
+  const models = ["--model", `merged=${merged}`, "--model", `file=${join(file, "model.gguf")}`];
+  const other = await startServer({ dataFolder, flags: [...flags, ...models] });
   try {
-    const [ofBase, ofVersion, ofMerged] = [
-      await answerOf(server(), "base"),
-      await answerOf(server(), "p/m:step1"),
-      await answerOf(other, "merged"),
-    ];
+    const [ofBase, ofVersion] = [await answerOf(server(), "base"), await answerOf(server(), "p/m:step1")];
     assert.notDeepEqual(ofVersion.logprobs, ofBase.logprobs, "training changed something");
-    assert.deepEqual(ofMerged.ids, ofVersion.ids);
-    ofMerged.logprobs.forEach((logprob, index) => {
-      assert.ok(Math.abs(logprob - (ofVersion.logprobs[index] ?? NaN)) < 1e-4, `${index}: ${logprob}`);
-    });
+    for (const name of ["merged", "file"]) {
+      const ofMerged = await answerOf(other, name);
+      assert.deepEqual(ofMerged.ids, ofVersion.ids, name);
+      ofMerged.logprobs.forEach((logprob, index) => {
+        const wanted = ofVersion.logprobs[index] ?? NaN;
+        assert.ok(Math.abs(logprob - wanted) < 1e-4, `${name} ${index}: ${logprob}`);
+      });
+    }
   } finally {
     await other.terminate();
     removeDataFolder(dataFolder);
@@ -134,6 +138,21 @@ test("an exported adapter can be imported as a version of another model with the
   assert.equal(await train("p/back"), 2);
   assert.notDeepEqual(await answerOf(server(), "p/back"), before);
   assert.deepEqual(await answerOf(server(), "p/back:step1"), before);
+});
+
+test("an option of the export that its format does not have is refused by name", async () => {
+  await trained();
+  const { url, apiKey } = server();
+  const client = new Hone({ baseUrl: url, apiKey });
+  const [{ id }] = await client.models.list({ project: "p", name: "m" }).all();
+  await assert.rejects(client.checkpoints.export(id, 1, { format: "merged", quantize: "q8_0" }), {
+    status: 422,
+    message: /quantize applies only to gguf/,
+  });
+  await assert.rejects(client.checkpoints.export(id, 0, "gguf-adapter"), {
+    status: 400,
+    message: /Version 0 is the base model itself/,
+  });
 });
 
 test("with a GGUF base, a version can be trained, exported as a model and as an adapter, and imported again", async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { GgufValue } from "../src/lib/model-files/gguf/gguf-file.ts";
+import type { GgufValue } from "../src/lib/model-files/gguf/type-numbers.ts";
 import { ggufTokenizer } from "../src/lib/model-files/gguf/gguf-tokenizer.ts";
 import { GgufMetadata } from "../src/lib/model-files/gguf/metadata.ts";
 import { createTokenizer, type Tokenizer } from "../src/lib/tokenizer/tokenizer.ts";

@@ -30,6 +30,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "models export": [
     "hone models export p/agent:step3 --out ./agent-adapter",
     "hone models export p/agent --format merged --out ./agent-model",
+    "hone models export p/agent --format gguf --quantize q8_0 --out ./agent-gguf",
   ],
   "models import": ["hone models import ./agent-adapter --name p/agent --base-model hone-tiny"],
   "models trajectories": [

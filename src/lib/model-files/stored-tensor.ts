@@ -240,7 +240,7 @@ function pairedRow(row: number, headSize: number): number {
 }
 
 /** Returns the stored index of a row or column in a tensor with `tiled-heads`. */
-function storedIndexOf(index: number, { first, headSize, keyHeads, valueHeads }: TiledHeads): number {
+export function storedIndexOf(index: number, { first, headSize, keyHeads, valueHeads }: TiledHeads): number {
   if (index < first) return index;
   const inHead = (index - first) % headSize;
   const head = (index - first - inHead) / headSize;

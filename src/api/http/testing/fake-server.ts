@@ -345,7 +345,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     models: modelService,
     sessions: fakeSessions({ store: models, models: modelService, clock, dataFolder }),
     checkpointFiles: {
-      export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],
+      export: async (_model, _version, { format }) => [fileOf(`${format}.json`, "{}")],
       import: async ({ id: modelId }, archive) => {
         for await (const _ of archive);
         const draft = {

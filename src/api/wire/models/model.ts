@@ -1,5 +1,6 @@
 // API format of trained models and their checkpoints.
 import { Type } from "typebox";
+import type { ValueOf } from "../body.ts";
 import type { FieldPaths } from "../field-paths.ts";
 import { answerOf, creationRows, creation, readBy } from "../fields/resource.ts";
 import {
@@ -11,6 +12,7 @@ import {
   type VersionDeletion,
 } from "../../../base/domain/model.ts";
 import { flag } from "../../../base/domain/resources/fields.ts";
+import type { ChosenType } from "../../../lib/model-files/gguf/writing/written-types.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
 
@@ -190,11 +192,28 @@ export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
 });
 
 export const checkpointExportQuerySchema = Type.Object({
-  format: Type.Enum(["peft", "merged"], {
+  format: Type.Enum(["peft", "merged", "gguf", "gguf-adapter"], {
     description:
-      "`peft`: the adapter, as adapter_config.json and adapter_model.safetensors. `merged`: a whole model, the base model's folder with the adapter merged into its weights.",
+      "The adapter as a PEFT folder, with adapter_config.json and adapter_model.safetensors: `peft`. A whole model, which is the base model's folder with the adapter merged into its weights: `merged`. A whole model as model.gguf for llama.cpp, with a Modelfile for Ollama: `gguf`. The adapter as adapter.gguf, with a Modelfile: `gguf-adapter`.",
   }),
+  quantize: Type.Optional(
+    Type.Enum(["f32", "f16", "bf16", "q8_0", "q4_0"], {
+      description:
+        "Number type of the matrices in model.gguf, only with the format `gguf`. Default: the base model's types; quantized weights that the adapter changes become `f16`.",
+    }),
+  ),
 });
+
+type WrittenQuantization = NonNullable<ValueOf<typeof checkpointExportQuerySchema>["quantize"]>;
+
+/** Number types by their names in requests. */
+export const quantizations: Readonly<Record<WrittenQuantization, ChosenType>> = {
+  f32: "F32",
+  f16: "F16",
+  bf16: "BF16",
+  q8_0: "Q8_0",
+  q4_0: "Q4_0",
+};
 
 export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
   deleted_count: [

@@ -8,7 +8,9 @@ import { fileToArchive, tarOf } from "../../../lib/archives/tar-stream.ts";
 import { unpackInto } from "../../../lib/archives/unpack.ts";
 import type { Hone } from "../../client/hone.ts";
 import type { ModelObject } from "../../client/api.ts";
-import { invalid } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
+import { sizeText } from "../../../base/domain/text/size-text.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import {
   addConnectionFlags,
   connect,
@@ -16,9 +18,17 @@ import {
   type ConnectionFlags,
   type JsonFlag,
 } from "../connection.ts";
+import { AddScreen } from "../add-screen.ts";
 import { findNamed } from "../named-version.ts";
 
-type ExportFlags = ConnectionFlags & JsonFlag & { readonly format: "peft" | "merged"; readonly out: string };
+const formats = ["peft", "merged", "gguf", "gguf-adapter"] as const;
+const quantizations = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
+
+interface ExportFlags extends ConnectionFlags, JsonFlag {
+  readonly format: (typeof formats)[number];
+  readonly quantize?: (typeof quantizations)[number];
+  readonly out: string;
+}
 
 /**
  * Adds the subcommands `export` and `import`.
@@ -34,10 +44,16 @@ export function addFolderCommands(models: Command): void {
     .addOption(
       new Option(
         "--format <format>",
-        "peft: an adapter for PEFT and vLLM; merged: a whole model with the adapter merged into its weights",
+        "An adapter for PEFT and vLLM: peft. A whole model with the adapter merged into its weights: merged. The same as one file for llama.cpp, with a Modelfile for Ollama: gguf. The adapter as a file for llama.cpp: gguf-adapter.",
       )
-        .choices(["peft", "merged"])
+        .choices(formats)
         .default("peft"),
+    )
+    .addOption(
+      new Option(
+        "--quantize <type>",
+        "number type of the weights, only with --format gguf (default: the base model's)",
+      ).choices(quantizations),
     )
     .requiredOption("--out <folder>", "new folder to write")
     .option("--json", "print JSON")
@@ -114,7 +130,10 @@ async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
   const client = connect(flags);
   const { model, step: named } = await findNamed(client, name);
   const step = named ?? (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0;
-  await writeVersion(client, { model, step, format: flags.format, folder });
+  const { format, quantize } = flags;
+  if (quantize !== undefined && format !== "gguf")
+    throw invalid(`--quantize ${quantize} needs --format gguf; the format is ${format}.`);
+  await writeVersion(client, { model, step, format, folder, ...(quantize && { quantize }) });
   const fullName = `${model.entity}/${model.project}/${model.name}`;
   const written = { model: fullName, step, format: flags.format, folder };
   printResult(written, `wrote version ${step} of ${fullName} to ${folder}`, flags);
@@ -129,26 +148,57 @@ export async function writeVersion(
   {
     model,
     step,
-    format,
     folder,
-  }: {
+    ...choice
+  }: Pick<ExportFlags, "format" | "quantize"> & {
     readonly model: ModelObject;
     readonly step: number;
-    readonly format: "peft" | "merged";
     readonly folder: string;
   },
 ): Promise<void> {
   requireNew(folder);
-  const answer = await client.checkpoints.export(model.id, step, format);
+  let bytesInAll = 0;
+  const onByteCount = (byteCount: number): void => void (bytesInAll = byteCount);
+  const answer = await client.checkpoints.export(model.id, step, choice, { onByteCount });
   // The folder gets its final name only when complete, so an interruption leaves nothing under that name.
   const unfinished = `${folder}.partial-${process.pid}`;
   await mkdir(unfinished, { recursive: true });
   try {
-    await unpackInto(unfinished, answer, { bytesMax: Infinity });
+    await unpackInto(unfinished, withProgress(answer, bytesInAll), { bytesMax: Infinity });
     await rename(unfinished, folder);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    throw error;
+    throw fullDiskError(error) === null ? error : diskFull(folder, bytesInAll, error);
+  }
+}
+
+function diskFull(folder: string, bytesInAll: number, cause: unknown): ServiceError {
+  const message = `The disk of ${folder} is full; the export takes ${sizeText(bytesInAll)}. Make room, or name a folder on another disk with --out.`;
+  return new ServiceError({ code: "unavailable", message, cause });
+}
+
+/** Minimum size in bytes of an archive whose progress is shown. Smaller ones take only a moment. */
+const shownBytesMin = 64 * 1024 * 1024;
+
+/** Shows on standard error how many of the bytes have passed. */
+async function* withProgress(
+  pieces: AsyncIterable<Uint8Array>,
+  bytesInAll: number,
+): AsyncGenerator<Uint8Array, void> {
+  if (bytesInAll < shownBytesMin) {
+    yield* pieces;
+    return;
+  }
+  const screen = new AddScreen(process.stderr);
+  let bytes = 0;
+  try {
+    for await (const piece of pieces) {
+      bytes += piece.length;
+      screen.show({ kind: "bytes", file: "export", bytes, bytesInAll });
+      yield piece;
+    }
+  } finally {
+    screen.end();
   }
 }
 

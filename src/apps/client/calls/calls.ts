@@ -39,6 +39,8 @@ export type InputOf<R extends Route> = Pick<
 export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "accept"> {
   /** For a POST route: true if the request may safely be sent twice. Requests with other methods always may be. */
   readonly isRepeatable?: boolean;
+  /** For answers as bytes: called with the answer's size if the server gives it. */
+  readonly onByteCount?: ((byteCount: number) => void) | undefined;
   /** For streams: called once the server has begun to answer. */
   readonly onOpen?: (() => void) | undefined;
 }
@@ -97,7 +99,10 @@ export class Calls {
     input: InputOf<R>,
     options?: CallOptions,
   ): Promise<AsyncGenerator<Uint8Array>> {
-    return (await this.#open(route, input, { accept: "*/*", ...options })).bytes();
+    const answer = await this.#open(route, input, { accept: "*/*", ...options });
+    const length = answer.headers.get("content-length");
+    if (length !== null) options?.onByteCount?.(Number(length));
+    return answer.bytes();
   }
 
   async text<R extends RouteWith<"text">>(

@@ -3,10 +3,12 @@ import type { Checkpoint } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Upload } from "../upload.ts";
 import { CallGroup } from "./call-group.ts";
-import type { AnswerOf } from "./calls.ts";
+import type { AnswerOf, CallOptions, QueryOf } from "./calls.ts";
 
 const all = "/v1/preview/models/{model_id}/checkpoints";
 const one = "/v1/preview/models/{model_id}/checkpoints/{step}";
+
+type ExportQuery = QueryOf<`GET ${typeof one}/export`>;
 
 /** The call group `hone.checkpoints`. */
 export class CheckpointCalls extends CallGroup {
@@ -32,17 +34,20 @@ export class CheckpointCalls extends CallGroup {
   }
 
   /**
-   * Streams a version's files as a tar archive: either a PEFT folder, or the base model with the adapter merged into
-   * its weights.
+   * Streams a version's files as a tar archive: a PEFT folder, the base model with the adapter merged into its weights,
+   * or either of them as a GGUF file.
+   *
+   * @param choice format, or format and number type of a GGUF file
    */
   export(
     modelId: string,
     step: number,
-    format: "peft" | "merged",
-    options?: RequestOptions,
+    choice: ExportQuery["format"] | ExportQuery,
+    options?: RequestOptions & Pick<CallOptions, "onByteCount">,
   ): Promise<AsyncGenerator<Uint8Array>> {
     const path = { model_id: modelId, step: String(step) };
-    return this.calls.bytes(`GET ${one}/export`, { path, query: { format } }, options);
+    const query = typeof choice === "string" ? { format: choice } : choice;
+    return this.calls.bytes(`GET ${one}/export`, { path, query }, options);
   }
 
   /** Imports a PEFT folder, given as a tar archive, as the model's next version. */

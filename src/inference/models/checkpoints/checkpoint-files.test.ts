@@ -82,7 +82,7 @@ async function openFiles(baseFolder: string, dataFolder: string, settings: Parti
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
   const { files, adapters } = await openFiles(baseFolder, adapterFolder);
   try {
-    const found = await files.export(model, isBase ? sampleVersion("m", 0) : version, format);
+    const found = await files.export(model, isBase ? sampleVersion("m", 0) : version, { format });
     const contents = new Map<string, Buffer>();
     for (const { name, byteCount, pieces } of found) {
       const bytes: Uint8Array[] = [];
@@ -216,7 +216,7 @@ for (const [name, weight] of readGguf("test/fixtures/gguf/every-type.gguf").tens
   test(`exports rows of ${name} unchanged or merged with an adapter`, () => {
     const type = exportedType(weight);
     const whole = readFloats(weight);
-    const bytes = mergeRows({ weight, adapter: null, from: 0, count: weight.shape[0] });
+    const bytes = mergeRows({ weight, adapter: null, written: { type }, from: 0, count: weight.shape[0] });
     assert.deepEqual(bytes, storedBytes(whole, type));
     const width = weight.shape[1];
     const [a, b] = [
@@ -233,7 +233,7 @@ for (const [name, weight] of readGguf("test/fixtures/gguf/every-type.gguf").tens
     const adapter = { a: stored.get("a")!, b: stored.get("b")!, scale: 2 };
     const second = whole.slice(width, 2 * width).map((value, column) => value + 2 * 1.5 * a[column]);
     assert.deepEqual(
-      mergeRows({ weight, adapter, from: 1, count: 1 }),
+      mergeRows({ weight, adapter, written: { type }, from: 1, count: 1 }),
       new Uint8Array(storedBytes(second, type)),
     );
   });
@@ -245,7 +245,7 @@ test("exports rows that a head's file holds in another order the same singly and
   const weight = { ...stored, rearranged: { kind: "paired-rows", headCount: 4 } } as const;
   const [rowCount, width] = stored.shape;
   const from = rowCount / 4;
-  const rows = mergeRows({ weight, adapter: null, from, count: 2 * from });
+  const rows = mergeRows({ weight, adapter: null, written: { type: "BF16" }, from, count: 2 * from });
   const expected = readFloats(weight).slice(from * width, 3 * from * width);
   assert.deepEqual(rows, new Uint8Array(storedBytes(expected, "BF16")));
 });
@@ -273,7 +273,7 @@ test("refuses an unreadable version by its step, and a base that is not served b
   const lost = sampleVersion("m", 3, { adapterFolder: "nowhere", base: null });
   for (const hash of [null, "of its files"])
     for (const format of ["peft", "merged"] as const) {
-      const exporting = files.export(model, { ...lost, adapterHash: hash }, format);
+      const exporting = files.export(model, { ...lost, adapterHash: hash }, { format });
       await assert.rejects(exporting, (error: Error & { code?: string }) => {
         assert.equal(error.code, "conflict");
         assert.match(error.message, /^Version 3 cannot be exported\. .*files cannot be read/);
@@ -282,7 +282,7 @@ test("refuses an unreadable version by its step, and a base that is not served b
       });
     }
   const strange = sampleModel("n", { baseModel: "huge" });
-  await assert.rejects(files.export(strange, version, "merged"), { code: "unsupported" });
+  await assert.rejects(files.export(strange, version, { format: "merged" }), { code: "unsupported" });
   await files.close();
 });
 
@@ -292,7 +292,7 @@ test("exports no version with a byte changed on disk, and no merged model over o
   cpSync(adapterFolder, join(dataFolder, "own"), { recursive: true });
   const stored = { ...version, adapterFolder: "own" };
   const codeOf = (changes: Partial<typeof version>, format: "peft" | "merged"): Promise<string> =>
-    files.export(model, { ...stored, ...changes }, format).then(
+    files.export(model, { ...stored, ...changes }, { format }).then(
       () => "fine",
       (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
     );

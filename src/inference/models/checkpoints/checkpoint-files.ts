@@ -26,7 +26,8 @@ import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTasks } from "./checkpoint-tasks.ts";
-import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
+import type { ExportPlanRequest } from "./plan-export.ts";
+import type { FilePart, PlannedFile } from "./row-parts.ts";
 
 /** Identifies the request that imports an adapter, for the log. */
 export interface ImportRequest {
@@ -55,6 +56,11 @@ export interface CheckpointFilesOptions {
   readonly folder: ServerFolder;
 }
 
+/** Format of an export, and its options. */
+export interface ExportChoice extends Pick<ExportPlanRequest, "format"> {
+  readonly chosenType?: ExportPlanRequest["chosenType"];
+}
+
 /** A file of an export. It is read from disk only as fast as it is consumed. */
 export interface ExportedFile {
   readonly name: string;
@@ -81,27 +87,31 @@ export class CheckpointFiles {
   }
 
   /**
-   * Returns the files of a version, as a PEFT folder or as a merged model.
+   * Returns the files of a version, as a PEFT folder, as a merged model, or as a GGUF file.
    *
    * @throws ServiceError with one of these codes:
-   * - `unsupported` for the PEFT folder of version 0, which has no adapter, and for a base that is not served
+   * - `unsupported` for the adapter of version 0, which has none, for a base that is not served, and for a model that
+   * the format cannot express
    * - `conflict` when the files cannot be read or differ from the stored hash, and for a merged model if the base's
    * weights are not those on which the version was trained
    */
   async export(
     model: TrainedModel,
     version: ModelVersion,
-    format: ExportFormat,
+    { format, chosenType = null }: ExportChoice,
   ): Promise<readonly ExportedFile[]> {
     const { step, adapterFolder, adapterHash } = version;
-    if (adapterFolder === null && format === "peft") throw noAdapter();
+    const isAdapter = format === "peft" || format === "gguf-adapter";
+    if (adapterFolder === null && isAdapter) throw noAdapter();
     const baseFolder = this.#baseFolderOf(model);
-    if (format === "merged") await this.#requireBase(version, baseFolder);
+    if (!isAdapter) await this.#requireBase(version, baseFolder);
     await this.#use(version);
     const { artifacts } = this.#options;
     const folder = adapterFolder === null ? null : await artifacts.path(adapterFolder, null);
-    const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
+    const name = `${model.entity}/${model.project}/${model.name}:step${step}`;
+    const wanted = { format, chosenType, name, baseFolder, adapterFolder: folder, adapterHash };
     const plan = await this.#pool.run("plan", wanted).catch((cause: unknown) => {
+      if (cause instanceof ServiceError && cause.code === "unsupported") throw cause;
       throw cannotBe("exported", step, cause);
     });
     const id = adapterFolder === null ? null : adapterId(model.id, step);
@@ -253,7 +263,7 @@ function noAdapter(): ServiceError {
   return new ServiceError({
     code: "unsupported",
     message:
-      "Version 0 is the base model itself, which has no adapter; export it as merged, or another version.",
+      "Version 0 is the base model itself, which has no adapter; export it as merged or gguf, or another version.",
   });
 }
 

@@ -6,7 +6,8 @@ import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./c
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { unpackAdapter, type UnpackRequest } from "./unpack-adapter.ts";
-import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
+import { planExport, type ExportPlanRequest } from "./plan-export.ts";
+import type { PlannedFile } from "./row-parts.ts";
 
 /** Input and result of each kind of task. */
 export interface CheckpointTasks {

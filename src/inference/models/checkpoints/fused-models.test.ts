@@ -1,11 +1,10 @@
 // Tests versions over a base with fused projections (test/fixtures/goldens/models/phi3), with an adapter made by PEFT:
 // export as a merged model, and import of adapters.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { unreachable } from "../../../base/domain/assert.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { loraNames } from "../../architectures/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../architectures/peft-folder.ts";
@@ -15,8 +14,8 @@ import { readSafetensorsFolder, readSafetensorsHeader } from "../../../lib/model
 import { readFloats } from "../../../lib/model-files/stored-tensor.ts";
 import { storedBytes, writeSafetensors } from "../../../lib/model-files/write-safetensors.ts";
 import { checkAdapter } from "./check-adapter.ts";
-import { mergeRows } from "./merge-rows.ts";
-import { planExport, type FilePart } from "./plan-export.ts";
+import { planExport } from "./plan-export.ts";
+import { fileBytes } from "./testing/planned-bytes.ts";
 
 const base = "test/fixtures/goldens/models/phi3";
 const reference = "test/fixtures/goldens/phi3-adapter";
@@ -25,28 +24,12 @@ const scratch = mkdtempSync(join(tmpdir(), "hone-fused-"));
 after(() => rmSync(scratch, { recursive: true }));
 
 /** Exports the merged model, and returns its folder. */
-function merged(baseFolder: string, adapterFolder: string): string {
+async function merged(baseFolder: string, adapterFolder: string): Promise<string> {
   const folder = mkdtempSync(join(scratch, "merged-"));
-  const plan = planExport({ format: "merged", baseFolder, adapterFolder, adapterHash: null });
-  for (const { name, byteCount, parts } of plan) {
-    const bytes = Buffer.concat(parts.map(bytesOf));
-    assert.equal(bytes.length, byteCount, name);
-    writeFileSync(join(folder, name), bytes);
-  }
+  const request = { baseFolder, adapterFolder, adapterHash: null, name: "m", chosenType: null };
+  const plan = await planExport({ ...request, format: "merged" });
+  for (const file of plan) writeFileSync(join(folder, file.name), fileBytes(file));
   return folder;
-}
-
-function bytesOf(part: FilePart): Uint8Array {
-  switch (part.kind) {
-    case "made":
-      return part.bytes;
-    case "merged":
-      return mergeRows(part.rows);
-    case "copied":
-      return readFileSync(part.file).subarray(part.start, part.end);
-    default:
-      return unreachable(part);
-  }
 }
 
 /** Writes the adapter as Hone does, with its projections stacked, and returns its folder. */
@@ -61,11 +44,13 @@ for (const [what, baseFolder] of [
   ["a folder", base],
   ["a GGUF file", ensureGgufFolder("test/fixtures/gguf/phi3.gguf", join(scratch, "gguf"))],
 ] as const) {
-  test(`exports fused weights over ${what} as W + scale · B A for each form of the adapter`, () => {
+  test(`exports fused weights over ${what} as W + scale · B A for each form of the adapter`, async () => {
     const before = readSafetensorsFolder(base);
     const adapter = readSafetensorsHeader(join(reference, "adapter_model.safetensors")).tensors;
     const matrix = (name: string): Float32Array => readFloats(adapter.get(`base_model.model.${name}`)!);
-    const folders = [reference, stacked()].map((adapterFolder) => merged(baseFolder, adapterFolder));
+    const folders = await Promise.all(
+      [reference, stacked()].map((adapterFolder) => merged(baseFolder, adapterFolder)),
+    );
     for (const folder of folders) {
       const found = readSafetensorsFolder(folder);
       assert.deepEqual([...found.keys()].sort(), [...before.keys()].sort());
@@ -87,9 +72,9 @@ for (const [what, baseFolder] of [
     }
   });
 
-  test(`exports parts without an adapter over ${what} unchanged`, () => {
+  test(`exports parts without an adapter over ${what} unchanged`, async () => {
     const before = readSafetensorsFolder(base);
-    const found = readSafetensorsFolder(merged(baseFolder, stacked(["k_proj"])));
+    const found = readSafetensorsFolder(await merged(baseFolder, stacked(["k_proj"])));
     const { path, inputSize, parts } = storedProjections(config)[0];
     const [own, theirs] = [found, before].map((tensors) => readFloats(tensors.get(`${path}.weight`)!));
     const changed = new Set<string>();

@@ -1,7 +1,7 @@
 // Checks the keys of a GGUF file's architecture: Hone must either use a key for the configuration, or know that its
 // value changes nothing. Any other key is refused by name, because a model must never be computed as a different one.
 import type { ServiceError } from "../../../base/domain/service-error.ts";
-import type { GgufValue } from "./gguf-file.ts";
+import type { GgufValue } from "./type-numbers.ts";
 import type { GgufMetadata } from "./metadata.ts";
 
 /** A key that Hone does not read, because its value usually does not affect results. */

@@ -266,12 +266,12 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     architecture: "Lfm2ForCausalLM",
     modelType: "lfm2",
     layerParts: convolutionParts,
-    // The norm after the last layer: some converters write it under the name of a norm before the first layer
-    // (`token_embd_norm`).
+    // The norm after the last layer: llama.cpp's converter writes it under the name of a norm before the first layer
+    // (`token_embd_norm`), as does Hone.
     outerParts: {
+      token_embd_norm: "model.embedding_norm",
       ...outerParts,
       output_norm: "model.embedding_norm",
-      token_embd_norm: "model.embedding_norm",
     },
     kvHeadCount: (metadata, prefix) => Math.max(...layerKvHeads(metadata, prefix)),
     ownKeys: ["shortconv.l_cache"],
@@ -903,11 +903,33 @@ export function ggufTensors(
   }
 }
 
+/**
+ * Returns the architecture under which GGUF files have a model class; null if no file has this class.
+ *
+ * @param className model class in config.json
+ */
+export function ggufArchitectureOf(className: string): string | null {
+  const shared = sharedArchitectures[className];
+  if (shared !== undefined) return shared;
+  const found = Object.entries(architectures).find(([, { architecture }]) => architecture === className);
+  return found?.[0] ?? null;
+}
+
+/** Architectures under which llama.cpp's converter writes classes that it does not tell apart from others. */
+const sharedArchitectures: Readonly<Record<string, string>> = {
+  MistralForCausalLM: "llama",
+  Olmo3ForCausalLM: "olmo2",
+};
+
 /** Returns a tensor's name in the GGUF file by its Hugging Face name, also for a tensor that the file lacks. */
 export function ggufTensorName(name: string, architecture: string): string {
   const known = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
+  if (known === undefined) return name;
+  const own = /^model\.layers\.(?<layer>\d+)\.(?<part>.+)$/.exec(name)?.groups;
+  const bare = own && Object.keys(known.bareParts).find((key) => known.bareParts[key] === own["part"]);
+  if (bare !== undefined) return `blk.${own?.["layer"]}.${bare}`;
   const match = /^(?:model\.layers\.(?<layer>\d+)\.)?(?<part>.+)\.(?<kind>weight|bias)$/.exec(name);
-  if (known === undefined || match?.groups === undefined) return name;
+  if (match?.groups === undefined) return name;
   const { layer, part, kind } = match.groups;
   const parts = layer === undefined ? known.outerParts : known.layerParts;
   const found = Object.keys(parts).find((key) => parts[key] === part);

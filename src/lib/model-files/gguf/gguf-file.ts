@@ -5,17 +5,18 @@ import { basename, dirname, join } from "node:path";
 import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { byteLengthOf, corrupt, type StoredTensor, type StoredType } from "../stored-tensor.ts";
-
-export type GgufValue =
-  | string
-  | number
-  | boolean
-  | readonly string[]
-  | readonly number[]
-  | readonly boolean[];
+import {
+  type GgufValue,
+  listTypeNumber,
+  readTensorTypes,
+  type ValueType,
+  valueTypeOf,
+} from "./type-numbers.ts";
 
 export interface GgufFile {
   readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** Types of the values in the file, by their keys; for a list, the type of its entries. */
+  readonly valueTypes: ReadonlyMap<string, ValueType>;
   /**
    * Tensors in the file's order. Shapes are row-major, outermost axis first, as in other formats; the file has them
    * reversed.
@@ -48,7 +49,7 @@ export function readGguf(file: string): GgufFile {
     throw corrupt(file, `its ${count} parts hold ${tensors.size} tensors, and should hold ${wanted}`);
   }
   // Only the first part describes the model; the other parts have only their part number.
-  return { metadata: parts[0].metadata, tensors };
+  return { ...parts[0], tensors };
 }
 
 /** Returns all files of the model that `file` belongs to, in their order. */
@@ -78,28 +79,7 @@ function pad(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-/** Tensor types by their number in the file; unsupported types have their names in llama.cpp. */
-const typeNames: Readonly<Record<number, StoredType>> = {
-  0: "F32",
-  1: "F16",
-  2: "Q4_0",
-  3: "Q4_1",
-  6: "Q5_0",
-  7: "Q5_1",
-  8: "Q8_0",
-  10: "Q2_K",
-  11: "Q3_K",
-  12: "Q4_K",
-  13: "Q5_K",
-  14: "Q6_K",
-  18: "IQ3_XXS",
-  20: "IQ4_NL",
-  39: "MXFP4",
-  21: "IQ3_S",
-  23: "IQ4_XS",
-  30: "BF16",
-};
-
+/** Names in llama.cpp of types that Hone does not read. */
 const otherTypeNames: Readonly<Record<number, string>> = {
   16: "IQ2_XXS",
   17: "IQ2_XS",
@@ -108,7 +88,6 @@ const otherTypeNames: Readonly<Record<number, string>> = {
   29: "IQ1_M",
   34: "TQ1_0",
   35: "TQ2_0",
-  39: "MXFP4",
   40: "NVFP4",
 };
 
@@ -141,9 +120,13 @@ function parsePart(reader: HeaderReader): GgufFile {
   }
   const [tensorCount, entryCount] = [reader.count(entriesMax), reader.count(entriesMax)];
   const metadata = new Map<string, GgufValue>();
+  const valueTypes = new Map<string, ValueType>();
   for (let index = 0; index < entryCount; index++) {
     const key = reader.string();
-    metadata.set(key, readValue(reader, reader.uint32()));
+    const number = reader.uint32();
+    const type = valueType(reader, number === listTypeNumber ? reader.uint32() : number);
+    metadata.set(key, number === listTypeNumber ? readList(reader, type) : valueReaders[type](reader));
+    valueTypes.set(key, type);
   }
   const entries = Array.from({ length: tensorCount }, () => readEntry(reader));
   const boundary = metadata.get("general.alignment") ?? 32;
@@ -151,7 +134,7 @@ function parsePart(reader: HeaderReader): GgufFile {
     throw reader.corrupt(`its tensors are aligned to ${JSON.stringify(boundary)} bytes`);
   }
   const dataStart = Math.ceil(reader.position / boundary) * boundary;
-  return { metadata, tensors: placed(reader, entries, dataStart) };
+  return { metadata, valueTypes, tensors: placed(reader, entries, dataStart) };
 }
 
 interface TensorEntry {
@@ -169,12 +152,12 @@ function readEntry(reader: HeaderReader): TensorEntry {
   if (rank > dimensionsMax) throw reader.corrupt(`the tensor ${name} has ${rank} dimensions`);
   const shape = Array.from({ length: rank }, () => reader.count(Number.MAX_SAFE_INTEGER)).reverse();
   const number = reader.uint32();
-  const type = typeNames[number];
+  const type = readTensorTypes.get(number);
   if (type === undefined) {
     const named = otherTypeNames[number] ?? `of the unknown type ${number}`;
     throw new ServiceError({
       code: "unsupported",
-      message: `${reader.file}: the tensor ${name} is ${named}; ${Object.values(typeNames).join(", ")} are read. Use the model in one of these types.`,
+      message: `${reader.file}: the tensor ${name} is ${named}; ${[...readTensorTypes.values()].join(", ")} are read. Use the model in one of these types.`,
     });
   }
   return { name, shape, type, offset: reader.count(Number.MAX_SAFE_INTEGER) };
@@ -205,41 +188,35 @@ function placed(
   return tensors;
 }
 
-const valueReaders: Readonly<Record<number, (reader: HeaderReader) => string | number | boolean>> = {
-  0: (reader) => reader.view(1).getUint8(0),
-  1: (reader) => reader.view(1).getInt8(0),
-  2: (reader) => reader.view(2).getUint16(0, true),
-  3: (reader) => reader.view(2).getInt16(0, true),
-  4: (reader) => reader.uint32(),
-  5: (reader) => reader.view(4).getInt32(0, true),
-  6: (reader) => reader.view(4).getFloat32(0, true),
-  7: (reader) => reader.view(1).getUint8(0) !== 0,
-  8: (reader) => reader.string(),
-  10: (reader) => Number(reader.view(8).getBigUint64(0, true)),
-  11: (reader) => Number(reader.view(8).getBigInt64(0, true)),
-  12: (reader) => reader.view(8).getFloat64(0, true),
+const valueReaders: Readonly<Record<ValueType, (reader: HeaderReader) => string | number | boolean>> = {
+  uint8: (reader) => reader.view(1).getUint8(0),
+  int8: (reader) => reader.view(1).getInt8(0),
+  uint16: (reader) => reader.view(2).getUint16(0, true),
+  int16: (reader) => reader.view(2).getInt16(0, true),
+  uint32: (reader) => reader.uint32(),
+  int32: (reader) => reader.view(4).getInt32(0, true),
+  float32: (reader) => reader.view(4).getFloat32(0, true),
+  flag: (reader) => reader.view(1).getUint8(0) !== 0,
+  text: (reader) => reader.string(),
+  uint64: (reader) => Number(reader.view(8).getBigUint64(0, true)),
+  int64: (reader) => Number(reader.view(8).getBigInt64(0, true)),
+  float64: (reader) => reader.view(8).getFloat64(0, true),
 };
 
-const arrayType = 9;
+function valueType(reader: HeaderReader, number: number): ValueType {
+  const type = valueTypeOf(number);
+  if (type === null) throw reader.corrupt(`it holds a value of the unknown type ${number}`);
+  return type;
+}
 
-function readValue(reader: HeaderReader, type: number): GgufValue {
-  if (type !== arrayType) return valueReader(reader, type)(reader);
-  const read = valueReader(reader, reader.uint32());
+function readList(reader: HeaderReader, type: ValueType): GgufValue {
+  const read = valueReaders[type];
   // Each element takes at least a byte, so a length beyond the file's is refused.
   const length = reader.count(reader.fileSize);
   const values: (string | number | boolean)[] = [];
   for (let index = 0; index < length; index++) values.push(read(reader));
   // Safe cast: a reader returns values of one type.
   return values as readonly string[];
-}
-
-function valueReader(
-  reader: HeaderReader,
-  type: number,
-): (reader: HeaderReader) => string | number | boolean {
-  const read = valueReaders[type];
-  if (read === undefined) throw reader.corrupt(`it holds a value of the unknown type ${type}`);
-  return read;
 }
 
 /** Buffered reader that starts at the beginning of a file and never reads beyond its end. */

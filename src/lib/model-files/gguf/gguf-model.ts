@@ -90,7 +90,7 @@ function createPointer(file: string, tensors: ReadonlyMap<string, StoredTensor>)
 }
 
 /** Format version; must change whenever the folder derived from the same file would differ. */
-const folderFormat = "hone-gguf-5";
+const folderFormat = "hone-gguf-6";
 
 /**
  * Returns the folder of the model in a file. Creates the folder in `cacheFolder` unless it exists, and deletes folders

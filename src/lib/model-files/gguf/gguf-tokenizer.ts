@@ -10,8 +10,11 @@ export interface TokenizerObjects {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
+/** Key for the content of tokenizer.json, which files have if their other keys do not describe the tokenizer exactly. */
+export const wholeTokenizerKey = "tokenizer.huggingface.json";
+
 /** Kinds of tokens in `tokenizer.ggml.token_type`. */
-const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5 } as const;
+export const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5 } as const;
 
 interface Vocabulary {
   readonly tokens: readonly string[];
@@ -33,6 +36,10 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
     throw metadata.error(`it has ${tokens.length} tokens and ${kinds.length} tokenizer.ggml.token_type`);
   }
   const special = { ...specialTokens(metadata, tokens), ...repeatedTokens(vocabulary) };
+  const whole = metadata.text(wholeTokenizerKey);
+  // Safe cast: the tokenizer's own file, which is checked when it is loaded.
+  if (whole !== null)
+    return { tokenizer: JSON.parse(whole) as TokenizerObjects["tokenizer"], config: special };
   switch (model) {
     case "gpt2":
       return {
@@ -222,6 +229,62 @@ const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   "gpt-4o": { pieces: withCase(`${contractions}?`, String.raw`\p{N}{1,3}`) },
   llama4: { pieces: withCase(`${contractions}?`, String.raw`\p{N}{1,3}`) },
 };
+
+/** A pre-tokenizer's name, and whether it splits every text as the tokenizer does. */
+export interface NamedPreTokenizer {
+  readonly name: string;
+  readonly isExact: boolean;
+}
+
+/**
+ * Returns the pre-tokenizer of a byte-level tokenizer: one that splits texts by the same rules or, if llama.cpp has
+ * none, one that is as close as possible.
+ *
+ * @param tokenizer content of tokenizer.json
+ */
+export function preTokenizerLike(tokenizer: Readonly<Record<string, unknown>>): NamedPreTokenizer {
+  const own = preTokenizerIn(tokenizer);
+  const found = Object.entries(preTokenizers).find(
+    ([, { pieces, splitsDigits = false, takesWholePieces = false, normalizer = null }]) =>
+      pieces === own.pieces &&
+      splitsDigits === own.splitsDigits &&
+      takesWholePieces === own.takesWholePieces &&
+      normalizer === own.normalizer,
+  );
+  if (found !== undefined) return { name: found[0], isExact: true };
+  return { name: own.takesWholePieces ? "llama-bpe" : own.splitsDigits ? "smollm" : "gpt-2", isExact: false };
+}
+
+interface Step {
+  readonly type?: string;
+  readonly pattern?: { readonly Regex?: string };
+  readonly individual_digits?: boolean;
+  readonly use_regex?: boolean;
+  readonly pretokenizers?: readonly Step[];
+  readonly normalizers?: readonly Step[];
+}
+
+/** Describes a tokenizer's rules like an entry of {@link preTokenizers}; unknown rules make it equal to none. */
+function preTokenizerIn(tokenizer: Readonly<Record<string, unknown>>) {
+  // Safe casts: Hone has loaded this tokenizer.
+  const [pre, norm] = [tokenizer["pre_tokenizer"], tokenizer["normalizer"]] as (Step | null | undefined)[];
+  const model = (tokenizer["model"] ?? {}) as { readonly ignore_merges?: boolean };
+  const steps = pre?.pretokenizers ?? (pre ? [pre] : []);
+  const patterns = steps.flatMap((step) => step.pattern?.Regex ?? []);
+  const usesGpt2 = steps.some(({ type, use_regex: uses }) => type === "ByteLevel" && uses !== false);
+  const isKnown = steps.every(({ type }) => ["ByteLevel", "Split", "Digits"].includes(type ?? ""));
+  return {
+    pieces: !isKnown ? "" : usesGpt2 && patterns.length === 0 ? null : patterns.join("\n"),
+    splitsDigits: steps.some(({ individual_digits: isSplit }) => isSplit === true),
+    takesWholePieces: model.ignore_merges === true,
+    normalizer: (norm?.normalizers ?? (norm ? [norm] : [])).map(({ type }) => type).join() || null,
+  };
+}
+
+/** True if texts begin with the beginning-of-text token unless the file says otherwise. */
+export function beginsByDefault(preTokenizer: string): boolean {
+  return preTokenizers[preTokenizer]?.begins === true;
+}
 
 function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
   const name = metadata.needed("tokenizer.ggml.pre", metadata.text("tokenizer.ggml.pre"));

@@ -1,6 +1,7 @@
 // Typed access to a GGUF file's metadata; errors name the key of a missing value or wrong type.
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { GgufFile, GgufValue } from "./gguf-file.ts";
+import type { GgufFile } from "./gguf-file.ts";
+import type { GgufValue } from "./type-numbers.ts";
 
 export class GgufMetadata {
   readonly #file: string;
