@@ -60,15 +60,23 @@ const sections: Readonly<Record<string, string>> = {
   health: "Health",
 };
 
+/** Programs whose makers define the fields of a section's routes. The page lists such routes without their fields. */
+const foreignClients: Readonly<Record<string, string>> = {
+  tinker: "the Python package `tinker`",
+  weave: "Weave's clients",
+};
+
 export function apiPage(document: ApiDocument): string {
   const routes = routesIn(document);
-  const shared = sharedObjects(routes);
+  const shared = sharedObjects(routes.filter(({ operation }) => !isForeign(operation)));
   const described: Described = { objects: new Map(), chatFields: new Set() };
   const parts = Object.entries(sections).map(([tag, title]) => {
     const texts = routes
       .filter(({ operation }) => operation.tags.includes(tag))
       .map((route) => routeText(route, { shared, described }));
-    return `## ${title}\n\n${texts.join("\n")}`;
+    const client = foreignClients[tag];
+    const note = `Hone offers these routes for ${client}, whose maker defines their fields. \`/docs\` of a running server describes the fields that Hone reads.\n\n`;
+    return `## ${title}\n\n${client === undefined ? "" : note}${texts.join("\n")}`;
   });
   const objects = [...shared].map(([title, { schema, isSent }]) => {
     return `### ${title}\n\n${objectText(schema, { shared, described, isSent, heading: title, self: title })}`;
@@ -94,7 +102,7 @@ function routesIn({ paths }: ApiDocument): readonly Route[] {
 
 const introduction = `# API
 
-All routes, with every field of their requests and answers. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
+All routes, with every field of their requests and answers, except for routes whose fields another program's maker defines. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
 * If a field of a request may be null, sending null has the same effect as omitting the field.
@@ -137,6 +145,10 @@ function credentials({ security = [] }: Operation): string {
   return schemes.length === 0 ? "none" : schemes.join(", ");
 }
 
+function isForeign({ tags }: Operation): boolean {
+  return tags.some((tag) => Object.hasOwn(foreignClients, tag));
+}
+
 /** Returns the anchor that Markdown renderers generate for a heading. */
 function anchor(heading: string): string {
   return heading
@@ -175,6 +187,7 @@ function routeText(
   const { summary, description = "", parameters = [], requestBody, responses } = operation;
   const also = otherNames.length === 0 ? "" : `The same as \`${otherNames.join("`, `")}\`.`;
   const parts = [`### ${name}\n`, `${[`${summary}.`, description, also].filter(Boolean).join(" ")}\n`];
+  if (isForeign(operation)) return parts.join("\n");
   if (parameters.length > 0) parts.push(parameterText(parameters));
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     parts.push(bodyText(schema, { ...page, isSent: true, heading: name }));
